@@ -1,0 +1,5 @@
+"""`python -m quintet`."""
+
+from quintet.cli import main
+
+raise SystemExit(main())

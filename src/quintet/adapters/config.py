@@ -1,0 +1,211 @@
+"""Settings from their layers: defaults < the user's file < the project's file < QUINTET_* < flags.
+
+An unknown key is a warning with the nearest name; a wrong value is an error that names file, line and key. A project's
+file cannot loosen anything until its folder is trusted; what was ignored is said.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from quintet.adapters.places import Places
+from quintet.adapters.trust import is_trusted
+from quintet.domain.errors import SettingsError
+from quintet.domain.nearest import did_you_mean
+from quintet.domain.settings import FREE, TIGHTEN, SettingInfo, Settings, catalogue, is_tighter
+
+PREFIX = "QUINTET_"
+NOT_SETTINGS = frozenset({"QUINTET_VENV_DIR", "QUINTET_DEBUG"})
+
+
+class Leaf(Struct, frozen=True):
+    """One value somebody set: where, and what."""
+
+    key: str
+    raw: Any
+    source: str  # file, variable or flag, as shown to the person
+    where: str  # the same with a line number, for errors
+    textual: bool = False  # came as text: "0.5", "true"
+
+
+class Loaded(Struct):
+    settings: Settings
+    values: dict[str, tuple[Any, str]] = field(default_factory=dict)  # key → value, source; only what was set
+    warnings: list[str] = field(default_factory=list)
+    trusted: bool = False
+
+
+def load(places: Places, flags: Mapping[str, Any] | None = None) -> Loaded:
+    trusted = is_trusted(places.trust_file, places.root)
+    loaded = Loaded(Settings(), trusted=trusted)
+    user = _from_file(places.user_settings)
+    project = _from_file(places.project_settings)
+    variables = _from_environment(os.environ)
+    given = [Leaf(key, value, "flag", "flag") for key, value in (flags or {}).items()]
+    if not (user or project or variables or given):
+        return loaded
+    known = catalogue()
+    _take(loaded, user, known)
+    _take(loaded, project, known, untrusted=not trusted)
+    _take(loaded, variables, known)
+    _take(loaded, given, known)
+    loaded.settings = _built(loaded.values, places)
+    return loaded
+
+
+def _take(loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: bool = False) -> None:
+    for leaf in leaves:
+        info = known.get(_pattern(leaf.key))
+        if info is None:
+            loaded.warnings.append(f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, known)}")
+            continue
+        value = _checked(leaf, info)
+        before = loaded.values.get(leaf.key, (info.default, "default"))[0]
+        if untrusted and not _may_set(info, value, before):
+            loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored until you trust this folder (`quintet trust`)")
+            continue
+        loaded.values[leaf.key] = (value, leaf.source)
+
+
+def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:
+    """Whether an untrusted project may set this."""
+    return info.reach == FREE or (info.reach == TIGHTEN and is_tighter(info.key, value, before))
+
+
+def _checked(leaf: Leaf, info: SettingInfo) -> Any:
+    try:
+        return msgspec.convert(leaf.raw, info.kind, strict=not leaf.textual)
+    except msgspec.ValidationError as error:
+        choices = _choices(info.kind)
+        if choices:
+            hint = did_you_mean(str(leaf.raw), choices)
+            raise SettingsError(
+                f'{leaf.where}: {leaf.key} = "{leaf.raw}": not one of {", ".join(choices)}.{hint}'
+            ) from None
+        raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: {_plainly(error)}") from None
+
+
+def _plainly(error: msgspec.ValidationError) -> str:
+    return str(error).replace("`", "").replace("Expected", "wanted").replace(", got", ", found")
+
+
+def _choices(kind: Any) -> list[str]:
+    kinds = getattr(kind, "__args__", (kind,))
+    return [str(value) for k in kinds if isinstance(k, type) and issubclass(k, StrEnum) for value in k]
+
+
+def _pattern(key: str) -> str:
+    """The catalogue's key: a model's own name stands as NAME."""
+    section, _, rest = key.partition(".")
+    return f"models.NAME.{rest.rpartition('.')[2]}" if section == "models" and "." in rest else key
+
+
+def _from_file(path: str) -> list[Leaf]:
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror})") from error
+    import tomllib
+
+    try:
+        text = data.decode("utf-8")
+        tables = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: not valid TOML: {error}") from None
+    return [
+        Leaf(key, value, path, f"{path}:{_line_of(text, key)}" if _line_of(text, key) else path)
+        for key, value in _leaves(tables)
+    ]
+
+
+def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _line_of(text: str, key: str) -> int:
+    """The line that sets a key, found by its section and last word."""
+    section, _, name = key.rpartition(".")
+    current = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            current = stripped.strip("[]").replace('"', "").replace(" ", "")
+        written = stripped.partition("=")[0].strip().replace('"', "")
+        if written and (f"{current}.{written}" if current else written) in (key, f"{section}.{name}"):
+            return number
+    return 0
+
+
+def _from_environment(environment: Mapping[str, str]) -> list[Leaf]:
+    """QUINTET_LIMITS_MAX_COST=5 sets limits.max_cost."""
+    leaves = []
+    for variable, value in sorted(environment.items()):
+        if variable.startswith(PREFIX) and variable not in NOT_SETTINGS:
+            section, _, name = variable[len(PREFIX) :].lower().partition("_")
+            leaves.append(Leaf(f"{section}.{name}", value, variable, variable, textual=True))
+    return leaves
+
+
+def _built(values: Mapping[str, tuple[Any, str]], places: Places) -> Settings:
+    tree: dict[str, Any] = {}
+    for key, (value, _) in values.items():
+        *path, name = key.split(".")
+        table = tree
+        for part in path:
+            table = table.setdefault(part, {})
+        table[name] = value
+    for name, table in tree.get("models", {}).items():
+        for needed in ("base_url", "model"):
+            if needed not in table:
+                raise SettingsError(f"{places.user_settings}: models.{name} has no {needed}")
+    settings = msgspec.convert(tree, Settings)
+    names = [*settings.models, "builtin"]
+    for mode in ("fast", "smart", "deep"):
+        routed = getattr(settings.routing, mode)
+        if routed and routed not in names:
+            source = values[f"routing.{mode}"][1]
+            raise SettingsError(
+                f'{source}: routing.{mode} = "{routed}": not one of {", ".join(names)}.{did_you_mean(routed, names)}'
+            )
+    return settings
+
+
+def shown(loaded: Loaded) -> list[tuple[str, Any, str]]:
+    """Every setting with its value and where it came from."""
+    rows = []
+    for key, info in catalogue().items():
+        if not key.startswith("models."):
+            value, source = loaded.values.get(key, (info.default, "default"))
+            rows.append((key, value, source))
+    rows += [(key, value, source) for key, (value, source) in loaded.values.items() if key.startswith("models.")]
+    return rows
+
+
+def as_lines(loaded: Loaded) -> list[str]:
+    """The same as an aligned table."""
+    rows = [(key, _as_toml(value), source) for key, value, source in shown(loaded)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return [f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}" for key, value, source in rows]
+
+
+def _as_toml(value: Any) -> str:
+    if value is None:
+        return "(by surface)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)

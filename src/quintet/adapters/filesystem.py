@@ -1,0 +1,146 @@
+"""The project's files, opened so that nothing outside the root can be reached.
+
+`openat2` with RESOLVE_BENEATH lets the kernel hold the line, symlinks and races included; where the system call is
+missing, each component is opened without following links. Writes go to a temporary file that replaces the old one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import stat
+from collections.abc import Iterator
+
+from quintet.domain.errors import ToolFailed
+from quintet.domain.protected import inside
+
+MOST_BYTES = 50_000_000
+_OPENAT2 = 437
+_BENEATH_NO_MAGIC = 0x08 | 0x02  # RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("access", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class ProjectFiles:
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def relative(self, path: str) -> str:
+        """The path relative to the root, by its words alone."""
+        if "\0" in path:
+            raise ToolFailed("a path cannot hold a NUL character")
+        found = inside(path, self.root)
+        if found is None:
+            raise ToolFailed(f"{path}: outside the project")
+        return found
+
+    def read(self, path: str) -> bytes:
+        with self._opened(self.relative(path), os.O_RDONLY | os.O_NONBLOCK) as handle:
+            info = os.fstat(handle)
+            if stat.S_ISDIR(info.st_mode):
+                raise ToolFailed(f"{path}: a folder, not a file")
+            if not stat.S_ISREG(info.st_mode):
+                raise ToolFailed(f"{path}: not a regular file")
+            if info.st_size > MOST_BYTES:
+                raise ToolFailed(f"{path}: {info.st_size} bytes; the most that is read is {MOST_BYTES}")
+            with open(handle, "rb", closefd=False) as file:
+                return file.read(MOST_BYTES + 1)
+
+    def replace(self, path: str, data: bytes) -> None:
+        relative = self.relative(path)
+        relative = self._through_link(relative)
+        folder, name = os.path.split(relative)
+        with self._folder(folder) as at:
+            access = self._access_of(name, at)
+            temporary = f".{name[:100]}.quintet-{os.getpid()}"
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=at)
+            try:
+                with open(handle, "wb") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fchmod(file.fileno(), access)
+                    os.fsync(file.fileno())
+                os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
+            except BaseException:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(temporary, dir_fd=at)
+                raise
+
+    def _access_of(self, name: str, at: int) -> int:
+        try:
+            info = os.stat(name, dir_fd=at, follow_symlinks=False)
+        except FileNotFoundError:
+            mask = os.umask(0)
+            os.umask(mask)
+            return 0o666 & ~mask
+        if not stat.S_ISREG(info.st_mode):
+            raise ToolFailed(f"{name}: not a regular file")
+        return stat.S_IMODE(info.st_mode)
+
+    def _through_link(self, relative: str) -> str:
+        """Writing to a symlink inside the project writes the file it leads to; the link stays."""
+        whole = os.path.join(self.root, relative)
+        if not os.path.islink(whole):
+            return relative
+        return self.relative(os.path.realpath(whole))
+
+    @contextlib.contextmanager
+    def _folder(self, folder: str) -> Iterator[int]:
+        """A folder below the root, made if it is missing."""
+        made = ""
+        for part in folder.split("/") if folder else []:
+            made = f"{made}/{part}" if made else part
+            parent = os.path.dirname(made)
+            with self._opened(parent or ".", os.O_RDONLY | os.O_DIRECTORY) as at, contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=at)
+        with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
+            yield at
+
+    @contextlib.contextmanager
+    def _opened(self, relative: str, flags: int) -> Iterator[int]:
+        base = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            handle = _open_beneath(base, relative, flags | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in (errno.EXDEV, errno.ELOOP):
+                raise ToolFailed(f"{relative}: leads outside the project") from error
+            raise
+        finally:
+            os.close(base)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+
+def _open_beneath(base: int, relative: str, flags: int) -> int:
+    how = _How(flags, 0, _BENEATH_NO_MAGIC)
+    name = os.fsencode(relative)
+    handle = int(_libc.syscall(_OPENAT2, base, name, ctypes.byref(how), ctypes.sizeof(how)))
+    if handle >= 0:
+        return handle
+    number = ctypes.get_errno()
+    if number in (errno.ENOSYS, errno.EPERM):
+        return _open_stepwise(base, relative, flags)
+    raise OSError(number, os.strerror(number), relative)
+
+
+def _open_stepwise(base: int, relative: str, flags: int) -> int:
+    """The same for a kernel without openat2: no component may be a link."""
+    at = os.dup(base)
+    try:
+        parts = relative.split("/")
+        for part in parts[:-1]:
+            step = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            os.close(at)
+            at = step
+        return os.open(parts[-1], flags | os.O_NOFOLLOW, dir_fd=at)
+    finally:
+        os.close(at)

@@ -1,0 +1,71 @@
+"""Where things are: the project's root, its state outside the project, and the user's configuration."""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct
+
+from quintet.domain.errors import UsageError
+
+
+class Places(Struct, frozen=True):
+    root: str  # real path of the git root, or of the folder
+    state: str  # the project's own state folder
+    config: str  # the user's configuration folder
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.root) or self.root
+
+    @property
+    def database(self) -> str:
+        return os.path.join(self.state, "state.db")
+
+    @property
+    def log(self) -> str:
+        return os.path.join(self.state, "quintet.log")
+
+    @property
+    def user_settings(self) -> str:
+        return os.path.join(self.config, "settings.toml")
+
+    @property
+    def project_settings(self) -> str:
+        return os.path.join(self.root, ".quintet", "settings.toml")
+
+    @property
+    def trust_file(self) -> str:
+        return os.path.join(self.config, "trusted.json")
+
+
+def locate(path: str = ".") -> Places:
+    """The places of the project that `path` belongs to."""
+    from hashlib import sha256
+
+    start = os.path.realpath(path)
+    if not os.path.isdir(start):
+        raise UsageError(f"{path}: no such folder")
+    root = _git_root(start) or start
+    key = sha256(os.fsencode(root)).hexdigest()[:12]
+    folder = "".join(c if c.isalnum() or c in "._-" else "_" for c in os.path.basename(root))[:40]
+    return Places(
+        root,
+        os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet", f"{folder}-{key}"),
+        os.path.join(_base("XDG_CONFIG_HOME", ".config"), "quintet"),
+    )
+
+
+def _git_root(start: str) -> str | None:
+    folder = start
+    while True:
+        if os.path.exists(os.path.join(folder, ".git")):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+
+
+def _base(variable: str, under_home: str) -> str:
+    return os.environ.get(variable) or os.path.join(os.path.expanduser("~"), under_home)

@@ -1,0 +1,35 @@
+"""What /proc knows of other processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+
+def process_start(pid: int) -> str:
+    """When a process began, as the system counts it, so that a reused id is not taken for it; empty if it is gone."""
+    fields = _stat(pid)
+    return fields[19] if fields and fields[0] != "Z" else ""
+
+
+def descendants(pid: int) -> list[tuple[int, str]]:
+    """Children, and children of children, each with its start time."""
+    children: dict[int, list[int]] = {}
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit() and (fields := _stat(int(name))):
+                children.setdefault(int(fields[1]), []).append(int(name))
+    found, queue = [], [pid]
+    while queue:
+        for child in children.get(queue.pop(), ()):
+            found.append((child, process_start(child)))
+            queue.append(child)
+    return found
+
+
+def _stat(pid: int) -> list[str]:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()
+    except OSError:
+        return []

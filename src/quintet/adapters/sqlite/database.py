@@ -1,0 +1,114 @@
+"""One SQLite file, opened safely: pragmas, ordered migrations, and errors a person can act on.
+
+A database written by a newer Quintet is refused before anything is written to it. A damaged one is set aside whole,
+and said; nothing in it is deleted.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from quintet.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnwritable
+
+SQL_FOLDER = os.path.join(os.path.dirname(__file__), "sql")
+BUSY_MS = 10_000
+_DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
+_UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
+
+
+def load_queries() -> dict[str, str]:
+    with open(os.path.join(SQL_FOLDER, "queries.sql"), encoding="utf-8") as file:
+        sections = file.read().split("-- name: ")[1:]
+    return {name.strip(): body.strip() for name, _, body in (section.partition("\n") for section in sections)}
+
+
+def migrations() -> list[str]:
+    """Migration files in order; the n-th takes a database from version n-1 to n."""
+    return sorted(name for name in os.listdir(SQL_FOLDER) if name[0].isdigit())
+
+
+@contextmanager
+def clear_errors(path: str) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except _DAMAGE as error:
+        raise StoreDamaged(f"{path}: the database is damaged ({error})") from error
+    except _UNWRITABLE as error:
+        raise StoreUnwritable(
+            f"{path}: cannot be written ({error})",
+            hint="Free some space or make the folder writable, or point XDG_STATE_HOME to one that is.",
+        ) from error
+    except apsw.BusyError as error:
+        raise StoreError(f"{path}: another process has held it for {BUSY_MS // 1000} s ({error})") from error
+
+
+def connect(path: str, *, vfs: str | None = None) -> apsw.Connection:
+    """Open for reading and writing, at the current schema version."""
+    with clear_errors(path):
+        fresh = not os.path.exists(path)
+        connection = apsw.Connection(path, vfs=vfs)
+        connection.set_busy_timeout(BUSY_MS)
+        version = _version(connection)
+        names = migrations()
+        if version > len(names):
+            connection.close()
+            raise StoreNewer(
+                f"{path}: schema version {version}, this Quintet knows {len(names)}; it was left untouched",
+                hint="Update Quintet, or set XDG_STATE_HOME to another folder to work without this state.",
+            )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        if version < len(names):
+            _migrate(connection, names)
+        if fresh and vfs is None:
+            os.chmod(path, 0o600)
+        return connection
+
+
+def connect_to_read(path: str) -> apsw.Connection:
+    """Open what is there; never creates and never migrates."""
+    with clear_errors(path):
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+        connection.set_busy_timeout(BUSY_MS)
+        known = len(migrations())
+        if (version := _version(connection)) > known:
+            connection.close()
+            raise StoreNewer(f"{path}: schema version {version}, this Quintet knows {known}; it was left untouched")
+        return connection
+
+
+def set_aside(path: str) -> str:
+    """Move a damaged database and its companions into `damaged/TIME/` beside it; returns that folder."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    folder = os.path.join(os.path.dirname(path), "damaged", stamp)
+    while os.path.exists(folder):
+        folder += "+"
+    os.makedirs(folder, mode=0o700)
+    for suffix in ("", "-wal", "-shm"):
+        if os.path.exists(path + suffix):
+            os.replace(path + suffix, os.path.join(folder, os.path.basename(path) + suffix))
+    return folder
+
+
+def _version(connection: apsw.Connection) -> int:
+    return int(connection.pragma("user_version"))
+
+
+def _migrate(connection: apsw.Connection, names: list[str]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for number in range(_version(connection), len(names)):
+            with open(os.path.join(SQL_FOLDER, names[number]), encoding="utf-8") as file:
+                connection.execute(file.read())
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

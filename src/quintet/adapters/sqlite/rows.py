@@ -1,0 +1,143 @@
+"""The store's reads and writes as plain synchronous methods over one connection.
+
+The writer thread uses one for its transactions; queries use another to read, without any event loop.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+import msgspec
+
+from quintet.adapters.sqlite.database import load_queries
+from quintet.domain.errors import LeaseLost, NotFound, StoreDamaged, StoreError, UsageError
+from quintet.domain.ports import Batch, Lease, SessionRow
+from quintet.domain.protocol import VERSION, Recorded, Submitted, decode_event, decode_submitted, encode
+
+_END = (1 << 63) - 1
+
+
+class Rows:
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self.connection = connection
+        self.path = path
+        self.sql = load_queries()
+
+    # ── reading
+
+    def session(self, session: str) -> SessionRow | None:
+        row = next(iter(self.connection.execute(self.sql["session_by_id"], (session,))), None)
+        return _session_row(row) if row else None
+
+    def sessions(self, most: int = 1000) -> list[SessionRow]:
+        return [_session_row(row) for row in self.connection.execute(self.sql["sessions_newest_first"], (most,))]
+
+    def find_session(self, prefix: str) -> SessionRow:
+        """The session whose id is, or begins with, `prefix`."""
+        if exact := self.session(prefix):
+            return exact
+        found = [row[0] for row in self.connection.execute(self.sql["sessions_by_prefix"], (prefix,))] if prefix else []
+        if not found:
+            raise NotFound(f"no session {prefix} in this project", hint="`quintet sessions list` shows them.")
+        if len(found) > 1:
+            raise UsageError(f"{prefix} begins more than one session id: {', '.join(found)}, …")
+        row = self.session(found[0])
+        assert row
+        return row
+
+    def read(self, session: str, after: int = 0, before: int | None = None) -> list[Recorded]:
+        """A session's events in order; a fork begins with those of its parent."""
+        row = self.session(session)
+        if row is None:
+            return []
+        last = _END if before is None else before
+        events: list[Recorded] = []
+        if row.parent and after < row.forked_after:
+            events = self.read(row.parent, after, min(row.forked_after, last))
+        for seq, at, version, data in self.connection.execute(self.sql["read_events"], (session, after, last)):
+            events.append(self._recorded(seq, at, version, data))
+        return events
+
+    def event(self, seq: int) -> tuple[str, Recorded]:
+        row = next(iter(self.connection.execute(self.sql["event_by_seq"], (seq,))), None)
+        if row is None:
+            raise NotFound(f"no event {seq} in this project", hint="`quintet sessions show ID --events` lists them.")
+        session, number, at, version, data = row
+        return str(session), self._recorded(number, at, version, data)
+
+    def last_seq(self, session: str) -> int:
+        return int(self._value("last_seq", session) or 0)
+
+    def last_of_type(self, session: str, kind: str) -> int:
+        """The number of the session's newest event of a type; 0 if there is none."""
+        newest = self._value("last_event_of_type", session, kind)
+        if newest is None and (row := self.session(session)) and row.parent:
+            return min(self.last_of_type(row.parent, kind), row.forked_after)
+        return int(newest or 0)
+
+    def count(self, session: str) -> int:
+        return int(self._value("count_events", session) or 0)
+
+    def inbox(self, session: str) -> list[Submitted]:
+        return [decode_submitted(data) for (data,) in self.connection.execute(self.sql["read_inbox"], (session,))]
+
+    def data_version(self) -> int:
+        return int(self.connection.pragma("data_version"))
+
+    def _value(self, query: str, *values: str) -> Any:
+        return self.connection.execute(self.sql[query], values).fetchall()[0][0]
+
+    def _recorded(self, seq: int, at: str, version: int, data: str) -> Recorded:
+        try:
+            return Recorded(seq, at, decode_event(data, version))
+        except (msgspec.DecodeError, UnicodeError, KeyError) as error:
+            raise StoreDamaged(f"{self.path}: event {seq} cannot be read ({error})") from error
+
+    # ── writing, inside a transaction of the caller's
+
+    def insert_session(self, row: SessionRow) -> None:
+        values = (row.id, row.created, row.updated, row.parent, row.forked_after, row.title, row.summary.decode())
+        self.connection.execute(self.sql["insert_session"], values)
+
+    def append(self, session: str, batch: Batch) -> list[int]:
+        execute = self.connection.execute
+        if batch.lease and not execute(self.sql["holds_lease"], (session, batch.lease.owner)).fetchall():
+            raise LeaseLost()
+        if batch.consumed:
+            execute(self.sql["consume"], (batch.consumed,))
+            if self.connection.changes() != 1:
+                raise StoreError(f"submission {batch.consumed} was consumed before")
+        seqs = []
+        for kind, data in batch.events:
+            execute(self.sql["append_event"], (session, batch.at, kind, VERSION, data.decode()))
+            seqs.append(self.connection.last_insert_rowid())
+        for question, body in batch.opens:
+            execute(self.sql["open_question"], (question, session, batch.at, body))
+        for question, answer in batch.closes:
+            execute(self.sql["close_question"], (answer, batch.at, question))
+        execute(self.sql["touch_session"], (batch.at, batch.summary.decode(), batch.title, session))
+        return seqs
+
+    def submit(self, session: str, submitted: Submitted, at: str) -> None:
+        self.connection.execute(self.sql["submit"], (submitted.id, session, at, encode(submitted).decode()))
+
+    def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:
+        values = (lease.owner, lease.pid, lease.started, lease.until, lease.session, now, steal)
+        self.connection.execute(self.sql["take_lease"], values)
+        return self.connection.changes() == 1
+
+    def release(self, lease: Lease) -> None:
+        self.connection.execute(self.sql["release_lease"], (lease.session, lease.owner))
+
+    def purge(self, session: str) -> None:
+        if next(iter(self.connection.execute(self.sql["forks_of"], (session,))), None):
+            raise UsageError(f"session {session} has forks that begin with its events; purge those first")
+        for name in ("purge_journal", "purge_inbox", "purge_questions", "purge_session"):
+            self.connection.execute(self.sql[name], (session,))
+
+
+def _session_row(row: tuple[object, ...]) -> SessionRow:
+    values = list(row)
+    values[6] = str(values[6]).encode()
+    return SessionRow(*values)  # type: ignore[arg-type]

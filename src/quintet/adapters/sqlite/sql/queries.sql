@@ -1,0 +1,76 @@
+-- Every statement the store runs, by name.
+
+-- name: insert_session
+INSERT INTO sessions (id, created, updated, parent, forked_after, title, summary) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: session_by_id
+SELECT id, created, updated, parent, forked_after, title, summary, owner, owner_pid, owner_started, lease_until
+FROM sessions WHERE id = ?
+
+-- name: sessions_by_prefix
+SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 ORDER BY updated DESC LIMIT 2
+
+-- name: sessions_newest_first
+SELECT id, created, updated, parent, forked_after, title, summary, owner, owner_pid, owner_started, lease_until
+FROM sessions ORDER BY updated DESC, id DESC LIMIT ?
+
+-- name: touch_session
+UPDATE sessions SET updated = ?, summary = ?, title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?
+
+-- name: holds_lease
+SELECT 1 FROM sessions WHERE id = ? AND owner = ?
+
+-- name: take_lease
+UPDATE sessions SET owner = ?1, owner_pid = ?2, owner_started = ?3, lease_until = ?4
+WHERE id = ?5 AND (owner = ?1 OR owner = '' OR lease_until < ?6 OR ?7)
+
+-- name: release_lease
+UPDATE sessions SET owner = '', owner_pid = 0, owner_started = '', lease_until = 0 WHERE id = ? AND owner = ?
+
+-- name: append_event
+INSERT INTO journal (session, at, type, version, data) VALUES (?, ?, ?, ?, ?)
+
+-- name: read_events
+SELECT seq, at, version, data FROM journal WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq
+
+-- name: event_by_seq
+SELECT session, seq, at, version, data FROM journal WHERE seq = ?
+
+-- name: last_seq
+SELECT max(seq) FROM journal WHERE session = ?
+
+-- name: last_event_of_type
+SELECT max(seq) FROM journal WHERE session = ? AND type = ?
+
+-- name: count_events
+SELECT count(*) FROM journal WHERE session = ?
+
+-- name: submit
+INSERT INTO inbox (id, session, at, data) VALUES (?, ?, ?, ?)
+
+-- name: read_inbox
+SELECT data FROM inbox WHERE session = ? ORDER BY place
+
+-- name: consume
+DELETE FROM inbox WHERE id = ?
+
+-- name: open_question
+INSERT INTO questions (id, session, asked, body) VALUES (?, ?, ?, ?)
+
+-- name: close_question
+UPDATE questions SET answer = ?, answered = ? WHERE id = ? AND answer IS NULL
+
+-- name: forks_of
+SELECT id FROM sessions WHERE parent = ? LIMIT 1
+
+-- name: purge_journal
+DELETE FROM journal WHERE session = ?
+
+-- name: purge_inbox
+DELETE FROM inbox WHERE session = ?
+
+-- name: purge_questions
+DELETE FROM questions WHERE session = ?
+
+-- name: purge_session
+DELETE FROM sessions WHERE id = ?

@@ -1,0 +1,192 @@
+"""The durable store: one writer thread with group commit, and a connection of its own for reads.
+
+A write's future resolves after the commit that holds it is synced. Writes that arrive while a commit is under way
+share the next one; each runs in a savepoint, so one that fails takes no other down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from quintet.adapters.sqlite.database import clear_errors, connect, set_aside
+from quintet.adapters.sqlite.rows import Rows
+from quintet.domain.errors import StoreDamaged, StoreUnwritable
+from quintet.domain.ports import Batch, Lease, SessionRow
+from quintet.domain.protocol import Recorded, Submitted
+
+MOST_PER_COMMIT = 256
+_Job = tuple[Callable[[Rows], Any], "asyncio.Future[Any]"]
+
+
+class SqliteStore:
+    """Port `Store` on one SQLite file."""
+
+    def __init__(self, path: str, *, vfs: str | None = None) -> None:
+        self.path = path
+        self.notice = ""  # something the person should be told about opening it
+        try:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StoreUnwritable(
+                f"{os.path.dirname(path)}: cannot be made ({error.strerror})",
+                hint="Quintet keeps its state there. Set XDG_STATE_HOME to a folder you can write.",
+            ) from error
+        self._write = Rows(self._connect(vfs), path)
+        self._read = Rows(connect(path, vfs=vfs), path)
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def _connect(self, vfs: str | None) -> Any:
+        try:
+            connection = connect(self.path, vfs=vfs)
+            with clear_errors(self.path):
+                Rows(connection, self.path).sessions(1)
+            return connection
+        except StoreDamaged as error:
+            folder = set_aside(self.path)
+            self.notice = f"{error.message}. It was moved to {folder}, whole; this session starts with an empty one."
+            return connect(self.path, vfs=vfs)
+
+    # ── writes
+
+    async def create(self, row: SessionRow, batch: Batch) -> list[int]:
+        def job(rows: Rows) -> list[int]:
+            rows.insert_session(row)
+            if batch.lease:
+                rows.take_lease(batch.lease, 0.0, True)
+            return rows.append(row.id, batch)
+
+        return await self._do(job)  # type: ignore[no-any-return]
+
+    async def append(self, session: str, batch: Batch) -> list[int]:
+        return await self._do(lambda rows: rows.append(session, batch))  # type: ignore[no-any-return]
+
+    async def submit(self, session: str, submitted: Submitted, at: str) -> None:
+        await self._do(lambda rows: rows.submit(session, submitted, at))
+
+    async def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:
+        return await self._do(lambda rows: rows.take_lease(lease, now, steal))  # type: ignore[no-any-return]
+
+    async def release(self, lease: Lease) -> None:
+        await self._do(lambda rows: rows.release(lease))
+
+    async def purge(self, session: str) -> None:
+        await self._do(lambda rows: rows.purge(session))
+
+    def _do(self, work: Callable[[Rows], Any]) -> asyncio.Future[Any]:
+        if self._thread is None:
+            self._loop = asyncio.get_running_loop()
+            self._thread = threading.Thread(target=self._write_loop, name="quintet-writer", daemon=True)
+            self._thread.start()
+        assert self._loop
+        future: asyncio.Future[Any] = self._loop.create_future()
+        self._jobs.put((work, future))
+        return future
+
+    async def close(self) -> None:
+        if self._thread is not None:
+            self._jobs.put(None)
+            await asyncio.to_thread(self._thread.join)
+            self._thread = None
+        self._read.connection.close()
+        self._write.connection.close()
+
+    # ── the writer thread
+
+    def _write_loop(self) -> None:
+        while (first := self._jobs.get()) is not None:
+            jobs = [first]
+            last = False
+            with contextlib.suppress(Empty):
+                while len(jobs) < MOST_PER_COMMIT:
+                    job = self._jobs.get_nowait()
+                    if job is None:
+                        last = True
+                        break
+                    jobs.append(job)
+            self._commit(jobs)
+            if last:
+                return
+
+    def _commit(self, jobs: list[_Job]) -> None:
+        outcomes: list[tuple[asyncio.Future[Any], Any, BaseException | None]] = []
+        execute = self._write.connection.execute
+        try:
+            with clear_errors(self.path):
+                execute("BEGIN IMMEDIATE")
+                for work, future in jobs:
+                    outcomes.append((future, *self._one(work, len(jobs) > 1)))
+                execute("COMMIT")
+        except BaseException as error:
+            if self._write.connection.in_transaction:
+                with contextlib.suppress(Exception):
+                    execute("ROLLBACK")
+            outcomes = [(future, None, error) for _, future in jobs]
+        assert self._loop
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody is waiting any more
+            self._loop.call_soon_threadsafe(_resolve, outcomes)
+
+    def _one(self, work: Callable[[Rows], Any], shared: bool) -> tuple[Any, BaseException | None]:
+        execute = self._write.connection.execute
+        if not shared:
+            return work(self._write), None
+        execute("SAVEPOINT job")
+        try:
+            with clear_errors(self.path):
+                result = work(self._write)
+        except BaseException as error:
+            execute("ROLLBACK TO job")
+            execute("RELEASE job")
+            return None, error
+        execute("RELEASE job")
+        return result, None
+
+    # ── reads
+
+    def inbox(self, session: str) -> list[Submitted]:
+        with clear_errors(self.path):
+            return self._read.inbox(session)
+
+    def read(self, session: str, after: int = 0, before: int | None = None) -> list[Recorded]:
+        with clear_errors(self.path):
+            return self._read.read(session, after, before)
+
+    def session(self, session: str) -> SessionRow | None:
+        with clear_errors(self.path):
+            return self._read.session(session)
+
+    def newest(self) -> SessionRow | None:
+        with clear_errors(self.path):
+            return next(iter(self._read.sessions(1)), None)
+
+    def find_session(self, prefix: str) -> SessionRow:
+        with clear_errors(self.path):
+            return self._read.find_session(prefix)
+
+    def last_seq(self, session: str) -> int:
+        with clear_errors(self.path):
+            return self._read.last_seq(session)
+
+    def last_of_type(self, session: str, kind: str) -> int:
+        with clear_errors(self.path):
+            return self._read.last_of_type(session, kind)
+
+    def data_version(self) -> int:
+        return self._read.data_version()
+
+
+def _resolve(outcomes: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:
+    for future, result, error in outcomes:
+        if future.done():
+            continue
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)

@@ -1,0 +1,271 @@
+"""The composition root: the only file that knows everything. Puts a Session together and takes it apart."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from quintet.adapters import config
+from quintet.adapters.clock import RandomIds, SystemClock
+from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.places import Places, locate
+from quintet.adapters.proc import process_start
+from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.sqlite.store import SqliteStore
+from quintet.adapters.trust import decided, set_trust
+from quintet.domain.axes import INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
+from quintet.domain.errors import NotFound, SettingsError
+from quintet.domain.gate import Sandbox
+from quintet.domain.ports import Clock, Ids, Model, Workbench
+from quintet.domain.protocol import Noticed, ReasoningSet
+from quintet.domain.settings import Settings
+from quintet.domain.state import fold
+from quintet.engine.core import Core
+from quintet.engine.leases import owner_lives
+from quintet.engine.owner import Owner
+from quintet.engine.prompting import Prompts
+from quintet.engine.session import Session
+from quintet.engine.sessions import create_session, fork_session, new_lease
+from quintet.engine.toolbox import Toolbox
+from quintet.tools.registry import BY_NAME
+
+PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
+LATEST = "latest"
+INTERACTIVE_CHANGE = AxesChange(
+    INTERACTIVE.work_mode, INTERACTIVE.run_control, INTERACTIVE.permission_profile, INTERACTIVE.model_mode
+)
+
+
+@asynccontextmanager
+async def open_session(
+    path: str = ".",
+    *,
+    surface: Surface | str = Surface.RPC,
+    person: bool = False,
+    resume: str = "",
+    fork: bool = False,
+    axes: AxesChange | None = None,
+    settings: Mapping[str, Any] | None = None,
+    model: Model | None = None,
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+) -> AsyncIterator[Session]:
+    """Open a session on the project at `path`, and close it at the end of the block.
+
+    `person` says whether somebody can answer questions. `resume` takes an id, the beginning of one, or "latest"; a
+    session that another process owns is attached to instead. `axes` turns dials, `settings` overrides settings by
+    dotted key, `model` stands in for every configured model.
+    """
+    places = locate(path)
+    loaded = config.load(places, settings)
+    core = make_core(places, loaded, person=person, model=model, clock=clock, ids=ids)
+    store = core.store
+    assert isinstance(store, SqliteStore)
+    surface = Surface(surface)
+    try:
+        if resume:
+            session = await _take_up(core, store, surface, resume, fork, loaded)
+        else:
+            session = await _begin(core, surface, _first_axes(loaded.settings, surface, person, axes), loaded)
+    except BaseException:
+        await store.close()
+        raise
+    try:
+        if resume and axes:
+            await session.say(_as_command(axes))
+        yield session
+    finally:
+        await session.close()
+
+
+def make_core(
+    places: Places,
+    loaded: config.Loaded,
+    *,
+    person: bool = False,
+    model: Model | None = None,
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+) -> Core:
+    bench = Workbench(
+        root=places.root, files=ProjectFiles(places.root), processes=LocalProcesses(), ripgrep=find_ripgrep()
+    )
+    models = Models(loaded.settings)
+    return Core(
+        project=places.root,
+        store=SqliteStore(places.database),
+        clock=clock or SystemClock(),
+        ids=ids or RandomIds(),
+        settings=loaded.settings,
+        toolbox=Toolbox(BY_NAME, bench, Sandbox.NONE),
+        prompts=Prompts(PROMPTS),
+        process_start=process_start,
+        make_model=(lambda name: model) if model else models.get,
+        person=person,
+        settings_text=lambda: "\n".join(config.as_lines(loaded)),
+        log_crash=lambda error: log_crash(places, error),
+    )
+
+
+async def _begin(core: Core, surface: Surface, axes: Axes, loaded: config.Loaded) -> Session:
+    lease = new_lease(core, core.ids.new("q5"))
+    state = await create_session(core, axes, lease)
+    owner = Owner(core, state, lease)
+    await owner.start()
+    if loaded.settings.dials.reasoning:
+        await owner.journal.append(ReasoningSet(enabled=True))
+    await _tell(owner, core, loaded)
+    return Session(core, lease.session, surface, owner)
+
+
+async def _take_up(
+    core: Core, store: SqliteStore, surface: Surface, wanted: str, fork: bool, loaded: config.Loaded
+) -> Session:
+    if wanted == LATEST:
+        newest = store.newest()
+        if newest is None:
+            raise NotFound("there is no session in this project yet")
+        row = newest
+    else:
+        row = store.find_session(wanted)
+    if fork:
+        forked = store.session(await fork_session(core, row.id))
+        assert forked
+        row = forked
+    elif owner_lives(row, core.clock.epoch(), core.process_start):
+        return Session(core, row.id, surface, None)
+    lease = new_lease(core, row.id)
+    if not await store.take_lease(lease, core.clock.epoch(), True):
+        raise NotFound(f"session {row.id} is gone")
+    owner = Owner(core, fold(recorded.event for recorded in store.read(row.id)), lease)
+    await owner.start("forked" if fork else "resumed")
+    await _tell(owner, core, loaded)
+    return Session(core, row.id, surface, owner)
+
+
+async def _tell(owner: Owner, core: Core, loaded: config.Loaded) -> None:
+    """Put what the person should know about the settings and the store into the journal."""
+    notes = [Noticed(level="warning", code="SETTINGS", text=warning) for warning in loaded.warnings]
+    if isinstance(core.store, SqliteStore) and core.store.notice:
+        notes.append(Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice))
+    if notes:
+        await owner.journal.append(*notes)
+
+
+def _first_axes(settings: Settings, surface: Surface, person: bool, axes: AxesChange | None) -> Axes:
+    """Where the dials stand at the start: the surface's defaults, then settings, then flags."""
+    base = (INTERACTIVE if person else UNATTENDED).on(surface)
+    dials = settings.dials
+    chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
+    return (axes or AxesChange()).applied_to(chosen.applied_to(base))
+
+
+def _as_command(change: AxesChange) -> str:
+    """Flags on a resumed session are dials turned by the user, as everybody else's."""
+    flags = {"run_control": "control", "permission_profile": "permission-profile", "model_mode": "model-mode"}
+    values = change.values()
+    mode = values.pop("work_mode", None)
+    words = [f"--{flags[name]} {value}" for name, value in values.items()]
+    if mode is None:
+        first, *words = words
+        return f"/{first[2:]} {' '.join(words)}".strip()
+    return f"/mode {mode} {' '.join(words)}".strip()
+
+
+async def fork(path: str, session: str) -> str:
+    """Fork a session of the project at `path`; returns the new one's id."""
+    places = locate(path)
+    core = make_core(places, config.load(places))
+    assert isinstance(core.store, SqliteStore)
+    try:
+        return await fork_session(core, core.store.find_session(session).id)
+    finally:
+        await core.store.close()
+
+
+async def tour() -> int:
+    """A small repository in a temporary folder, and the tour through it."""
+    import tempfile
+
+    from quintet.adapters import sample_project
+    from quintet.surfaces.tour import Tour
+
+    folder = os.path.join(tempfile.mkdtemp(prefix="quintet-tour-"), "slugs")
+    os.mkdir(folder)
+    sample_project.make(folder)
+    builtin = Models(Settings()).get("builtin")
+    async with open_session(folder, surface=Surface.TUI, axes=INTERACTIVE_CHANGE, model=builtin) as session:
+        return await Tour(session, folder, "offline rules · sandbox none").run()
+
+
+def header(path: str) -> str:
+    """What stands beside the badge: the model in use, or what was found in its absence, and the sandbox."""
+    settings = config.load(locate(path)).settings
+    model = settings.routing.smart
+    return f"{'offline rules' if model == 'builtin' else model} · sandbox none"
+
+
+def ask_for_trust(path: str) -> None:
+    """The first interactive start in a folder with settings of its own asks whether to trust it."""
+    places = locate(path)
+    if not os.path.exists(places.project_settings) or decided(places.trust_file, places.root):
+        return
+    sys.stdout.write(
+        f"{places.root} has settings of its own. Trusted, they may choose models and loosen permissions.\n"
+        "Trust this folder? [y/N] "
+    )
+    sys.stdout.flush()
+    answer = sys.stdin.readline().strip().lower()
+    set_trust(places.trust_file, places.root, answer in ("y", "yes"))
+
+
+class Models:
+    """Models by their name in the settings, made when first used."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made: dict[str, Model] = {}
+
+    def get(self, name: str) -> Model:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def _make(self, name: str) -> Model:
+        if name == "builtin":
+            from quintet.adapters.discovery import found_here
+            from quintet.adapters.offline_rules.model import OfflineRules
+
+            return OfflineRules(found_here)
+        from quintet.adapters.chat_completions import ChatCompletions
+
+        configured = self._settings.models[name]
+        key = os.environ.get(configured.api_key_env, "") if configured.api_key_env else ""
+        if configured.api_key_env and not key:
+            raise SettingsError(
+                f"models.{name}: the variable {configured.api_key_env} is not set",
+                hint="Export the key, then try again.",
+            )
+        return ChatCompletions(configured, key, name)
+
+
+def find_ripgrep() -> str:
+    """The rg that came with Quintet, else the one on PATH."""
+    beside = os.path.join(os.path.dirname(sys.executable), "rg")
+    return beside if os.path.exists(beside) else "rg"
+
+
+def log_crash(places: Places, error: BaseException) -> None:
+    import traceback
+
+    try:
+        with open(places.log, "a", encoding="utf-8") as file:
+            file.write(f"{SystemClock().now()}\n{''.join(traceback.format_exception(error))}\n")
+    except OSError:
+        sys.stderr.write("".join(traceback.format_exception(error)))
+
+
+__all__ = ["LATEST", "Models", "make_core", "open_session"]

@@ -1,0 +1,125 @@
+"""Slash commands as text: one grammar for every surface.
+
+`/name word "two words" --flag --key value`, where flags that take a value are named by the command's own spec.
+`parse(format(line))` is the identity; the first line is the command, further lines are its details.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from quintet.domain.errors import UsageError
+from quintet.domain.nearest import did_you_mean
+
+_QUOTE = '"'
+_ESCAPE = "\\"
+_NEEDS_QUOTES = frozenset(" \t\"'\\\n\r\v\f")
+
+
+class CommandLine(Struct, frozen=True):
+    name: str
+    words: tuple[str, ...] = ()
+    flags: dict[str, str | bool] = field(default_factory=dict)
+    details: str = ""
+
+
+def command_name(text: str) -> str | None:
+    """The word after `/` if the first line looks like a command, else None."""
+    first = text.lstrip().split("\n", 1)[0]
+    if not first.startswith("/") or len(first) < 2:
+        return None
+    name = first[1:].split(maxsplit=1)[0] if first[1:].split() else ""
+    return name.lower() if name and "/" not in name else None
+
+
+def split_words(line: str) -> list[str]:
+    """Split as a shell would, with " quotes, ' quotes and backslash; an unclosed quote is an error."""
+    return [word for word, _ in _tokens(line)]
+
+
+def _tokens(line: str) -> list[tuple[str, bool]]:
+    """Words, each with whether any part of it was quoted (a quoted `--x` is a word, not a flag)."""
+    words: list[tuple[str, bool]] = []
+    current: list[str] = []
+    quote = ""
+    quoted = started = False
+    chars = iter(line)
+    for char in chars:
+        if quote:
+            if char == quote:
+                quote = ""
+            elif char == _ESCAPE and quote == _QUOTE:
+                current.append(_unescaped(next(chars, _ESCAPE)))
+            else:
+                current.append(char)
+        elif char in "\"'":
+            quote, quoted, started = char, True, True
+        elif char == _ESCAPE:
+            current.append(next(chars, _ESCAPE))
+            started = True
+        elif char.isspace():
+            if started:
+                words.append(("".join(current), quoted))
+            current, started, quoted = [], False, False
+        else:
+            current.append(char)
+            started = True
+    if quote:
+        raise UsageError(f"a {quote} quote is not closed: {line}")
+    if started:
+        words.append(("".join(current), quoted))
+    return words
+
+
+_ESCAPES = {"n": "\n", "r": "\r"}
+
+
+def _unescaped(char: str) -> str:
+    return _ESCAPES.get(char, char)
+
+
+def parse(text: str, *, valued: frozenset[str] = frozenset(), switches: frozenset[str] = frozenset()) -> CommandLine:
+    """Parse a command. `valued` flags take the next word (or `--flag=value`), `switches` take none."""
+    first, _, details = text.lstrip().partition("\n")
+    tokens = _tokens(first)
+    if not tokens or not tokens[0][0].startswith("/"):
+        raise UsageError(f"not a command: {first}")
+    name = tokens[0][0][1:].lower()
+    words: list[str] = []
+    flags: dict[str, str | bool] = {}
+    rest = iter(tokens[1:])
+    for word, quoted in rest:
+        if quoted or not word.startswith("--") or word == "--":
+            words.append(word)
+            continue
+        key, has_value, value = word[2:].partition("=")
+        if key in switches and not has_value:
+            flags[key] = True
+        elif key in valued:
+            following = (value, True) if has_value else next(rest, None)
+            if following is None:
+                raise UsageError(f"/{name}: --{key} needs a value")
+            flags[key] = following[0]
+        else:
+            raise UsageError(f"/{name}: unknown flag --{key}.{did_you_mean(key, sorted(valued | switches))}")
+    return CommandLine(name, tuple(words), flags, details)
+
+
+def format_command(line: CommandLine) -> str:
+    parts = [f"/{line.name}", *(_quoted(word) for word in line.words)]
+    for key, value in line.flags.items():
+        parts.append(f"--{key}" if value is True else f"--{key}={_quoted(str(value), always=True)}")
+    text = " ".join(parts)
+    return f"{text}\n{line.details}" if line.details else text
+
+
+def _quoted(word: str, *, always: bool = False) -> str:
+    plain = word and not (_NEEDS_QUOTES & set(word)) and not word.startswith("--") and not _odd_space(word)
+    if plain and not always:
+        return word
+    escaped = word.replace(_ESCAPE, _ESCAPE * 2).replace(_QUOTE, _ESCAPE + _QUOTE)
+    return f'"{escaped.replace(chr(10), _ESCAPE + "n").replace(chr(13), _ESCAPE + "r")}"'
+
+
+def _odd_space(word: str) -> bool:
+    return any(char.isspace() for char in word)

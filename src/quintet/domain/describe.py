@@ -1,0 +1,139 @@
+"""Events as lines of text with colour roles: one voice for every surface that prints.
+
+Control characters in what models and tools say are shown, never sent to a terminal.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.json import decode
+
+from quintet.domain import badge
+from quintet.domain import protocol as p
+from quintet.domain.gate import Verdict
+from quintet.domain.toolspec import CallStatus
+
+MOST_LINES = 60  # of one tool's output
+_KEPT = frozenset("\n\t")
+
+
+class Line(Struct, frozen=True):
+    text: str
+    role: str = ""  # dim, accent, success, warning, error, info, or none
+
+
+def visible(text: str) -> str:
+    """The text with control characters made visible."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in _KEPT or c.isprintable() else _shown(c) for c in text.replace("\r\n", "\n"))
+
+
+def _shown(char: str) -> str:
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if 0x80 <= code <= 0x9F:
+        return f"\\x{code:02x}"
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return char if char.isspace() else f"\\u{code:04x}"
+
+
+def describe(recorded: p.Recorded) -> list[Line]:
+    """What a person should see of an event; nothing for those that only matter to the journal."""
+    match recorded.event:
+        case p.DialsTurned() as e:
+            return [Line(f"{badge.full(e.after)}   {turned(e)}", badge.ROLES[e.after.work_mode])]
+        case p.TransitionPending() as e:
+            return [Line(f"waits    {badge.full(e.change.applied_to(e.axes))}   {e.scope}, by {e.actor}", "dim")]
+        case p.TransitionDropped() as e:
+            return [Line(f"dropped  a waiting transition: {e.reason}", "dim")]
+        case p.CommandRan() as e:
+            return _lines(e.text, "" if e.ok else "error")
+        case p.CallDecided() as e if e.verdict is not Verdict.ALLOW:
+            done = "not run " if e.verdict is Verdict.DENY or not e.person else "asks    "
+            return [
+                Line(f"{done} {e.tool} {brief(e.arguments)}", "warning"),
+                Line(f"         {e.reason}", "warning"),
+                Line(f"         axes {badge.full(e.axes)} · quintet why {recorded.seq}", "dim"),
+            ]
+        case p.ToolStarted() as e:
+            return [Line(f"▸ {e.tool} {brief(e.arguments)}", "accent")]
+        case p.ToolFinished() as e:
+            return _finished(e)
+        case p.ModelFailed() as e:
+            again = f"; trying again in {e.retry_in:g} s" if e.retry_in is not None else ""
+            return [Line(f"{e.error.code}: {visible(e.error.message)}{again}", "warning" if again else "error")]
+        case p.QuestionAnswered() as e if e.by != "user":
+            return [Line(f"question closed: {e.by}", "dim")]
+        case p.RunPaused() | p.RunResumed():
+            return []
+        case p.TurnFinished() as e if e.status != "done":
+            hint = _lines(e.error.hint, "dim") if e.error and e.error.hint else []
+            return [Line(f"{e.status}: {visible(e.reason)}", "warning"), *hint]
+        case p.Noticed() as e:
+            return _lines(e.text, {"warning": "warning", "error": "error"}.get(e.level, "dim"))
+        case _:
+            return []
+
+
+def turned(event: p.DialsTurned) -> str:
+    """The log line of a transition: what changed, by whom, when."""
+    names = ("work_mode", "run_control", "permission_profile", "model_mode")
+    moves = [
+        f"{getattr(event.before, name)} → {getattr(event.after, name)}"
+        for name in names
+        if getattr(event.before, name) != getattr(event.after, name)
+    ]
+    return f"{', '.join(moves) or 'unchanged'}, by {event.actor}, {event.scope} ({event.reason})"
+
+
+def question(event: p.QuestionAsked) -> list[Line]:
+    choices = "   ".join(f"[{choice.key}] {choice.label}" for choice in event.choices)
+    detail = [Line(f"  {visible(line)}", "dim") for line in event.detail]
+    return [Line(f"? {visible(event.text)}", "warning"), *detail, Line(f"  {choices}", "accent")]
+
+
+def brief(arguments: str, most: int = 100) -> str:
+    """A call's arguments in a few words."""
+    try:
+        values = decode(arguments)
+    except ValueError:
+        values = arguments
+    if isinstance(values, dict):
+        first = next((values[key] for key in ("command", "file_path", "pattern", "path") if values.get(key)), None)
+        text = str(first) if first is not None else " ".join(f"{key}={value}" for key, value in values.items())
+    else:
+        text = str(values)
+    text = visible(" ".join(text.split()))
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _finished(event: p.ToolFinished) -> list[Line]:
+    if event.status is CallStatus.DENIED:
+        return []
+    took = f" · {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
+    if event.status is CallStatus.INTERRUPTED:
+        return [Line(f"  {event.content}{took}", "warning")]
+    role = "error" if event.status is CallStatus.ERROR else "dim"
+    head = Line(f"  {event.summary or event.status}{took}", role)
+    if event.changed:
+        return [head, *diff_lines(event.content)]
+    return [head, *_lines(event.content, "error", 6)] if role == "error" else [head]
+
+
+def diff_lines(diff: str) -> list[Line]:
+    roles = {"+": "success", "-": "error", "@": "info"}
+    body = [line for line in diff.splitlines() if not line.startswith(("--- ", "+++ "))]
+    shown = [Line(f"    {visible(line)}", roles.get(line[:1], "")) for line in body[:MOST_LINES]]
+    more = [Line(f"    … {len(body) - MOST_LINES} more lines", "dim")] if len(body) > MOST_LINES else []
+    return shown + more
+
+
+def _lines(text: str, role: str = "", most: int = 0) -> list[Line]:
+    lines = text.splitlines()
+    shown = lines[-most:] if most else lines
+    return [Line(visible(line), role) for line in shown]

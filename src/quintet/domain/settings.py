@@ -1,0 +1,121 @@
+"""Every setting, typed, with its default, its meaning, and how far an untrusted project may go with it.
+
+`reach` says what a project's own settings file may do before its folder is trusted: `free` (set it), `tighten` (only
+make it stricter), `trusted` (nothing). The user's file, the environment and flags may always set everything.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+from msgspec import Meta, Struct, field
+
+from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+
+FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
+
+
+def _about(text: str, reach: str = FREE) -> Meta:
+    return Meta(description=text, extra={"reach": reach})
+
+
+class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the dials stand when a session opens; unset ones follow the surface's defaults."""
+
+    work_mode: Annotated[WorkMode | None, _about("work mode of a new session")] = None
+    run_control: Annotated[RunControl | None, _about("run control of a new session", TIGHTEN)] = None
+    permission_profile: Annotated[PermissionProfile | None, _about("permission profile of a new session", TIGHTEN)] = (
+        None
+    )
+    model_mode: Annotated[ModelMode | None, _about("model mode of a new session")] = None
+    reasoning: Annotated[bool, _about("ask the model for visible reasoning in agent turns")] = False
+    abort_active_tool: Annotated[
+        bool, _about("a dial turned `now` interrupts the running tool instead of waiting for it")
+    ] = False
+
+
+class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """One model you can route to."""
+
+    base_url: Annotated[str, _about("address of an OpenAI-compatible API, up to and including /v1", TRUSTED)]
+    model: Annotated[str, _about("the model's name there", TRUSTED)]
+    api_key_env: Annotated[str, _about("environment variable that holds the key", TRUSTED)] = ""
+    price_input: Annotated[float, _about("price of a million input tokens", TRUSTED)] = 0.0
+    price_output: Annotated[float, _about("price of a million output tokens", TRUSTED)] = 0.0
+    timeout: Annotated[float, _about("seconds without a byte before a request is given up", TRUSTED)] = 120.0
+
+
+class RoutingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which model each model mode uses: a name from [models], or `builtin`, the offline rules."""
+
+    fast: Annotated[str, _about("model for fast; empty means the one for smart", TRUSTED)] = ""
+    smart: Annotated[str, _about("model for smart", TRUSTED)] = "builtin"
+    deep: Annotated[str, _about("model for deep; empty means the one for smart", TRUSTED)] = ""
+
+
+class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What stops a run; 0 means no limit."""
+
+    max_turns: Annotated[int, _about("rounds of the loop (model requests) in one turn", TIGHTEN)] = 50
+    max_cost: Annotated[float, _about("money a session may spend", TIGHTEN)] = 0.0
+    max_seconds: Annotated[float, _about("seconds one turn may take", TIGHTEN)] = 0.0
+    input_bytes: Annotated[int, _about("largest input taken; longer text belongs in a file", TIGHTEN)] = 1_000_000
+    retries: Annotated[int, _about("times a failed model request is tried again", FREE)] = 3
+
+
+class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    color: Annotated[str, _about("auto, always or never")] = "auto"
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    dials: DialSettings = DialSettings()
+    models: dict[str, ModelSettings] = field(default_factory=dict)
+    routing: RoutingSettings = RoutingSettings()
+    limits: LimitSettings = LimitSettings()
+    display: DisplaySettings = DisplaySettings()
+
+
+class SettingInfo(Struct, frozen=True):
+    key: str  # dotted, as in the file
+    kind: Any
+    default: Any
+    about: str
+    reach: str
+
+
+def catalogue() -> dict[str, SettingInfo]:
+    """Every setting by its dotted key; a model's keys are listed under `models.NAME`."""
+    infos: dict[str, SettingInfo] = {}
+    for section, kind in get_type_hints(Settings).items():
+        table = ModelSettings if section == "models" else kind
+        prefix = "models.NAME" if section == "models" else section
+        hints = get_type_hints(table, include_extras=True)
+        for name, hint in hints.items():
+            meta = _meta(hint)
+            key = f"{prefix}.{name}"
+            default = _default(table, name)
+            infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
+    return infos
+
+
+def _meta(hint: Any) -> Any:
+    assert get_origin(hint) is Annotated
+    return get_args(hint)[1]
+
+
+def _default(table: type[Struct], name: str) -> Any:
+    fields = table.__struct_fields__
+    defaults = table.__struct_defaults__
+    offset = len(fields) - len(defaults)
+    index = fields.index(name) - offset
+    return defaults[index] if index >= 0 else None
+
+
+def is_tighter(key: str, value: Any, than: Any) -> bool:
+    """Whether setting `key` to `value` is at least as strict as `than` (an unset dial counts as its default)."""
+    if key.endswith("permission_profile"):
+        return PermissionProfile(value).rank <= PermissionProfile(than or PermissionProfile.RESTRICTED).rank
+    if key.endswith("run_control"):
+        order = list(RunControl)
+        return order.index(RunControl(value)) <= order.index(RunControl(than or RunControl.MANUAL))
+    return bool(value) and (not than or value <= than)  # a limit: 0 is none

@@ -1,0 +1,235 @@
+"""A session's state is a fold over its journal: `SessionState.apply` for each event, in order, and nothing else.
+
+Applying is cheap and deterministic; the same events give the same state, whoever folds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import Struct, field
+
+from quintet.domain import protocol as p
+from quintet.domain.axes import INTERACTIVE, Axes
+from quintet.domain.messages import Message, Role, Usage
+from quintet.domain.steering import Loan, Scope, Transition
+
+OUTCOME_UNKNOWN = "interrupted, outcome unknown: Quintet stopped while this call was running; it was not run again"
+
+
+class OpenTurn(Struct):
+    turn: str
+    run: str
+    submission: str
+    steps: int = 0
+
+
+class SessionState(Struct):
+    """Everything a session is, as of its last event."""
+
+    session: str = ""
+    project: str = ""
+    axes: Axes = INTERACTIVE
+    pending: tuple[Transition, ...] = ()
+    loans: tuple[Loan, ...] = ()
+    reasoning: bool = False
+    model: str = ""
+    paused: bool = False
+    turn: OpenTurn | None = None
+    waiting: list[p.InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
+    questions: dict[str, p.QuestionAsked] = field(default_factory=dict)
+    messages: list[Message] = field(default_factory=list)
+    running: dict[str, p.ToolStarted] = field(default_factory=dict)  # started, not finished
+    unanswered: dict[str, str] = field(default_factory=dict)  # calls the model made that have no result yet
+    last_result: str = ""  # of the newest finished call
+    turns: int = 0
+    usage: Usage = Usage()
+    cost: float = 0.0
+    interrupted: bool = False  # the last turn was cut off and can be resumed
+
+    def apply(self, event: p.Event) -> None:
+        handler = _HANDLERS.get(type(event))
+        if handler:
+            handler(self, event)
+
+    @property
+    def status(self) -> str:
+        if self.questions:
+            return "waiting"
+        if self.turn:
+            return "paused" if self.paused else "running"
+        return "interrupted" if self.interrupted else "idle"
+
+
+class SessionSummary(Struct, frozen=True):
+    """What listings and `status` show of a session without reading its journal."""
+
+    axes: Axes = INTERACTIVE
+    status: str = "idle"
+    paused: bool = False
+    turns: int = 0
+    steps: int = 0
+    cost: float = 0.0
+    usage: Usage = Usage()
+    model: str = ""
+    reasoning: bool = False
+    pending: tuple[Transition, ...] = ()
+    waiting: tuple[str, ...] = ()  # the texts of open questions
+
+
+def summarise(state: SessionState) -> SessionSummary:
+    return SessionSummary(
+        axes=state.axes,
+        status=state.status,
+        paused=state.paused,
+        turns=state.turns,
+        steps=state.turn.steps if state.turn else 0,
+        cost=state.cost,
+        usage=state.usage,
+        model=state.model,
+        reasoning=state.reasoning,
+        pending=state.pending,
+        waiting=tuple(question.text for question in state.questions.values()),
+    )
+
+
+def fold(events: Iterable[p.Event]) -> SessionState:
+    state = SessionState()
+    for event in events:
+        state.apply(event)
+    return state
+
+
+def _opened(state: SessionState, event: p.SessionOpened) -> None:
+    state.session = event.session
+    state.project = event.project
+    state.axes = event.axes
+    if event.parent:  # a fork keeps what was said and done, not what its parent was in the middle of
+        _settle(state)
+        state.turn = None
+        state.waiting, state.questions = [], {}
+        state.pending, state.loans = (), ()
+        state.paused = state.interrupted = False
+
+
+def _input(state: SessionState, event: p.InputReceived) -> None:
+    state.waiting.append(event)
+
+
+def _turned(state: SessionState, event: p.DialsTurned) -> None:
+    state.axes = event.after
+    landed = next((t for t in state.pending if t.id == event.transition), None)
+    state.pending = tuple(t for t in state.pending if t.id != event.transition)
+    if event.scope is Scope.FOR_NEXT_UNIT:
+        if landed:
+            state.loans = (*state.loans, Loan(landed, event.before))
+        else:
+            state.loans = tuple(loan for loan in state.loans if loan.transition.id != event.transition)
+
+
+def _pending(state: SessionState, event: p.TransitionPending) -> None:
+    waiting = Transition(event.transition, event.change, event.scope, event.actor, event.reason)
+    state.pending = (*state.pending, waiting)
+
+
+def _dropped(state: SessionState, event: p.TransitionDropped) -> None:
+    state.pending = tuple(t for t in state.pending if t.id != event.transition)
+    state.loans = tuple(loan for loan in state.loans if loan.transition.id != event.transition)
+
+
+def _reasoning(state: SessionState, event: p.ReasoningSet) -> None:
+    state.reasoning = event.enabled
+
+
+def _model(state: SessionState, event: p.ModelChosen) -> None:
+    state.model = event.name
+
+
+def _paused(state: SessionState, event: p.RunPaused) -> None:
+    state.paused = True
+
+
+def _resumed(state: SessionState, event: p.RunResumed) -> None:
+    state.paused = False
+
+
+def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
+    state.turn = OpenTurn(event.turn, event.run, event.submission)
+    state.waiting = [i for i in state.waiting if i.submission != event.submission]
+    state.axes = event.axes
+    state.turns += 1
+    state.interrupted = False
+    if event.text:
+        state.messages.append(Message(Role.USER, event.text))
+
+
+def _turn_finished(state: SessionState, event: p.TurnFinished) -> None:
+    state.turn = None
+    state.paused = False
+    state.interrupted = event.status == "interrupted"
+    _settle(state)
+
+
+def _settle(state: SessionState) -> None:
+    """Give every call that never got a result one, so the conversation stays whole."""
+    for call in state.unanswered:
+        text = OUTCOME_UNKNOWN if call in state.running else "not run: the turn ended first"
+        state.messages.append(Message(Role.TOOL, text, call_id=call))
+    state.unanswered = {}
+    state.running = {}
+
+
+def _requested(state: SessionState, event: p.ModelRequested) -> None:
+    if state.turn and event.attempt == 1:
+        state.turn.steps += 1
+
+
+def _replied(state: SessionState, event: p.ModelReplied) -> None:
+    state.usage = state.usage.plus(event.usage)
+    state.cost += event.cost
+    if event.text or event.calls:
+        state.messages.append(Message(Role.ASSISTANT, event.text, event.calls))
+    state.unanswered.update({call.id: call.name for call in event.calls})
+
+
+def _started(state: SessionState, event: p.ToolStarted) -> None:
+    state.running[event.call] = event
+
+
+def _finished(state: SessionState, event: p.ToolFinished) -> None:
+    state.running.pop(event.call, None)
+    state.last_result = event.content
+    if state.unanswered.pop(event.call, None) is not None:
+        state.messages.append(Message(Role.TOOL, event.content, call_id=event.call))
+    else:  # the person's own shell line: no model asked for it
+        state.messages.append(Message(Role.USER, event.content))
+
+
+def _asked(state: SessionState, event: p.QuestionAsked) -> None:
+    state.questions[event.question] = event
+
+
+def _answered(state: SessionState, event: p.QuestionAnswered) -> None:
+    state.questions.pop(event.question, None)
+
+
+_HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
+    p.SessionOpened: _opened,
+    p.InputReceived: _input,
+    p.DialsTurned: _turned,
+    p.TransitionPending: _pending,
+    p.TransitionDropped: _dropped,
+    p.ReasoningSet: _reasoning,
+    p.ModelChosen: _model,
+    p.RunPaused: _paused,
+    p.RunResumed: _resumed,
+    p.TurnStarted: _turn_started,
+    p.TurnFinished: _turn_finished,
+    p.ModelRequested: _requested,
+    p.ModelReplied: _replied,
+    p.ToolStarted: _started,
+    p.ToolFinished: _finished,
+    p.QuestionAsked: _asked,
+    p.QuestionAnswered: _answered,
+}

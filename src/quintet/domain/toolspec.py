@@ -1,0 +1,60 @@
+"""What Quintet knows of a tool before it runs, and what a call comes back with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from quintet.domain.axes import PermissionProfile
+from quintet.domain.grants import Effect
+from quintet.domain.messages import ToolSchema
+
+if TYPE_CHECKING:
+    from quintet.domain.ports import Workbench
+
+
+class Touch(Struct, frozen=True):
+    """What one call would do, told from its arguments: effects, the paths it names, and why."""
+
+    effects: frozenset[Effect]
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    why: str = ""
+
+
+class ToolSpec(Struct, frozen=True):
+    name: str
+    description: str
+    profile: PermissionProfile  # the least profile the tool is any use in
+    effects: frozenset[Effect]  # the most a call may do
+    schema: Callable[[], dict[str, Any]]
+    bind: Callable[[str], dict[str, Any]]  # JSON arguments → keyword arguments, or ToolFailed
+    touch: Callable[[dict[str, Any]], Touch]
+    run: Callable[..., Awaitable[ToolResult]]
+
+    def shown(self) -> ToolSchema:
+        return ToolSchema(self.name, self.description, self.schema())
+
+    @property
+    def reads_only(self) -> bool:
+        return self.effects <= {Effect.READ, Effect.FETCH}
+
+
+class CallStatus(StrEnum):
+    OK = "ok"
+    ERROR = "error"
+    DENIED = "denied"
+    INTERRUPTED = "interrupted"
+
+
+class ToolResult(Struct, frozen=True):
+    content: str
+    status: CallStatus = CallStatus.OK
+    changed: tuple[str, ...] = ()  # project files the call is known to have changed
+    summary: str = ""  # a few words for the person: "+9 −2", "12 passed"
+
+
+Runner = Callable[["Workbench", dict[str, Any]], Awaitable[ToolResult]]

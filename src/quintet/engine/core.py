@@ -1,0 +1,42 @@
+"""What the engine's actors work with: ports, settings and tables, put together by `app`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from quintet.domain.axes import Axes
+from quintet.domain.ports import Clock, Ids, Model, Store
+from quintet.domain.settings import ModelSettings, Settings
+from quintet.engine.prompting import Prompts
+from quintet.engine.toolbox import Toolbox
+
+
+class Core(Struct):
+    project: str
+    store: Store
+    clock: Clock
+    ids: Ids
+    settings: Settings
+    toolbox: Toolbox
+    prompts: Prompts
+    make_model: Callable[[str], Model]
+    process_start: Callable[[int], str]
+    person: bool = False  # whether somebody is attached who can answer a question
+    settings_text: Callable[[], str] = lambda: ""
+    log_crash: Callable[[BaseException], None] = lambda error: None
+
+    def route(self, axes: Axes, chosen: str) -> str:
+        """The model for a request: the one the user named, else the one the model mode routes to."""
+        routing = self.settings.routing
+        return chosen or getattr(routing, axes.model_mode) or routing.smart
+
+    def model_names(self) -> list[str]:
+        return [*self.settings.models, "builtin"]
+
+    def price(self, name: str, input_tokens: int, output_tokens: int) -> float:
+        priced: ModelSettings | None = self.settings.models.get(name)
+        if priced is None:
+            return 0.0
+        return (input_tokens * priced.price_input + output_tokens * priced.price_output) / 1_000_000

@@ -1,0 +1,73 @@
+"""One session's journal as its owner writes it.
+
+`append` returns when the events are durable; `post` does not wait, for events that no effect depends on (a later
+`append` is durable only after them). The state moves when events are handed over; readers see them when they are
+durable. After a failed write the journal is broken for good: its owner stops, and the store is the truth.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from quintet.domain.ports import Batch, Clock, Lease, Store
+from quintet.domain.protocol import Event, QuestionAnswered, QuestionAsked, Recorded, Signal, TurnStarted, encode
+from quintet.domain.state import SessionState, summarise
+from quintet.engine.feed import Feed
+
+TITLE_LENGTH = 80
+
+
+class Journal:
+    def __init__(self, store: Store, clock: Clock, state: SessionState, lease: Lease, feed: Feed) -> None:
+        self._store = store
+        self._clock = clock
+        self._lease = lease
+        self.state = state
+        self.feed = feed
+        self.broken: BaseException | None = None
+
+    def post(self, *events: Event, consumed: str = "") -> asyncio.Task[list[Recorded]]:
+        if self.broken:
+            raise self.broken
+        for event in events:
+            self.state.apply(event)
+        batch = self._batch(events, consumed)
+        task = asyncio.ensure_future(self._write(events, batch))
+        task.add_done_callback(_noted)
+        return task
+
+    async def append(self, *events: Event, consumed: str = "") -> list[Recorded]:
+        return await asyncio.shield(self.post(*events, consumed=consumed))
+
+    def signal(self, signal: Signal) -> None:
+        self.feed.signal(signal)
+
+    def _batch(self, events: Sequence[Event], consumed: str) -> Batch:
+        title = next((e.text for e in events if isinstance(e, TurnStarted)), "")
+        return Batch(
+            lease=self._lease,
+            events=[(type(event).__struct_config__.tag, encode(event)) for event in events],  # type: ignore[misc]
+            at=self._clock.now(),
+            summary=encode(summarise(self.state)),
+            title=" ".join(title.split())[:TITLE_LENGTH],
+            consumed=consumed,
+            opens=[(e.question, encode(e).decode()) for e in events if isinstance(e, QuestionAsked)],
+            closes=[(e.question, e.choice) for e in events if isinstance(e, QuestionAnswered)],
+        )
+
+    async def _write(self, events: Sequence[Event], batch: Batch) -> list[Recorded]:
+        try:
+            seqs = await self._store.append(self.state.session, batch)
+        except BaseException as error:
+            self.broken = self.broken or error
+            raise
+        recorded = [Recorded(seq, batch.at, event) for seq, event in zip(seqs, events, strict=True)]
+        self.feed.publish(recorded)
+        return recorded
+
+
+def _noted(task: asyncio.Task[list[Recorded]]) -> None:
+    """A failed write is kept in `broken`; asking for it here keeps the loop from reporting it a second time."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,298 @@
+"""The session's owner: the one process that consumes its inbox, runs its turns and writes its journal.
+
+Two loops: the inbox loop takes submissions as they come, so commands never queue behind the model; one turn task at a
+time does the work. Ownership is a lease with a heartbeat, checked by every write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+
+from quintet.domain import command_line
+from quintet.domain.axes import AxesChange, ModelMode, Surface
+from quintet.domain.errors import LeaseLost, QuintetError, UsageError
+from quintet.domain.ports import Lease
+from quintet.domain.protocol import (
+    Answer,
+    CommandRan,
+    ErrorInfo,
+    Event,
+    InputReceived,
+    Interrupt,
+    Noticed,
+    QuestionAnswered,
+    QuestionAsked,
+    Say,
+    SessionTaken,
+    Submitted,
+    ToolFinished,
+    TurnFinished,
+    TurnStarted,
+)
+from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
+from quintet.domain.steering import Activity, Boundary, Scope
+from quintet.domain.toolspec import CallStatus
+from quintet.engine import commands, dials, questions
+from quintet.engine.core import Core
+from quintet.engine.feed import Feed
+from quintet.engine.journal import Journal
+from quintet.engine.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
+from quintet.engine.sessions import fork_session
+from quintet.engine.turn import Turn
+
+SHELL = "!"  # begins a shell line of the person's own
+POLL_SECONDS = 0.1  # how soon another process's submission is noticed
+
+
+class Owner:
+    """Also the desk that slash commands work at."""
+
+    def __init__(self, core: Core, state: SessionState, lease: Lease) -> None:
+        self.core = core
+        self.feed = Feed()
+        self.journal = Journal(core.store, core.clock, state, lease, self.feed)
+        self._lease = lease
+        self._questions = questions.Questions(self.journal)
+        self._go = asyncio.Event()
+        self._go.set()
+        self._wake = asyncio.Event()
+        self._turn: Turn | None = None
+        self._turn_task: asyncio.Task[None] | None = None
+        self._ending = "interrupted"  # how a cancelled turn ends
+        self._asides: set[asyncio.Task[None]] = set()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.failed: BaseException | None = None
+
+    # ── life
+
+    async def start(self, reason: str = "") -> None:
+        """Take up the session: settle what a former owner left open, then serve the inbox."""
+        if reason:
+            taken = SessionTaken(owner=self._lease.owner, pid=self._lease.pid, reason=reason)
+            await self.journal.append(*self._leftovers(), taken)
+        self._tasks = [asyncio.create_task(self._serve()), asyncio.create_task(self._heartbeat())]
+        self._start_next()
+
+    def _leftovers(self) -> list[Event]:
+        state = self.state
+        events: list[Event] = [
+            ToolFinished(call=c, tool=s.tool, status=CallStatus.INTERRUPTED, content=OUTCOME_UNKNOWN)
+            for c, s in state.running.items()
+        ]
+        events += [questions.closed(question, "its process ended") for question in state.questions]
+        if state.turn:
+            events.append(
+                TurnFinished(
+                    turn=state.turn.turn, status="interrupted", reason="its process ended", steps=state.turn.steps
+                )
+            )
+        return events
+
+    async def close(self) -> None:
+        if turn := self._cut_short("interrupted"):
+            await asyncio.gather(turn, return_exceptions=True)
+        for task in (*self._tasks, *self._asides):
+            task.cancel()
+        await asyncio.gather(*self._tasks, *self._asides, return_exceptions=True)
+        with contextlib.suppress(QuintetError):
+            await self.core.store.release(self._lease)
+        self.feed.close()
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    async def _serve(self) -> None:
+        seen = -1
+        try:
+            while True:
+                version = self.core.store.data_version()
+                if self._wake.is_set() or version != seen:
+                    self._wake.clear()
+                    seen = version
+                    for submitted in self.core.store.inbox(self.state.session):
+                        await self._take(submitted)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
+        except QuintetError as error:
+            await self._give_up(error)
+
+    async def _heartbeat(self) -> None:
+        try:
+            while True:
+                await asyncio.sleep(HEARTBEAT_SECONDS)
+                now = self.core.clock.epoch()
+                lease = Lease(
+                    self._lease.session, self._lease.owner, self._lease.pid, self._lease.started, now + LEASE_SECONDS
+                )
+                if not await self.core.store.take_lease(lease, now, False):
+                    raise LeaseLost()
+        except QuintetError as error:
+            await self._give_up(error)
+
+    async def _give_up(self, error: BaseException) -> None:
+        """The store fails or the session is another's: stop, and let readers see why."""
+        if self.failed is None:
+            self.failed = error
+            self.journal.broken = self.journal.broken or error
+            if self._turn_task:
+                self._turn_task.cancel()
+            self.feed.close()
+
+    # ── submissions
+
+    async def _take(self, submitted: Submitted) -> None:
+        match submitted.body:
+            case Say(text=text):
+                if command_line.command_name(text) is not None:
+                    await self._command(submitted, text)
+                else:
+                    event = InputReceived(submission=submitted.id, text=text, surface=submitted.surface)
+                    await self.journal.append(event, consumed=submitted.id)
+                    self._start_next()
+            case Answer() as answer:
+                await self._answer(submitted, answer)
+            case Interrupt():
+                running = self.state.turn is not None
+                said = "interrupted" if running else "nothing is running"
+                await self._ran(submitted, "interrupt", said, ok=running)
+                self._cut_short("interrupted")
+
+    async def _command(self, submitted: Submitted, text: str) -> None:
+        try:
+            command, line = commands.parse(text)
+            made = command.handler(self, line)
+            outcome = made if isinstance(made, commands.Outcome) else await made
+        except UsageError as error:
+            await self._ran(submitted, text, str(error), ok=False, code=error.code)
+            return
+        ran = CommandRan(submission=submitted.id, line=text, text=outcome.text, data=outcome.data)
+        await self.journal.append(*outcome.events, ran, consumed=submitted.id)
+        if outcome.then:
+            await outcome.then()
+
+    async def _answer(self, submitted: Submitted, answer: Answer) -> None:
+        judged = questions.judge(self.state, answer, submitted.surface)
+        if isinstance(judged, str):
+            await self._ran(submitted, "answer", judged, ok=False, code="USAGE")
+            return
+        assert isinstance(judged, QuestionAnswered)
+        await self.journal.append(judged, consumed=submitted.id)
+        self._questions.answered(judged)
+
+    async def _ran(self, submitted: Submitted, line: str, text: str, *, ok: bool, code: str = "") -> None:
+        ran = CommandRan(submission=submitted.id, line=line, text=text, ok=ok, code=code)
+        await self.journal.append(ran, consumed=submitted.id)
+
+    # ── turns
+
+    def _start_next(self) -> None:
+        if self._turn_task is None and self.state.waiting:
+            first = self.state.waiting[0]
+            self._begin(first.submission, first.text, first.surface)
+
+    def _begin(self, submission: str, text: str, surface: Surface) -> None:
+        self._ending = "interrupted"
+        self._go.set()
+        self._turn_task = asyncio.create_task(self._run_turn(submission, text, surface))
+        self._turn_task.add_done_callback(self._turn_done)
+
+    async def _run_turn(self, submission: str, text: str, surface: Surface) -> None:
+        turn_id = self.core.ids.new("turn")
+        turn = Turn(self.core, self.journal, self._questions, self._go, turn_id)
+        opening: list[Event] = dials.reach(self.state, Boundary.UNIT_START)
+        if opening:
+            await self.journal.append(*opening)
+        started = TurnStarted(
+            turn=turn_id,
+            run=self.core.ids.new("run"),
+            submission=submission,
+            text=text,
+            axes=self.state.axes.on(surface),
+        )
+        await self.journal.append(started)
+        self._turn = turn
+        try:
+            ending = await (turn.run_line(text[1:].strip()) if text.startswith(SHELL) else turn.run())
+        except asyncio.CancelledError:
+            reason = "stopped by /stop" if self._ending == "cancelled" else "interrupted"
+            ending = turn.finished(self._ending, reason=reason)
+        except QuintetError as error:
+            ending = turn.finished("failed", reason=error.message, error=_info(error))
+        except Exception as error:
+            crash = ErrorInfo("UNKNOWN", f"{type(error).__name__}: {error}")
+            ending = turn.finished("failed", reason=crash.message, error=crash)
+            self.core.log_crash(error)
+        finally:
+            self._turn = None
+        await self.journal.append(ending)
+        if landed := dials.reach(self.state, Boundary.UNIT_END):
+            await self.journal.append(*landed)
+
+    def _turn_done(self, task: asyncio.Task[None]) -> None:
+        self._turn_task = None
+        if not task.cancelled() and (error := task.exception()):
+            self._aside(self._give_up(error))
+        elif self.failed is None:
+            self._start_next()
+
+    def _cut_short(self, ending: str) -> asyncio.Task[None] | None:
+        """Cancel the turn; it ends on its own time, and the inbox does not wait for it."""
+        self._ending = ending
+        if self._turn_task:
+            self._turn_task.cancel()
+        return self._turn_task
+
+    # ── the desk
+
+    @property
+    def state(self) -> SessionState:
+        return self.journal.state
+
+    @property
+    def activity(self) -> Activity:
+        return Activity(tool=bool(self._turn and self._turn.tool_active), unit=self.state.turn is not None)
+
+    def let_go(self) -> None:
+        self._go.set()
+
+    def hold(self) -> None:
+        self._go.clear()
+
+    async def stop(self) -> None:
+        self._cut_short("cancelled")
+
+    async def continue_turn(self) -> None:
+        if self._turn_task is None:
+            self._begin("", "", self.state.axes.surface)
+
+    async def abort_tool(self) -> None:
+        if self.core.settings.dials.abort_active_tool and self._turn and self._turn.tool_task:
+            self._turn.tool_task.cancel()
+
+    async def fork(self) -> str:
+        return await fork_session(self.core, self.state.session)
+
+    def go_deep_if_told(self, question: QuestionAsked) -> None:
+        future = self._questions.expect(question)
+
+        async def follow() -> None:
+            answer = await future
+            if answer.choice == "d":
+                wanted = dials.new(self.core.ids, AxesChange(model_mode=ModelMode.DEEP), Scope.NOW, "chosen for review")
+                await self.journal.append(dials.turn(self.state, wanted, self.activity))
+
+        self._aside(follow())
+
+    def _aside(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
+
+    async def notice(self, level: str, code: str, text: str) -> None:
+        await self.journal.append(Noticed(level=level, code=code, text=text))
+
+
+def _info(error: QuintetError) -> ErrorInfo:
+    return ErrorInfo(error.code, error.message, error.hint)

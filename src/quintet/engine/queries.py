@@ -1,0 +1,122 @@
+"""Questions about a project that need no Session: plain functions over what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from quintet.domain import badge
+from quintet.domain.axes import Axes
+from quintet.domain.describe import brief
+from quintet.domain.gate import Verdict
+from quintet.domain.ports import SessionRow
+from quintet.domain.protocol import CallDecided, DialsTurned, Recorded, as_json
+from quintet.domain.settings import Settings
+from quintet.domain.state import SessionSummary
+
+_decode_summary = msgspec.json.Decoder(SessionSummary).decode
+
+
+def summary_of(row: SessionRow) -> SessionSummary:
+    return _decode_summary(row.summary)
+
+
+def status(
+    row: SessionRow | None,
+    *,
+    project: str,
+    name: str,
+    settings: Settings,
+    axes: Axes,
+    trusted: bool,
+    sandbox: str,
+    owner_lives: Callable[[SessionRow], bool],
+) -> dict[str, Any]:
+    """What `quintet status` says; `axes` are those a new session would open with."""
+    summary = summary_of(row) if row else SessionSummary(axes=axes)
+    live = bool(row) and owner_lives(row) if row else False
+    state = summary.status
+    if row and not live and state in ("running", "waiting", "paused"):
+        state = "interrupted"  # its process is gone
+    routing = settings.routing
+    return {
+        "project": project,
+        "name": name,
+        "session": row.id if row else None,
+        "status": state,
+        "live": live,
+        "axes": msgspec.to_builtins(summary.axes),
+        "badge": badge.full(summary.axes, paused=summary.paused),
+        "model": {
+            "in_use": summary.model or getattr(routing, summary.axes.model_mode) or routing.smart,
+            "fast": routing.fast or routing.smart,
+            "smart": routing.smart,
+            "deep": routing.deep or routing.smart,
+        },
+        "reasoning": summary.reasoning,
+        "sandbox": sandbox,
+        "trust": trusted,
+        "run": {"turns": summary.turns, "steps": summary.steps, "paused": summary.paused},
+        "pending": [msgspec.to_builtins(transition) for transition in summary.pending],
+        "limits": msgspec.to_builtins(settings.limits),
+        "cost": summary.cost,
+        "usage": msgspec.to_builtins(summary.usage),
+        "waiting": list(summary.waiting),
+    }
+
+
+def status_lines(answer: dict[str, Any]) -> list[str]:
+    limits, model = answer["limits"], answer["model"]
+    budget = f" of {limits['max_cost']:g}" if limits["max_cost"] else ""
+    steps = f"step {answer['run']['steps']} of {limits['max_turns']}" if answer["run"]["steps"] else ""
+    session = f"{answer['session']}  {answer['status']}" if answer["session"] else "none yet"
+    usage = answer["usage"]
+    rows = [
+        ("session", "  ".join(part for part in (session, f"turns {answer['run']['turns']}", steps) if part)),
+        (
+            "model",
+            f"{_model_words(model['in_use'])}   fast {model['fast']} · smart {model['smart']} · deep {model['deep']}",
+        ),
+        ("cost", f"{answer['cost']:.4f}{budget}   {usage['input_tokens']} tokens in, {usage['output_tokens']} out"),
+        ("sandbox", f"{answer['sandbox']}   trust {'yes' if answer['trust'] else 'no'}"),
+        ("waiting", "; ".join(answer["waiting"]) or "nothing"),
+    ]
+    rows += [("pending", f"{t['change']}  {t['scope']}") for t in answer["pending"]]
+    head = f"{answer['name']}  {answer['project']}   {answer['badge']}"
+    return [head, *(f"{name:<10}{value}" for name, value in rows)]
+
+
+def _model_words(name: str) -> str:
+    return "offline rules (builtin)" if name == "builtin" else name
+
+
+def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
+    """What stands behind an event: rule, axes and grant of a decision; actor and reason of a transition."""
+    match recorded.event:
+        case CallDecided() as e:
+            outcome = {
+                Verdict.ALLOW: "allowed",
+                Verdict.ASK: "asked" if e.person else "not run",
+                Verdict.DENY: "not run",
+            }[e.verdict]
+            network = "on" if e.grant.network else "off"
+            writes = ", ".join(e.grant.write_roots) or "none"
+            lines = [
+                f"{outcome}  {e.tool}  {brief(e.arguments, 400)}",
+                f"because  {e.reason}",
+                f"effects  {', '.join(e.effects) or 'none'}",
+                f"axes     {badge.full(e.axes)}  ({e.axes.surface})",
+                f"grant    writes: {writes} · network: {network}",
+                f"person   {'attached' if e.person else 'nobody attached'} · sandbox {e.sandbox}",
+            ]
+        case DialsTurned() as e:
+            lines = [
+                f"turned   {badge.full(e.before)}  →  {badge.full(e.after)}",
+                f"because  {e.reason}",
+                f"by       {e.actor}, scope {e.scope}",
+            ]
+        case event:
+            lines = [f"event {recorded.seq} is a {type(event).__name__}; decisions and transitions have a why"]
+    return lines, as_json(recorded)

@@ -1,0 +1,120 @@
+"""Session: one user's attachment to the core. Every surface enters at `submit` and leaves at `events`.
+
+The attachment is the same whether this process owns the session or another one does: a submission goes to the durable
+inbox, events come from the journal. The owner in this process, if there is one, is woken at once and also gives
+signals; another process's owner notices within a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from quintet.domain.axes import Surface
+from quintet.domain.errors import QuintetError, UsageError
+from quintet.domain.protocol import Recorded, Say, Signal, Submission, Submitted
+from quintet.domain.state import SessionState, fold
+from quintet.engine.core import Core
+from quintet.engine.owner import Owner
+
+WATCH_SECONDS = 0.05
+
+
+class Session:
+    def __init__(self, core: Core, session: str, surface: Surface, owner: Owner | None) -> None:
+        self.id = session
+        self.surface = surface
+        self._core = core
+        self._owner = owner
+
+    @property
+    def owned_here(self) -> bool:
+        return self._owner is not None
+
+    @property
+    def state(self) -> SessionState:
+        """The session's state as of now; a fold over the journal unless this process owns it."""
+        if self._owner:
+            return self._owner.state
+        return fold([recorded.event for recorded in self._core.store.read(self.id)])
+
+    @property
+    def last_seq(self) -> int:
+        return self._core.store.last_seq(self.id)
+
+    async def submit(self, body: Submission) -> str:
+        """Put a submission into the session's inbox; returns its id once it is durable."""
+        most = self._core.settings.limits.input_bytes
+        if isinstance(body, Say) and len(body.text) * 4 > most and (size := len(body.text.encode())) > most:
+            raise UsageError(
+                f"the input is {size / 1e6:.1f} MB; the limit is {most / 1e6:g} MB (limits.input_bytes)",
+                hint="Put it into a file of the project and name the file instead.",
+            )
+        self._check()
+        submitted = Submitted(self._core.ids.new("in"), body, self.surface)
+        await self._core.store.submit(self.id, submitted, self._core.clock.now())
+        if self._owner:
+            self._owner.wake()
+        return submitted.id
+
+    async def say(self, text: str) -> str:
+        return await self.submit(Say(text=text))
+
+    async def events(self, after: int = 0, *, signals: bool = False) -> AsyncIterator[Recorded | Signal]:
+        """Every event numbered above `after`, then new ones as they become durable; see `feed` on slow readers."""
+        if self._owner:
+            async for item in self._local(self._owner, after, signals):
+                yield item
+        else:
+            async for recorded in self._watch(after):
+                yield recorded
+
+    async def _local(self, owner: Owner, after: int, signals: bool) -> AsyncIterator[Recorded | Signal]:
+        reader = owner.feed.reader(signals)
+        try:
+            last = after
+            reader.lagging = True  # begin from the store
+            while True:
+                if reader.lagging:
+                    reader.lagging = False
+                    for recorded in self._core.store.read(self.id, last):
+                        last = recorded.seq
+                        yield recorded
+                while reader.items:
+                    item = reader.items.popleft()
+                    if isinstance(item, Recorded):
+                        if item.seq <= last:
+                            continue
+                        last = item.seq
+                    yield item
+                if reader.lagging:
+                    continue
+                if reader.closed:
+                    self._check()
+                    return
+                reader.wake.clear()
+                await reader.wake.wait()
+        finally:
+            owner.feed.leave(reader)
+
+    async def _watch(self, after: int) -> AsyncIterator[Recorded]:
+        seen, last = -1, after
+        while True:
+            version = self._core.store.data_version()
+            if version != seen:
+                seen = version
+                for recorded in self._core.store.read(self.id, last):
+                    last = recorded.seq
+                    yield recorded
+            await asyncio.sleep(WATCH_SECONDS)
+
+    def _check(self) -> None:
+        if self._owner and self._owner.failed:
+            raise self._owner.failed
+
+    async def close(self) -> None:
+        if self._owner:
+            with contextlib.suppress(QuintetError):
+                await self._owner.close()
+        await self._core.store.close()

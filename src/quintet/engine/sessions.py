@@ -1,0 +1,55 @@
+"""Making, taking up and forking sessions: the steps before there is an owner."""
+
+from __future__ import annotations
+
+import os
+
+from quintet import __version__
+from quintet.domain.axes import Axes
+from quintet.domain.errors import NotFound, UsageError
+from quintet.domain.ports import Batch, Lease, SessionRow
+from quintet.domain.protocol import SessionOpened, encode
+from quintet.domain.state import SessionState, fold, summarise
+from quintet.engine.core import Core
+from quintet.engine.leases import LEASE_SECONDS
+
+
+def new_lease(core: Core, session: str) -> Lease:
+    pid = os.getpid()
+    return Lease(session, core.ids.new("owner"), pid, core.process_start(pid), core.clock.epoch() + LEASE_SECONDS)
+
+
+async def create_session(
+    core: Core, axes: Axes, lease: Lease | None = None, *, session: str = "", parent: str = "", forked_after: int = 0
+) -> SessionState:
+    """Write a new session's row and first event."""
+    session = session or (lease.session if lease else core.ids.new("q5"))
+    opened = SessionOpened(
+        session=session,
+        project=core.project,
+        axes=axes,
+        program=__version__,
+        parent=parent,
+        forked_after=forked_after,
+    )
+    state = fold([recorded.event for recorded in core.store.read(parent, 0, forked_after)] if parent else [])
+    state.apply(opened)
+    now = core.clock.now()
+    summary = encode(summarise(state))
+    row = SessionRow(session, now, now, parent, forked_after, "", summary, "", 0, "", 0.0)
+    await core.store.create(row, Batch(lease, [("session_opened", encode(opened))], now, summary))
+    return state
+
+
+async def fork_session(core: Core, session: str) -> str:
+    """A new session that begins with the finished turns of `session`."""
+    row = core.store.session(session)
+    if row is None:
+        raise NotFound(f"no session {session}")
+    last = core.store.last_of_type(session, "turn_finished")
+    if not last:
+        raise UsageError("there is nothing to fork yet: no turn has finished")
+    axes = fold([recorded.event for recorded in core.store.read(session)]).axes
+    forked = core.ids.new("q5")
+    await create_session(core, axes, session=forked, parent=session, forked_after=last)
+    return forked

@@ -1,0 +1,46 @@
+"""One request to a model: parts in, a reply out. Signals flow while it streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from quintet.domain.errors import ModelBadResponse
+from quintet.domain.messages import EndPart, Finish, Request, TextPart, ThinkingPart, ToolCall, Usage
+from quintet.domain.ports import Model
+from quintet.domain.protocol import Signal, TextDelta, ThinkingDelta
+
+
+class Reply:
+    """A reply as far as it has come; whole once `ended`."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._thinking: list[str] = []
+        self.calls: list[ToolCall] = []
+        self.finish = Finish.STOP
+        self.usage = Usage()
+        self.ended = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self._text)
+
+    @property
+    def thinking(self) -> str:
+        return "".join(self._thinking)
+
+    async def stream(self, model: Model, request: Request, step: str, signal: Callable[[Signal], None]) -> None:
+        async for part in model.stream(request):
+            match part:
+                case TextPart(text):
+                    self._text.append(text)
+                    signal(TextDelta(step=step, text=text))
+                case ThinkingPart(text):
+                    self._thinking.append(text)
+                    signal(ThinkingDelta(step=step, text=text))
+                case EndPart(finish, usage):
+                    self.finish, self.usage, self.ended = finish, usage, True
+                case _:
+                    self.calls.append(part.call)
+        if not self.ended:
+            raise ModelBadResponse("the reply broke off before its end")

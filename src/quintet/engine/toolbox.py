@@ -1,0 +1,76 @@
+"""The toolbox: from a model's call to a result, through the gate. No exception leaves it but cancellation.
+
+`prepare` checks the call and asks the gate; `run` carries out what was allowed. A call that cannot be taken becomes a
+result the model can act on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct, structs
+
+from quintet.domain import gate
+from quintet.domain.axes import Axes
+from quintet.domain.errors import QuintetError
+from quintet.domain.gate import Decision, Sandbox
+from quintet.domain.messages import ToolCall, ToolSchema
+from quintet.domain.nearest import nearest
+from quintet.domain.ports import Workbench
+from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
+
+
+class Prepared(Struct, frozen=True):
+    """A call that may go to the gate's verdict: what it is, with what arguments, and what was decided."""
+
+    call: ToolCall
+    spec: ToolSpec
+    arguments: dict[str, object]
+    touch: Touch
+    decision: Decision
+
+
+class Toolbox:
+    def __init__(self, specs: Mapping[str, ToolSpec], bench: Workbench, sandbox: Sandbox) -> None:
+        self._specs = specs
+        self._bench = bench
+        self.sandbox = sandbox
+
+    def schemas(self, axes: Axes) -> tuple[ToolSchema, ...]:
+        """The tools a model may call now; the same test holds again when it calls one."""
+        return tuple(spec.shown() for spec in self._specs.values() if gate.visible(spec, axes))
+
+    def prepare(self, call: ToolCall, axes: Axes, *, person: bool) -> Prepared | ToolResult:
+        spec = self._specs.get(call.name)
+        if spec is None:
+            close = nearest(call.name, self._specs)
+            known = ", ".join(close or list(self._specs))
+            return _refused(f"there is no tool {call.name}. {'Nearest' if close else 'Tools'}: {known}")
+        try:
+            arguments = spec.bind(call.arguments)
+            touch = spec.touch(arguments)
+        except QuintetError as error:
+            return _refused(str(error))
+        decision = gate.decide(spec, touch, axes, root=self._bench.root, person=person, sandbox=self.sandbox)
+        return Prepared(call, spec, arguments, touch, decision)
+
+    async def run(self, prepared: Prepared, progress: Callable[[str], None]) -> ToolResult:
+        bench = structs.replace(self._bench, grant=prepared.decision.grant, progress=progress)
+        try:
+            return await prepared.spec.run(bench, **prepared.arguments)
+        except QuintetError as error:
+            return _refused(str(error))
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            return _refused(f"{where}{error.strerror or error}")
+
+
+def digest(prepared: Prepared, axes: Axes) -> str:
+    """Names the exact call an approval is for."""
+    text = f"{prepared.spec.name}\0{prepared.call.arguments}\0{axes}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _refused(text: str) -> ToolResult:
+    return ToolResult(text, CallStatus.ERROR)

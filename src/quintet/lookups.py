@@ -1,0 +1,226 @@
+"""The commands that only look, put together without an event loop so that they start fast.
+
+Each takes the parsed arguments and returns an exit code; each has a table and a `--json` form.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from argparse import Namespace
+
+import msgspec
+
+from quintet.adapters import config
+from quintet.adapters.places import Places, locate
+from quintet.adapters.proc import process_start
+from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_read
+from quintet.adapters.sqlite.rows import Rows
+from quintet.adapters.trust import set_trust, trusted_folders
+from quintet.domain import badge
+from quintet.domain import protocol as p
+from quintet.domain.axes import INTERACTIVE, AxesChange
+from quintet.domain.describe import Line, describe, visible
+from quintet.domain.errors import NotFound, UsageError
+from quintet.domain.ports import SessionRow
+from quintet.engine import queries
+from quintet.engine.leases import owner_lives
+from quintet.surfaces.tables import say, say_json, table
+
+
+def _rows(places: Places) -> Rows | None:
+    """The project's store, if there is one yet."""
+    if not os.path.exists(places.database):
+        return None
+    return Rows(connect_to_read(places.database), places.database)
+
+
+def _needed(places: Places) -> Rows:
+    rows = _rows(places)
+    if rows is None:
+        raise NotFound("there is no session in this project yet", hint="`quintet` opens one.")
+    return rows
+
+
+def _lives(row: SessionRow) -> bool:
+    return owner_lives(row, time.time(), process_start)
+
+
+def status(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    loaded = config.load(places)
+    rows = _rows(places)
+    with clear_errors(places.database):
+        newest = None
+        if rows:
+            newest = rows.find_session(arguments.session) if arguments.session else next(iter(rows.sessions(1)), None)
+    dials = loaded.settings.dials
+    chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
+    answer = queries.status(
+        newest,
+        project=places.root,
+        name=places.name,
+        settings=loaded.settings,
+        axes=chosen.applied_to(INTERACTIVE),
+        trusted=loaded.trusted,
+        sandbox="none",
+        owner_lives=_lives,
+    )
+    for warning in loaded.warnings:
+        sys.stderr.write(f"{warning}\n")
+    if arguments.json:
+        say_json(answer)
+    else:
+        say(queries.status_lines(answer))
+    return 0
+
+
+def sessions_list(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = _rows(places)
+    with clear_errors(places.database):
+        found = rows.sessions() if rows else []
+    answers = []
+    for row in found:
+        summary = queries.summary_of(row)
+        live = _lives(row)
+        gone = summary.status in ("running", "waiting", "paused") and not live
+        answers.append(
+            {
+                "session": row.id,
+                "updated": row.updated,
+                "created": row.created,
+                "status": "interrupted" if gone else summary.status,
+                "live": live,
+                "turns": summary.turns,
+                "cost": summary.cost,
+                "axes": msgspec.to_builtins(summary.axes),
+                "parent": row.parent,
+                "title": row.title,
+            }
+        )
+    if arguments.json:
+        say_json(answers)
+    elif not answers:
+        say(["no sessions in this project yet"])
+    else:
+        heading = ("SESSION", "UPDATED", "STATUS", "AXES", "TURNS", "TITLE")
+        lines = [
+            (
+                str(a["session"]),
+                str(a["updated"])[:16].replace("T", " "),
+                str(a["status"]) + (" (live)" if a["live"] else ""),
+                badge.full(queries.summary_of(row).axes),
+                str(a["turns"]),
+                str(a["title"]),
+            )
+            for a, row in zip(answers, found, strict=True)
+        ]
+        say(table(lines, heading=heading))
+    return 0
+
+
+def sessions_show(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = _needed(places)
+    with clear_errors(places.database):
+        row = rows.find_session(arguments.id)
+        events = rows.read(row.id)
+    if arguments.events or arguments.json:
+        for recorded in events:
+            sys.stdout.write(msgspec.json.encode(p.as_json(recorded)).decode() + "\n")
+        return 0
+    summary = queries.summary_of(row)
+    forked = f"   forked from {row.parent} after event {row.forked_after}" if row.parent else ""
+    say(
+        [
+            f"{row.id}  {badge.full(summary.axes)}  {summary.status}{forked}",
+            f"created {row.created}, updated {row.updated}",
+        ]
+    )
+    for recorded in events:
+        say(f"{recorded.seq:>6}  {line.text}" for line in describe(recorded) or _spoken(recorded.event))
+    return 0
+
+
+def _spoken(event: p.Event) -> list[Line]:
+    match event:
+        case p.TurnStarted(text=text):
+            return [Line(f"› {visible(line)}") for line in text.splitlines()]
+        case p.ModelReplied(text=text):
+            return [Line(f"  {visible(line)}") for line in text.splitlines()]
+    return []
+
+
+def sessions_purge(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = _needed(places)
+    with clear_errors(places.database):
+        row = rows.find_session(arguments.id)
+        if _lives(row):
+            raise UsageError(f"session {row.id} is open in process {row.owner_pid}; leave it there first")
+        writer = Rows(connect(places.database), places.database)
+        count = writer.count(row.id)
+        if not arguments.yes:
+            raise UsageError(f"this deletes session {row.id} and its {count} events for good; say it with --yes")
+        with writer.connection:
+            writer.purge(row.id)
+    say([f"purged {row.id}, {count} events"])
+    return 0
+
+
+def settings(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    loaded = config.load(places)
+    rows = config.shown(loaded)
+    for warning in loaded.warnings:
+        sys.stderr.write(f"{warning}\n")
+    if arguments.json:
+        say_json([{"key": key, "value": value, "source": source} for key, value, source in rows])
+        return 0
+    say(config.as_lines(loaded))
+    say(
+        [
+            "",
+            f"yours      {places.user_settings}{_absent(places.user_settings)}",
+            f"project's  {places.project_settings}{_absent(places.project_settings)}",
+            "variables  QUINTET_SECTION_KEY, for example QUINTET_LIMITS_MAX_COST=5",
+        ]
+    )
+    return 0
+
+
+def _absent(path: str) -> str:
+    return "" if os.path.exists(path) else "  (not there)"
+
+
+def trust(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    if arguments.list:
+        folders = trusted_folders(places.trust_file)
+        if arguments.json:
+            say_json(folders)
+        else:
+            say(folders or ["no folder is trusted"])
+        return 0
+    changed = set_trust(places.trust_file, places.root, not arguments.revoke)
+    state = "no longer trusted" if arguments.revoke else "trusted"
+    if arguments.json:
+        say_json({"folder": places.root, "trusted": not arguments.revoke, "changed": changed})
+    else:
+        say([f"{places.root} {'is now' if changed and not arguments.revoke else 'is'} {state}"])
+    return 0
+
+
+def why(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = _needed(places)
+    with clear_errors(places.database):
+        session, recorded = rows.event(arguments.event)
+    lines, answer = queries.why(recorded)
+    if arguments.json:
+        say_json(answer)
+    else:
+        say([*lines, f"event    {recorded.seq} of session {session}, {recorded.at}"])
+    return 0

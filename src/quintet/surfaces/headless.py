@@ -1,0 +1,137 @@
+"""The headless surface: one input, its events as lines or its answer as text, and an exit code a script can use.
+
+Diagnostics go to stderr. Exit: 0 done, 1 error, 2 usage, 3 blocked or needs approval, 4 limit, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from typing import Any, TextIO
+
+import msgspec
+
+from quintet.domain import badge
+from quintet.domain import protocol as p
+from quintet.domain.describe import describe
+from quintet.engine.session import Session
+from quintet.surfaces.paint import Painter, forgiving
+
+EXIT = {"done": 0, "failed": 1, "blocked": 3, "limit": 4, "interrupted": 130, "cancelled": 130}
+
+
+class Headless:
+    def __init__(self, session: Session, output_format: str, out: TextIO | None = None) -> None:
+        self._session = session
+        self._format = output_format
+        self._out = out or forgiving(sys.stdout)
+        self._diagnostics = Painter(forgiving(sys.stderr))
+        self._interrupts = 0
+
+    async def run(self, text: str) -> int:
+        """Submit one input and follow it to its end."""
+        session = self._session
+        after = session.last_seq
+        if self._format == "stream-json":
+            state = session.state
+            self._line({"type": "session", "session": session.id, "project": state.project, "axes": _plain(state.axes)})
+        with self._interruptible():
+            submission = await session.say(text)
+            return await self._follow(submission, after)
+
+    async def _follow(self, submission: str, after: int) -> int:
+        turn = ""
+        async for item in self._session.events(after):
+            if not isinstance(item, p.Recorded):
+                continue
+            if self._format == "stream-json":
+                self._line(p.as_json(item))
+            else:
+                self._diagnose(item)
+            match item.event:
+                case p.CommandRan(submission=of) as ran if of == submission:
+                    if self._format == "text" or not ran.ok:
+                        self._said(ran)
+                    if ran.line.split()[0] != "/resume" or not ran.ok:
+                        return self._result(_command_result(ran), 0 if ran.ok else 2)
+                    submission = ""  # /resume begins a turn of its own: follow that
+                case p.TurnStarted(submission=of) as started if of == submission:
+                    turn = started.turn
+                case p.TurnFinished() as finished if turn and finished.turn == turn:
+                    return self._turn_result(finished)
+        return 1
+
+    def _said(self, ran: p.CommandRan) -> None:
+        if ran.ok:
+            self._out.write(ran.text + "\n")
+            self._out.flush()
+        elif self._format != "stream-json":
+            self._diagnostics.write(ran.text + "\n")
+
+    def _turn_result(self, finished: p.TurnFinished) -> int:
+        if self._format == "text" and finished.answer:
+            self._out.write(finished.answer + "\n")
+            self._out.flush()
+        result = _plain(finished)
+        result["type"] = "result"
+        result["turns"] = result.pop("steps")
+        return self._result(result, EXIT[finished.status])
+
+    def _result(self, result: dict[str, Any], code: int) -> int:
+        if self._format != "text":
+            axes = self._session.state.axes
+            result |= {"session": self._session.id, "axes": _plain(axes), "badge": badge.full(axes), "exit_code": code}
+            self._line(result)
+        return code
+
+    def _diagnose(self, recorded: p.Recorded) -> None:
+        """On stderr, what a person would want to know of a run they do not watch."""
+        match recorded.event:
+            case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.DialsTurned():
+                self._diagnostics.print(describe(recorded))
+            case p.TurnFinished() as finished if finished.status != "done" and not finished.answer:
+                self._diagnostics.print(describe(recorded))
+
+    def _line(self, value: dict[str, Any]) -> None:
+        self._out.write(json.dumps(value, ensure_ascii=False) + "\n")
+        self._out.flush()
+
+    @contextlib.contextmanager
+    def _interruptible(self) -> Any:
+        """SIGINT and SIGTERM interrupt the turn and let it be journalled; a second one ends the process."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        pending: set[asyncio.Task[str]] = set()
+
+        def interrupt() -> None:
+            self._interrupts += 1
+            if self._interrupts > 1 and task:
+                task.cancel()
+                return
+            pending.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, interrupt)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+
+def _command_result(ran: p.CommandRan) -> dict[str, Any]:
+    return {
+        "type": "result",
+        "status": "done" if ran.ok else "failed",
+        "answer": ran.text,
+        "error": None if ran.ok else {"code": ran.code, "message": ran.text},
+        "data": ran.data,
+    }
+
+
+def _plain(value: msgspec.Struct) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(value)
+    return plain

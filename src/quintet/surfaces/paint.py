@@ -1,0 +1,53 @@
+"""Colour roles as terminal colours, where the terminal has them and the user wants them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+from quintet.domain import badge
+from quintet.domain.axes import Axes
+from quintet.domain.describe import Line
+
+_CODES = {"dim": "2", "accent": "36", "success": "32", "warning": "33", "error": "31", "info": "34", "bold": "1"}
+
+
+class Painter:
+    def __init__(self, stream: TextIO, setting: str = "auto") -> None:
+        self._stream = stream
+        self.color = wants_color(stream, setting)
+
+    def paint(self, text: str, role: str) -> str:
+        code = _CODES.get(role) if self.color else None
+        return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+    def badge(self, axes: Axes, *, paused: bool = False) -> str:
+        words = [self.paint(word, badge.ROLES[word]) for word in badge.labels(axes)]
+        return badge.BAR.join(words) + (f" {badge.PAUSED}" if paused else "")
+
+    def print(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            self.write(self.paint(line.text, line.role) + "\n")
+
+    def write(self, text: str) -> None:
+        self._stream.write(text)
+        self._stream.flush()
+
+
+def wants_color(stream: TextIO, setting: str) -> bool:
+    if setting in ("always", "never"):
+        return setting == "always"
+    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def forgiving(stream: TextIO) -> TextIO:
+    """A stream that prints what it can in any locale, instead of failing on a bar or a dash."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")
+    return stream
+
+
+def stdout() -> TextIO:
+    return forgiving(sys.stdout)

@@ -1,0 +1,238 @@
+"""The plain surface: a session line by line, for any terminal, for pipes and for screen readers.
+
+Text streams as it comes; questions are asked in line and answered by typing. Ctrl+C interrupts the turn; at the
+prompt, twice within two seconds leaves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from typing import TextIO
+
+from quintet.domain import badge
+from quintet.domain import protocol as p
+from quintet.domain.describe import Line, describe, question, visible
+from quintet.domain.errors import UsageError
+from quintet.engine.session import Session
+from quintet.surfaces.paint import Painter, forgiving
+
+PROMPT = "› "
+QUIT_SECONDS = 2.0
+
+
+class Plain:
+    def __init__(
+        self, session: Session, project: str, about: str, out: TextIO | None = None, color: str = "auto"
+    ) -> None:
+        self._session = session
+        self._project = project
+        self._about = about  # what the header says beside the badge
+        self._paint = Painter(out or forgiving(sys.stdout), color)
+        self._tty = sys.stdin.isatty()
+        self._shown: dict[str, int] = {}  # characters of each step's text that have been streamed
+        self._line_open = False
+        self._turn = ""  # the submission whose turn is running
+        self._question: p.QuestionAsked | None = None
+        self._busy: set[str] = set()  # submissions whose end has not been seen
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._leaving = False
+        self._last_interrupt = 0.0
+        self._background: set[asyncio.Task[str]] = set()
+
+    async def run(self) -> int:
+        """Until the person leaves or the input ends."""
+        session = self._session
+        after = session.last_seq
+        self._header()
+        follower = asyncio.create_task(self._follow(after))
+        with self._interruptible():
+            try:
+                async for line in _lines_of_input():
+                    await self._typed(line)
+                    if self._leaving:
+                        break
+                    if not self._tty:
+                        await self._idle.wait()
+                if not self._leaving:
+                    await self._until(follower, self._idle.wait())
+            finally:
+                follower.cancel()
+                ended = await asyncio.gather(follower, return_exceptions=True)
+        self._open_line_ends()
+        if isinstance(ended[0], Exception):
+            raise ended[0]
+        return 0
+
+    async def _until(self, follower: asyncio.Task[None], waiting: Coroutine[None, None, bool]) -> None:
+        waiter = asyncio.ensure_future(waiting)
+        await asyncio.wait({follower, waiter}, return_when=asyncio.FIRST_COMPLETED)
+        waiter.cancel()
+
+    def _header(self) -> None:
+        axes = self._session.state.axes
+        if self._tty:
+            self._paint.write(f"\x1b]0;{badge.title(axes, self._project)}\x07")
+        self._paint.write(f"{self._paint.paint('QUINTET', 'bold')}  {self._paint.badge(axes)}   {self._about}\n")
+        self._prompt()
+
+    # ── in
+
+    async def _typed(self, line: str) -> None:
+        text = line.strip()
+        if self._question:
+            await self._answer(self._question, text)
+            return
+        if not text:
+            self._prompt()
+            return
+        try:
+            submission = await self._session.say(text)
+        except UsageError as error:
+            self._paint.print([Line(str(error), "error")])
+            self._prompt()
+            return
+        self._busy.add(submission)
+        self._idle.clear()
+
+    async def _answer(self, asked: p.QuestionAsked, text: str) -> None:
+        choice, _, note = text.partition(" ")
+        if choice.lower() not in {c.key for c in asked.choices}:
+            self._paint.print(question(asked))
+            return
+        self._question = None
+        await self._session.submit(p.Answer(question=asked.question, choice=choice, note=note))
+
+    # ── out
+
+    async def _follow(self, after: int) -> None:
+        async for item in self._session.events(after, signals=True):
+            if isinstance(item, p.Recorded):
+                self._event(item)
+            elif isinstance(item, p.TextDelta):
+                self._stream(item.step, item.text)
+            elif isinstance(item, p.Countdown) and self._tty:
+                self._paint.write(f"\r  {visible(item.why)}: again in {item.seconds:.0f} s ")
+                self._line_open = True
+
+    def _event(self, recorded: p.Recorded) -> None:
+        event = recorded.event
+        match event:
+            case p.ModelReplied():
+                self._stream(event.step, event.text[self._shown.get(event.step, 0) :])
+                self._shown.pop(event.step, None)
+                self._open_line_ends()
+                return
+            case p.QuestionAsked():
+                self._open_line_ends()
+                self._question = event
+                self._paint.print(question(event))
+                return
+            case p.QuestionAnswered() if self._question and event.question == self._question.question:
+                self._question = None
+        lines = describe(recorded)
+        if lines:
+            self._open_line_ends()
+            self._paint.print(lines)
+        match event:
+            case p.CommandRan():
+                self._leaving = self._leaving or bool(event.data.get("quit"))
+                self._finished(event.submission)
+            case p.TurnStarted():
+                self._turn = event.submission
+            case p.TurnFinished():
+                self._finished(self._turn)
+            case p.DialsTurned() if self._tty:
+                self._paint.write(f"\x1b]0;{badge.title(event.after, self._project)}\x07")
+
+    def _stream(self, step: str, text: str) -> None:
+        if text:
+            self._paint.write(visible(text))
+            self._shown[step] = self._shown.get(step, 0) + len(text)
+            self._line_open = not text.endswith("\n")
+
+    def _open_line_ends(self) -> None:
+        if self._line_open:
+            self._paint.write("\n")
+            self._line_open = False
+
+    def _finished(self, submission: str) -> None:
+        self._busy.discard(submission)
+        if not self._busy:
+            self._idle.set()
+            self._prompt()
+
+    def _prompt(self) -> None:
+        if self._tty and not self._leaving:
+            self._paint.write(self._paint.paint(PROMPT, "accent"))
+
+    # ── Ctrl+C
+
+    @contextlib.contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        main = asyncio.current_task()
+
+        def interrupt() -> None:
+            now = time.monotonic()
+            running = self._session.state.turn is not None
+            if running:
+                self._background.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
+            elif now - self._last_interrupt < QUIT_SECONDS and main:
+                self._leaving = True
+                main.cancel()
+            else:
+                self._paint.write("\n(Ctrl+C again to leave, or /quit)\n")
+                self._prompt()
+            self._last_interrupt = now
+
+        loop.add_signal_handler(signal.SIGINT, interrupt)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self._leaving:
+                raise
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+
+async def _lines_of_input() -> AsyncIterator[str]:
+    """Lines from stdin without a thread where the loop can watch it, from a thread where it cannot."""
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[bytes] = asyncio.Queue()
+    handle = sys.stdin.fileno()
+
+    def ready() -> None:
+        queue.put_nowait(os.read(handle, 65_536))
+
+    try:
+        loop.add_reader(handle, ready)
+    except PermissionError:  # a regular file cannot be watched, and never blocks
+
+        async def next_chunk() -> bytes:
+            return await asyncio.to_thread(os.read, handle, 65_536)
+    else:
+
+        async def next_chunk() -> bytes:
+            return await queue.get()
+
+    buffer = b""
+    try:
+        while chunk := await next_chunk():
+            *lines, buffer = (buffer + chunk).split(b"\n")
+            for line in lines:
+                yield _text(line)
+        if buffer:
+            yield _text(buffer)
+    finally:
+        loop.remove_reader(handle)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").replace("\0", "\ufffd")

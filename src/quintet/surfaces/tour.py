@@ -1,0 +1,103 @@
+"""The tour: a newcomer's first minute, on a small real repository, with nothing acted.
+
+Each step is submitted as a person would type it and shown as it happens. The tour fails if a step does not do what it
+is there to show.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from quintet.domain import protocol as p
+from quintet.domain.describe import Line, describe, visible
+from quintet.engine.session import Session
+from quintet.surfaces.paint import Painter, forgiving
+
+RENAME = 'replace "slugify" with "to_slug" in *.py and then run the tests'
+STEPS: tuple[tuple[str, str, str], ...] = (
+    ("Turn the dials. They are logged, and they stay where you put them.", "", ""),
+    ("", "/mode build --autonomous --permission-profile trusted", "command"),
+    (
+        "Ask for work. Without a model the offline rules take it; the tools, the gate and the journal are the same.",
+        RENAME,
+        "done",
+    ),
+    ("Some things always ask, whatever the dials say. Nobody is attached to this tour, so it is not run.", "", ""),
+    ("", "! git push --force", "blocked"),
+)
+
+
+class Tour:
+    def __init__(self, session: Session, folder: str, about: str) -> None:
+        self._session = session
+        self._folder = folder
+        self._about = about
+        self._paint = Painter(forgiving(sys.stdout))
+        self._seen = 0
+        self._denied = 0
+
+    async def run(self) -> int:
+        axes = self._session.state.axes
+        self._paint.write(f"\n {self._paint.paint('QUINTET', 'bold')}  {self._paint.badge(axes)}   {self._about}\n")
+        self._paint.write(f" A small project in {self._folder}: 3 files, 4 tests, 1 commit\n")
+        number = 0
+        for text, line, wanted in STEPS:
+            if text:
+                self._paint.write(f"\n {self._paint.paint(text, 'dim')}\n")
+            if not line:
+                continue
+            number += 1
+            self._paint.write(
+                f" {self._paint.paint(str(number), 'accent')}  {self._paint.paint('› ' + line, 'bold')}\n"
+            )
+            status = await self._submit(line)
+            if status != wanted:
+                self._paint.print([Line(f"    the tour expected {wanted} here and got {status}", "error")])
+                return 1
+        self._journal()
+        return 0
+
+    async def _submit(self, text: str) -> str:
+        submission = await self._session.say(text)
+        turn = ""
+        async for item in self._session.events(self._seen):
+            if not isinstance(item, p.Recorded):
+                continue
+            self._seen = item.seq
+            self._show(item)
+            match item.event:
+                case p.CommandRan(submission=of, ok=ok) if of == submission:
+                    return "command" if ok else "refused"
+                case p.TurnStarted(submission=of, turn=started) if of == submission:
+                    turn = started
+                case p.TurnFinished(turn=finished, status=status) if turn and finished == turn:
+                    return status
+        return "nothing"
+
+    def _show(self, recorded: p.Recorded) -> None:
+        match recorded.event:
+            case p.CommandRan():
+                return
+            case p.ModelReplied(text=text) if text:
+                lines = [Line(visible(line)) for line in text.splitlines()]
+            case p.CallDecided() as decided:
+                lines = describe(recorded)
+                if lines:
+                    self._denied = recorded.seq
+                del decided
+            case _:
+                lines = describe(recorded)
+        self._paint.print(Line(f"    {line.text}", line.role) for line in lines)
+
+    def _journal(self) -> None:
+        paint = self._paint.paint
+        self._paint.write(
+            f"\n {paint('Everything is in the journal:', 'dim')} {self._seen} events, decisions with all five dials.\n"
+            f"    cd {self._folder}\n"
+            f"    quintet why {self._denied}        {paint('why the push was not run', 'dim')}\n"
+            f"    quintet sessions list  {paint('this session, to show or to resume', 'dim')}\n"
+            f"    git diff               {paint('what the second step changed', 'dim')}\n"
+            f"\n Next: quintet            {paint('open a session in the folder you are in', 'dim')}\n"
+            f"       quintet settings   {paint('connect a model: where settings live, and what they are', 'dim')}\n"
+            f"       quintet --help     {paint('everything else', 'dim')}\n\n"
+        )

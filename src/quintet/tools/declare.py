@@ -1,0 +1,112 @@
+"""How a tool is declared: a plain async function, with its effects and least profile beside it.
+
+The signature is the schema and the docstring the description; lines `:name: text` at its end describe parameters.
+Declaring registers nothing: `tools.registry` lists the tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from quintet.domain.axes import PermissionProfile
+from quintet.domain.errors import ToolFailed
+from quintet.domain.grants import Effect
+from quintet.domain.nearest import did_you_mean
+from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
+
+Function = Callable[..., Awaitable[ToolResult]]
+
+
+def tool(
+    *,
+    effects: set[Effect],
+    profile: PermissionProfile = PermissionProfile.RESTRICTED,
+    touch: Callable[[dict[str, Any]], Touch] | None = None,
+    wire: dict[str, str] | None = None,
+) -> Callable[[Function], ToolSpec]:
+    """Make a ToolSpec of an async function `(bench, **arguments)`; `wire` maps names Python cannot spell."""
+
+    def make(function: Function) -> ToolSpec:
+        parameters = _Parameters(function, wire or {})
+        frozen = frozenset(effects)
+        return ToolSpec(
+            name=function.__name__,
+            description=parameters.description,
+            profile=profile,
+            effects=frozen,
+            schema=parameters.schema,
+            bind=parameters.bind,
+            touch=touch or (lambda arguments: Touch(frozen)),
+            run=function,
+        )
+
+    return make
+
+
+class _Parameters:
+    """A function's parameters as a JSON schema and as a check of JSON arguments; made when first needed."""
+
+    def __init__(self, function: Function, wire: dict[str, str]) -> None:
+        text, _, notes = (function.__doc__ or "").strip().partition("\n    :")
+        self.description = " ".join(text.split())
+        self._notes = dict(_note(line) for line in f":{notes}".split("\n    :") if notes)
+        self._function = function
+        self._wire = wire
+        self._struct: type[msgspec.Struct] | None = None
+
+    def struct(self) -> type[msgspec.Struct]:
+        if self._struct is None:
+            import inspect
+
+            signature = inspect.signature(self._function, eval_str=True)
+            fields: list[Any] = []
+            for name, parameter in list(signature.parameters.items())[1:]:
+                kind: Any = parameter.annotation
+                if note := self._notes.get(self._wire.get(name, name)):
+                    from typing import Annotated
+
+                    kind = Annotated[kind, msgspec.Meta(description=note)]
+                has_default = parameter.default is not inspect.Parameter.empty
+                fields.append((name, kind, parameter.default) if has_default else (name, kind))
+            self._struct = msgspec.defstruct(
+                self._function.__name__, fields, rename=self._wire, forbid_unknown_fields=True, kw_only=True
+            )
+        return self._struct
+
+    def schema(self) -> dict[str, Any]:
+        made = msgspec.json.schema(self.struct())
+        body: dict[str, Any] = made["$defs"][self._function.__name__]
+        del body["title"]
+        return body
+
+    def bind(self, arguments: str) -> dict[str, Any]:
+        """Keyword arguments from JSON text; what is wrong with it is said so that a model can mend it."""
+        name = self._function.__name__
+        try:
+            values = msgspec.json.decode(arguments or "{}")
+        except msgspec.DecodeError as error:
+            raise ToolFailed(f"{name}: the arguments are not JSON ({error})") from None
+        try:
+            bound = msgspec.convert(values, self.struct())
+        except msgspec.ValidationError as error:
+            raise ToolFailed(f"{name}: {error}.{self._hint(values)} {self._wanted()}") from None
+        return {field: getattr(bound, field) for field in bound.__struct_fields__}
+
+    def _hint(self, values: Any) -> str:
+        names = self.struct().__struct_encode_fields__
+        unknown = [key for key in values if key not in names] if isinstance(values, dict) else []
+        return did_you_mean(unknown[0], names) if unknown else ""
+
+    def _wanted(self) -> str:
+        schema = self.schema()
+        required = set(schema.get("required", ()))
+        listed = ", ".join(f"{key}{'' if key in required else '?'}" for key in schema["properties"])
+        return f"It takes: {listed}."
+
+
+def _note(line: str) -> tuple[str, str]:
+    name, _, text = line.lstrip(":").partition(":")
+    return name.strip(), " ".join(text.split())

@@ -1,0 +1,93 @@
+"""grep and glob, with ripgrep underneath: fast, and they leave ignored files alone."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from quintet.domain.errors import ToolFailed
+from quintet.domain.grants import Effect
+from quintet.domain.ports import Workbench
+from quintet.domain.toolspec import ToolResult, Touch
+from quintet.tools.declare import tool
+
+SEARCH_SECONDS = 60.0
+MOST_FILES = 1000
+
+
+def _path(arguments: dict[str, Any]) -> Touch:
+    return Touch(frozenset({Effect.READ}), reads=(arguments["path"] or ".",))
+
+
+@tool(
+    effects={Effect.READ},
+    touch=_path,
+    wire={"ignore_case": "-i", "numbers": "-n", "after": "-A", "before": "-B", "around": "-C"},
+)
+async def grep(
+    bench: Workbench,
+    pattern: str,
+    path: str = "",
+    output_mode: Literal["files_with_matches", "content", "count"] = "files_with_matches",
+    glob: str = "",
+    type: str = "",
+    ignore_case: bool = False,
+    numbers: bool = True,
+    after: int = 0,
+    before: int = 0,
+    around: int = 0,
+    multiline: bool = False,
+    head_limit: int = 0,
+) -> ToolResult:
+    """Search file contents with a regular expression (ripgrep's syntax).
+
+    :pattern: the regular expression
+    :path: file or folder to search, the project if empty
+    :output_mode: matching files, matching lines, or counts
+    :glob: only files matching this, for example *.py
+    :type: only files of this ripgrep type, for example py
+    :head_limit: how many lines of output at most, 0 for all
+    """
+    flags = {"files_with_matches": ["-l"], "content": ["-n" if numbers else "-N"], "count": ["-c"]}[output_mode]
+    argv = [bench.ripgrep, "--no-config", "--color=never", "--no-heading", "--with-filename", "--sort=path", *flags]
+    argv += ["-i"] if ignore_case else []
+    argv += ["-U", "--multiline-dotall"] if multiline else []
+    for flag, value in (("-A", after), ("-B", before), ("-C", around)):
+        argv += [flag, str(value)] if value else []
+    argv += ["-g", glob] if glob else []
+    argv += ["-t", type] if type else []
+    lines = await _ripgrep(bench, [*argv, "-e", pattern, "--", _target(bench, path)])
+    return _listed(lines, head_limit, "no matches")
+
+
+@tool(effects={Effect.READ}, touch=_path)
+async def glob(bench: Workbench, pattern: str, path: str = "") -> ToolResult:
+    """List files whose path matches a glob, for example src/**/*.py. Ignored files are left out.
+
+    :pattern: the glob
+    :path: folder to look in, the project if empty
+    """
+    argv = [bench.ripgrep, "--no-config", "--files", "--hidden", "-g", pattern, "-g", "!.git", "--sort=path"]
+    lines = await _ripgrep(bench, [*argv, "--", _target(bench, path)])
+    return _listed(lines, MOST_FILES, "no files match")
+
+
+def _target(bench: Workbench, path: str) -> str:
+    relative = bench.files.relative(path) if path else "."
+    return relative if relative == "." else f"./{relative}"
+
+
+async def _ripgrep(bench: Workbench, argv: list[str]) -> list[str]:
+    done = await bench.processes.run(argv, cwd=bench.root, grant=bench.grant, timeout=SEARCH_SECONDS)
+    if done.timed_out:
+        raise ToolFailed(f"the search took more than {SEARCH_SECONDS:g} s; narrow it by path or glob")
+    if done.exit_code > 1:
+        raise ToolFailed(done.output.strip() or f"ripgrep ended with {done.exit_code}")
+    return [line.removeprefix("./") for line in done.output.splitlines()]
+
+
+def _listed(lines: list[str], most: int, none: str) -> ToolResult:
+    if not lines:
+        return ToolResult(none, summary="none")
+    shown = lines[:most] if most else lines
+    more = f"\n({len(lines) - len(shown)} more)" if len(shown) < len(lines) else ""
+    return ToolResult("\n".join(shown) + more, summary=f"{len(lines)} lines")

@@ -1,0 +1,47 @@
+"""bash: one shell line, run to its end or to its timeout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quintet.domain.axes import PermissionProfile
+from quintet.domain.grants import Effect
+from quintet.domain.ports import Finished, Workbench
+from quintet.domain.shell_effects import judge
+from quintet.domain.toolspec import CallStatus, ToolResult, Touch
+from quintet.tools.declare import tool
+
+TIMED_OUT = 124
+
+
+def _line(arguments: dict[str, Any]) -> Touch:
+    touch = judge(arguments["command"])
+    folder = arguments["exec_dir"]
+    return Touch(touch.effects, (*touch.reads, *([folder] if folder else [])), touch.writes, touch.why)
+
+
+@tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.RESTRICTED, touch=_line)
+async def bash(
+    bench: Workbench, command: str, exec_dir: str = "", timeout: float = 45, description: str = ""
+) -> ToolResult:
+    """Run a shell line in the project and return its output and exit code.
+
+    :command: the line, for bash
+    :exec_dir: folder to run in, relative to the project
+    :timeout: seconds before it is killed (exit 124)
+    :description: what it is for, in a few words
+    """
+    folder = bench.files.relative(exec_dir) if exec_dir else "."
+    cwd = bench.root if folder == "." else f"{bench.root}/{folder}"
+    done = await bench.processes.run(
+        ("bash", "-c", command), cwd=cwd, grant=bench.grant, timeout=timeout, on_output=bench.progress
+    )
+    return shown(done, timeout)
+
+
+def shown(done: Finished, timeout: float) -> ToolResult:
+    code = TIMED_OUT if done.timed_out else done.exit_code
+    note = f"\n(killed after {timeout:g} s)" if done.timed_out else ""
+    text = done.output.rstrip("\n")
+    content = f"{text}\nexit {code}{note}" if text else f"exit {code}{note}"
+    return ToolResult(content, CallStatus.OK if code == 0 else CallStatus.ERROR, summary=f"exit {code}")
