@@ -1,0 +1,86 @@
+"""What every test gets: a private home, no settings or keys from outside, and the `repo` and `system` helpers."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+OUTSIDE = ("QUINTET_*", "*_API_KEY", "OPENAI_*", "ANTHROPIC_*", "GIT_*")
+
+FOLDERS = {
+    "HOME": "home",
+    "XDG_STATE_HOME": "state",
+    "XDG_CONFIG_HOME": "config",
+    "XDG_CACHE_HOME": "cache",
+    "TMPDIR": "tmp",
+}
+
+GIT = {
+    "GIT_AUTHOR_NAME": "Ada Test",
+    "GIT_AUTHOR_EMAIL": "ada@example.com",
+    "GIT_COMMITTER_NAME": "Ada Test",
+    "GIT_COMMITTER_EMAIL": "ada@example.com",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_SYSTEM": "/dev/null",
+}
+
+REPO = {
+    "tally/__init__.py": "",
+    "tally/count.py": '''\
+def words(text: str) -> int:
+    """How many words `text` has."""
+    return len(text.split())
+''',
+    "tests/__init__.py": "",
+    "tests/test_count.py": """\
+import unittest
+
+from tally.count import words
+
+
+class Words(unittest.TestCase):
+    def test_counts(self) -> None:
+        self.assertEqual(words("one two"), 2)
+
+    def test_empty(self) -> None:
+        self.assertEqual(words(""), 0)
+""",
+}
+
+
+@pytest.fixture(autouse=True)
+def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if any(fnmatchcase(name, pattern) for pattern in OUTSIDE):
+            monkeypatch.delenv(name)
+    for name, folder in FOLDERS.items():
+        (tmp_path / folder).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    for name, value in GIT.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR it first saw
+
+
+@pytest.fixture
+def repo(private: None, tmp_path: Path) -> Path:
+    """A git repository with one commit: a small package and its unittest tests (`python -m unittest`)."""
+    root = tmp_path / "repo"
+    for name, text in REPO.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    for command in (["init", "-b", "main"], ["add", "."], ["commit", "-m", "A small package"]):
+        subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
+    return root
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for marker in item.iter_markers("system"):
+            for part in marker.args:
+                if shutil.which(part) is None:
+                    reason = f"needs {part} (scripts/test --system installs it)"
+                    item.add_marker(pytest.mark.skip(reason=reason))
