@@ -5,11 +5,10 @@ As a library: ``async with quintet.open(path) as session`` gives the same Sessio
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
 __all__ = ["__version__", "open"]
 
+TYPE_CHECKING = False  # typing itself is not imported: `quintet --version` starts faster than it loads
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Any

@@ -167,12 +167,12 @@ def _as_command(change: AxesChange) -> str:
     """Flags on a resumed session are dials turned by the user, as everybody else's."""
     flags = {"run_control": "control", "permission_profile": "permission-profile", "model_mode": "model-mode"}
     values = change.values()
-    mode = values.pop("work_mode", None)
+    work_mode = values.pop("work_mode", None)
     words = [f"--{flags[name]} {value}" for name, value in values.items()]
-    if mode is None:
+    if work_mode is None:
         first, *words = words
         return f"/{first[2:]} {' '.join(words)}".strip()
-    return f"/mode {mode} {' '.join(words)}".strip()
+    return f"/mode {work_mode} {' '.join(words)}".strip()
 
 
 async def fork(path: str, session: str) -> str:

@@ -175,12 +175,12 @@ def _built(values: Mapping[str, tuple[Any, str]], places: Places) -> Settings:
                 raise SettingsError(f"{places.user_settings}: models.{name} has no {needed}")
     settings = msgspec.convert(tree, Settings)
     names = [*settings.models, "builtin"]
-    for mode in ("fast", "smart", "deep"):
-        routed = getattr(settings.routing, mode)
+    for model_mode in ("fast", "smart", "deep"):
+        routed = getattr(settings.routing, model_mode)
         if routed and routed not in names:
-            source = values[f"routing.{mode}"][1]
+            source = values[f"routing.{model_mode}"][1]
             raise SettingsError(
-                f'{source}: routing.{mode} = "{routed}": not one of {", ".join(names)}.{did_you_mean(routed, names)}'
+                f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{did_you_mean(routed, names)}'
             )
     return settings
 

@@ -26,10 +26,10 @@ class CommandLine(Struct, frozen=True):
 def command_name(text: str) -> str | None:
     """The word after `/` if the first line looks like a command, else None."""
     first = text.lstrip().split("\n", 1)[0]
-    if not first.startswith("/") or len(first) < 2:
+    if not first.startswith("/") or first[1:2].strip() == "":
         return None
-    name = first[1:].split(maxsplit=1)[0] if first[1:].split() else ""
-    return name.lower() if name and "/" not in name else None
+    name = first[1:].split(maxsplit=1)[0]
+    return name.lower() if "/" not in name else None
 
 
 def split_words(line: str) -> list[str]:
@@ -38,7 +38,7 @@ def split_words(line: str) -> list[str]:
 
 
 def _tokens(line: str) -> list[tuple[str, bool]]:
-    """Words, each with whether any part of it was quoted (a quoted `--x` is a word, not a flag)."""
+    """Words, each with whether it begins with a quote (a quoted `--x` is a word, not a flag)."""
     words: list[tuple[str, bool]] = []
     current: list[str] = []
     quote = ""
@@ -53,7 +53,7 @@ def _tokens(line: str) -> list[tuple[str, bool]]:
             else:
                 current.append(char)
         elif char in "\"'":
-            quote, quoted, started = char, True, True
+            quote, quoted, started = char, quoted or not started, True
         elif char == _ESCAPE:
             current.append(next(chars, _ESCAPE))
             started = True

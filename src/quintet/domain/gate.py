@@ -86,14 +86,14 @@ def decide(
 
 def _work_mode_limit(effects: frozenset[Effect], axes: Axes, sandbox: Sandbox) -> str:
     """Why the work mode, or the lack of a sandbox, forbids this; empty if it does not."""
-    mode = axes.work_mode
-    if mode in READ_ONLY_MODES:
+    work_mode = axes.work_mode
+    if work_mode in READ_ONLY_MODES:
         changing = effects - READING - RUNNING - {Effect.NETWORK}
         if changing:
-            return f"work mode {mode} does not {_worst(changing)}"
+            return f"work mode {work_mode} does not {_worst(changing)}"
     if sandbox is Sandbox.NONE and effects - READING:
-        if mode in READ_ONLY_MODES:
-            return f"work mode {mode} only reads, and without a sandbox nothing else can be kept to that"
+        if work_mode in READ_ONLY_MODES:
+            return f"work mode {work_mode} only reads, and without a sandbox nothing else can be kept to that"
         if axes.permission_profile is PermissionProfile.RESTRICTED and effects & RUNNING:
             return "profile restricted, without a sandbox, runs only what is known to read"
     return ""

@@ -8,7 +8,7 @@ durable. After a failed write the journal is broken for good: its owner stops, a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 from quintet.domain.ports import Batch, Clock, Lease, Store
 from quintet.domain.protocol import Event, QuestionAnswered, QuestionAsked, Recorded, Signal, TurnStarted, encode
@@ -37,8 +37,9 @@ class Journal:
         task.add_done_callback(_noted)
         return task
 
-    async def append(self, *events: Event, consumed: str = "") -> list[Recorded]:
-        return await asyncio.shield(self.post(*events, consumed=consumed))
+    def append(self, *events: Event, consumed: str = "") -> Awaitable[list[Recorded]]:
+        """As `post`, to be awaited; a cancelled wait does not take the write back."""
+        return asyncio.shield(self.post(*events, consumed=consumed))
 
     def signal(self, signal: Signal) -> None:
         self.feed.signal(signal)

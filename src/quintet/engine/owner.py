@@ -61,6 +61,7 @@ class Owner:
         self._turn: Turn | None = None
         self._turn_task: asyncio.Task[None] | None = None
         self._ending = "interrupted"  # how a cancelled turn ends
+        self._closing = False
         self._asides: set[asyncio.Task[None]] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self.failed: BaseException | None = None
@@ -91,6 +92,7 @@ class Owner:
         return events
 
     async def close(self) -> None:
+        self._closing = True
         if turn := self._cut_short("interrupted"):
             await asyncio.gather(turn, return_exceptions=True)
         for task in (*self._tasks, *self._asides):
@@ -188,7 +190,7 @@ class Owner:
     # ── turns
 
     def _start_next(self) -> None:
-        if self._turn_task is None and self.state.waiting:
+        if self._turn_task is None and self.state.waiting and not self._closing:
             first = self.state.waiting[0]
             self._begin(first.submission, first.text, first.surface)
 
@@ -201,19 +203,13 @@ class Owner:
     async def _run_turn(self, submission: str, text: str, surface: Surface) -> None:
         turn_id = self.core.ids.new("turn")
         turn = Turn(self.core, self.journal, self._questions, self._go, turn_id)
-        opening: list[Event] = dials.reach(self.state, Boundary.UNIT_START)
-        if opening:
-            await self.journal.append(*opening)
-        started = TurnStarted(
-            turn=turn_id,
-            run=self.core.ids.new("run"),
-            submission=submission,
-            text=text,
-            axes=self.state.axes.on(surface),
-        )
-        await self.journal.append(started)
         self._turn = turn
+        if opening := dials.reach(self.state, Boundary.UNIT_START):
+            self.journal.post(*opening)
+        run, axes = self.core.ids.new("run"), self.state.axes.on(surface)
+        started = self.journal.append(TurnStarted(turn=turn_id, run=run, submission=submission, text=text, axes=axes))
         try:
+            await started
             ending = await (turn.run_line(text[1:].strip()) if text.startswith(SHELL) else turn.run())
         except asyncio.CancelledError:
             reason = "stopped by /stop" if self._ending == "cancelled" else "interrupted"

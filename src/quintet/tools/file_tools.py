@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from typing import Any
 
@@ -105,8 +104,10 @@ async def Write(bench: Workbench, file_path: str, content: str) -> ToolResult:
 
 
 def _changed(path: str, before: bytes, after: bytes) -> ToolResult:
+    from difflib import unified_diff
+
     diff = list(
-        difflib.unified_diff(
+        unified_diff(
             _decoded(before).splitlines(), _decoded(after).splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=2
         )
     )

@@ -16,7 +16,7 @@ from typing import Any
 
 from quintet.adapters.sqlite.database import clear_errors, connect, set_aside
 from quintet.adapters.sqlite.rows import Rows
-from quintet.domain.errors import StoreDamaged, StoreUnwritable
+from quintet.domain.errors import StoreDamaged, StoreError, StoreUnwritable
 from quintet.domain.ports import Batch, Lease, SessionRow
 from quintet.domain.protocol import Recorded, Submitted
 
@@ -42,6 +42,7 @@ class SqliteStore:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._closed = False
 
     def _connect(self, vfs: str | None) -> Any:
         try:
@@ -81,6 +82,8 @@ class SqliteStore:
         await self._do(lambda rows: rows.purge(session))
 
     def _do(self, work: Callable[[Rows], Any]) -> asyncio.Future[Any]:
+        if self._closed:
+            raise StoreError("the store is closed")
         if self._thread is None:
             self._loop = asyncio.get_running_loop()
             self._thread = threading.Thread(target=self._write_loop, name="quintet-writer", daemon=True)
@@ -91,6 +94,7 @@ class SqliteStore:
         return future
 
     async def close(self) -> None:
+        self._closed = True
         if self._thread is not None:
             self._jobs.put(None)
             await asyncio.to_thread(self._thread.join)
@@ -125,8 +129,8 @@ class SqliteStore:
                     outcomes.append((future, *self._one(work, len(jobs) > 1)))
                 execute("COMMIT")
         except BaseException as error:
-            if self._write.connection.in_transaction:
-                with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception):
+                if self._write.connection.in_transaction:
                     execute("ROLLBACK")
             outcomes = [(future, None, error) for _, future in jobs]
         assert self._loop
