@@ -9,7 +9,7 @@ from quintet import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import ArgumentParser, HelpFormatter, Namespace
     from collections.abc import Callable
     from typing import Any
 
@@ -94,16 +94,26 @@ def _dispatch(arguments: list[str]) -> int:
 def _parser(name: str, about: str) -> ArgumentParser:
     from argparse import ArgumentParser
 
-    parser = ArgumentParser(prog=f"quintet {name}".strip(), description=about, allow_abbrev=False)
+    parser = ArgumentParser(
+        prog=f"quintet {name}".strip(), description=about, allow_abbrev=False, formatter_class=_formatter
+    )
     parser.add_argument("-C", "--directory", default=".", metavar="DIR", help="the project, if not this folder")
     return parser
 
 
-def _main_parser() -> ArgumentParser:
+def _formatter(prog: str) -> HelpFormatter:
+    """Told its width, argparse does not import shutil and what that brings."""
     from argparse import RawDescriptionHelpFormatter
 
+    try:
+        width = os.get_terminal_size().columns
+    except OSError:
+        width = 100
+    return RawDescriptionHelpFormatter(prog, width=min(width, 110) - 2)
+
+
+def _main_parser() -> ArgumentParser:
     parser = _parser("", DESCRIPTION)
-    parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("-V", "--version", action="version", version=f"quintet {__version__}")
     parser.add_argument(

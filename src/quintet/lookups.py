@@ -19,9 +19,7 @@ from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_r
 from quintet.adapters.sqlite.rows import Rows
 from quintet.adapters.trust import set_trust, trusted_folders
 from quintet.domain import badge
-from quintet.domain import protocol as p
 from quintet.domain.axes import INTERACTIVE, AxesChange
-from quintet.domain.describe import Line, describe, visible
 from quintet.domain.errors import NotFound, UsageError
 from quintet.domain.ports import SessionRow
 from quintet.engine import queries
@@ -122,14 +120,18 @@ def sessions_list(arguments: Namespace) -> int:
 
 
 def sessions_show(arguments: Namespace) -> int:
+    from quintet.surfaces.transcript import transcript
+
     places = locate(arguments.directory)
     rows = _needed(places)
     with clear_errors(places.database):
         row = rows.find_session(arguments.id)
         events = rows.read(row.id)
     if arguments.events or arguments.json:
+        from quintet.domain.protocol import as_json
+
         for recorded in events:
-            sys.stdout.write(msgspec.json.encode(p.as_json(recorded)).decode() + "\n")
+            sys.stdout.write(msgspec.json.encode(as_json(recorded)).decode() + "\n")
         return 0
     summary = queries.summary_of(row)
     forked = f"   forked from {row.parent} after event {row.forked_after}" if row.parent else ""
@@ -139,18 +141,8 @@ def sessions_show(arguments: Namespace) -> int:
             f"created {row.created}, updated {row.updated}",
         ]
     )
-    for recorded in events:
-        say(f"{recorded.seq:>6}  {line.text}" for line in describe(recorded) or _spoken(recorded.event))
+    say(transcript(events))
     return 0
-
-
-def _spoken(event: p.Event) -> list[Line]:
-    match event:
-        case p.TurnStarted(text=text):
-            return [Line(f"› {visible(line)}") for line in text.splitlines()]
-        case p.ModelReplied(text=text):
-            return [Line(f"  {visible(line)}") for line in text.splitlines()]
-    return []
 
 
 def sessions_purge(arguments: Namespace) -> int:
@@ -214,11 +206,13 @@ def trust(arguments: Namespace) -> int:
 
 
 def why(arguments: Namespace) -> int:
+    from quintet.engine import reasons
+
     places = locate(arguments.directory)
     rows = _needed(places)
     with clear_errors(places.database):
         session, recorded = rows.event(arguments.event)
-    lines, answer = queries.why(recorded)
+    lines, answer = reasons.why(recorded)
     if arguments.json:
         say_json(answer)
     else:

@@ -179,9 +179,8 @@ def _built(values: Mapping[str, tuple[Any, str]], places: Places) -> Settings:
         routed = getattr(settings.routing, model_mode)
         if routed and routed not in names:
             source = values[f"routing.{model_mode}"][1]
-            raise SettingsError(
-                f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{did_you_mean(routed, names)}'
-            )
+            hint = did_you_mean(routed, names)
+            raise SettingsError(f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}')
     return settings
 
 

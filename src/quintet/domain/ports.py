@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
 from quintet.domain.grants import Grant
-from quintet.domain.messages import Part, Request
-from quintet.domain.protocol import Event, Recorded, Submitted
+
+if TYPE_CHECKING:
+    from quintet.domain.messages import Part, Request
+    from quintet.domain.protocol import Recorded, Submitted
 
 
 class Clock(Protocol):
@@ -150,19 +152,3 @@ class Workbench(Struct):
     grant: Grant = Grant()
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)
-
-
-__all__ = [
-    "Batch",
-    "Clock",
-    "Event",
-    "Files",
-    "Finished",
-    "Ids",
-    "Lease",
-    "Model",
-    "Processes",
-    "SessionRow",
-    "Store",
-    "Workbench",
-]

@@ -62,38 +62,6 @@ class SessionState(Struct):
         return "interrupted" if self.interrupted else "idle"
 
 
-class SessionSummary(Struct, frozen=True):
-    """What listings and `status` show of a session without reading its journal."""
-
-    axes: Axes = INTERACTIVE
-    status: str = "idle"
-    paused: bool = False
-    turns: int = 0
-    steps: int = 0
-    cost: float = 0.0
-    usage: Usage = Usage()
-    model: str = ""
-    reasoning: bool = False
-    pending: tuple[Transition, ...] = ()
-    waiting: tuple[str, ...] = ()  # the texts of open questions
-
-
-def summarise(state: SessionState) -> SessionSummary:
-    return SessionSummary(
-        axes=state.axes,
-        status=state.status,
-        paused=state.paused,
-        turns=state.turns,
-        steps=state.turn.steps if state.turn else 0,
-        cost=state.cost,
-        usage=state.usage,
-        model=state.model,
-        reasoning=state.reasoning,
-        pending=state.pending,
-        waiting=tuple(question.text for question in state.questions.values()),
-    )
-
-
 def fold(events: Iterable[p.Event]) -> SessionState:
     state = SessionState()
     for event in events:

@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Sequence
 
 from quintet.domain.ports import Batch, Clock, Lease, Store
 from quintet.domain.protocol import Event, QuestionAnswered, QuestionAsked, Recorded, Signal, TurnStarted, encode
-from quintet.domain.state import SessionState, summarise
+from quintet.domain.state import SessionState
+from quintet.domain.summary import summarise
 from quintet.engine.feed import Feed
 
 TITLE_LENGTH = 80

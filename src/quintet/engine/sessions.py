@@ -9,7 +9,8 @@ from quintet.domain.axes import Axes
 from quintet.domain.errors import NotFound, UsageError
 from quintet.domain.ports import Batch, Lease, SessionRow
 from quintet.domain.protocol import SessionOpened, encode
-from quintet.domain.state import SessionState, fold, summarise
+from quintet.domain.state import SessionState, fold
+from quintet.domain.summary import summarise
 from quintet.engine.core import Core
 from quintet.engine.leases import LEASE_SECONDS
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import time
@@ -19,11 +20,13 @@ from quintet.domain import badge
 from quintet.domain import protocol as p
 from quintet.domain.describe import Line, describe, question, visible
 from quintet.domain.errors import UsageError
+from quintet.domain.messages import Role
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
 PROMPT = "› "
 QUIT_SECONDS = 2.0
+RECAP_LINES = 8  # of each message shown on resuming
 
 
 class Plain:
@@ -79,8 +82,25 @@ class Plain:
         axes = self._session.state.axes
         if self._tty:
             self._paint.write(f"\x1b]0;{badge.title(axes, self._project)}\x07")
-        self._paint.write(f"{self._paint.paint('QUINTET', 'bold')}  {self._paint.badge(axes)}   {self._about}\n")
+        width = shutil.get_terminal_size().columns
+        shown = self._paint.badge(axes) if width >= badge.NARROW else "\n".join(badge.lines(axes, width))
+        self._paint.write(f"{self._paint.paint('QUINTET', 'bold')}  {shown}   {self._about}\n")
+        self._recap()
         self._prompt()
+
+    def _recap(self) -> None:
+        """On resuming, the last exchange, so that the person knows where they are."""
+        state = self._session.state
+        spoken = [message for message in state.messages if message.text and message.role in (Role.USER, Role.ASSISTANT)]
+        if not spoken:
+            return
+        lines = [Line(f"resumed {state.session}: {state.turns} turns, {state.status}", "dim")]
+        for message in spoken[-2:]:
+            mark = PROMPT if message.role is Role.USER else "  "
+            lines += [Line(f"{mark}{visible(text)}", "dim") for text in message.text.splitlines()[:RECAP_LINES]]
+        if state.interrupted:
+            lines.append(Line("the last turn was interrupted; /resume goes on with it", "warning"))
+        self._paint.print(lines)
 
     # ── in
 

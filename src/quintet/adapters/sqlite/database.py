@@ -38,7 +38,10 @@ def clear_errors(path: str) -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:
-        raise StoreDamaged(f"{path}: the database is damaged ({error})") from error
+        raise StoreDamaged(f"{path}: the database is damaged ({error})", hint=_kept(path)) from error
+    except StoreDamaged as error:
+        error.hint = error.hint or _kept(path)
+        raise
     except _UNWRITABLE as error:
         raise StoreUnwritable(
             f"{path}: cannot be written ({error})",
@@ -84,17 +87,34 @@ def connect_to_read(path: str) -> apsw.Connection:
         return connection
 
 
-def set_aside(path: str) -> str:
-    """Move a damaged database and its companions into `damaged/TIME/` beside it; returns that folder."""
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+def set_aside(path: str, *, move: bool) -> str:
+    """Copy or move a damaged database and its companions into `damaged/TIME/` beside it; returns that folder.
+
+    TIME is when the database was last written, so that the same damage is kept once.
+    """
+    from shutil import copy2
+
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(os.path.getmtime(path)))
     folder = os.path.join(os.path.dirname(path), "damaged", stamp)
-    while os.path.exists(folder):
-        folder += "+"
-    os.makedirs(folder, mode=0o700)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     for suffix in ("", "-wal", "-shm"):
+        kept = os.path.join(folder, os.path.basename(path) + suffix)
         if os.path.exists(path + suffix):
-            os.replace(path + suffix, os.path.join(folder, os.path.basename(path) + suffix))
+            if move:
+                os.replace(path + suffix, kept)
+            elif not os.path.exists(kept):
+                copy2(path + suffix, kept)
     return folder
+
+
+def _kept(path: str) -> str:
+    try:
+        folder = set_aside(path, move=False)
+    except OSError as error:
+        return f"It could not be copied aside ({error.strerror}); copy it before you go on."
+    return (
+        f"A copy was put into {folder}. Other sessions may still open; `sqlite3 state.db .recover` may save this one."
+    )
 
 
 def _version(connection: apsw.Connection) -> int:

@@ -5,7 +5,8 @@ The writer thread uses one for its transactions; queries use another to read, wi
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
@@ -13,7 +14,9 @@ import msgspec
 from quintet.adapters.sqlite.database import load_queries
 from quintet.domain.errors import LeaseLost, NotFound, StoreDamaged, StoreError, UsageError
 from quintet.domain.ports import Batch, Lease, SessionRow
-from quintet.domain.protocol import VERSION, Recorded, Submitted, decode_event, decode_submitted, encode
+
+if TYPE_CHECKING:  # the protocol is imported where events are read: listings never touch it
+    from quintet.domain.protocol import Recorded, Submitted
 
 _END = (1 << 63) - 1
 
@@ -55,16 +58,14 @@ class Rows:
         events: list[Recorded] = []
         if row.parent and after < row.forked_after:
             events = self.read(row.parent, after, min(row.forked_after, last))
-        for seq, at, version, data in self.connection.execute(self.sql["read_events"], (session, after, last)):
-            events.append(self._recorded(seq, at, version, data))
-        return events
+        found = self.connection.execute(self.sql["read_events"], (session, after, last))
+        return events + self._recorded(found)
 
     def event(self, seq: int) -> tuple[str, Recorded]:
         row = next(iter(self.connection.execute(self.sql["event_by_seq"], (seq,))), None)
         if row is None:
             raise NotFound(f"no event {seq} in this project", hint="`quintet sessions show ID --events` lists them.")
-        session, number, at, version, data = row
-        return str(session), self._recorded(number, at, version, data)
+        return str(row[0]), self._recorded([row[1:]])[0]
 
     def last_seq(self, session: str) -> int:
         return int(self._value("last_seq", session) or 0)
@@ -80,6 +81,8 @@ class Rows:
         return int(self._value("count_events", session) or 0)
 
     def inbox(self, session: str) -> list[Submitted]:
+        from quintet.domain.protocol import decode_submitted
+
         return [decode_submitted(data) for (data,) in self.connection.execute(self.sql["read_inbox"], (session,))]
 
     def data_version(self) -> int:
@@ -88,11 +91,16 @@ class Rows:
     def _value(self, query: str, *values: str) -> Any:
         return self.connection.execute(self.sql[query], values).fetchall()[0][0]
 
-    def _recorded(self, seq: int, at: str, version: int, data: str) -> Recorded:
+    def _recorded(self, rows: Iterable[tuple[Any, ...]]) -> list[Recorded]:
+        from quintet.domain.protocol import Recorded, decode_event
+
+        events, seq = [], 0
         try:
-            return Recorded(seq, at, decode_event(data, version))
+            for seq, at, version, data in rows:
+                events.append(Recorded(seq, at, decode_event(data, version)))
         except (msgspec.DecodeError, UnicodeError, KeyError) as error:
             raise StoreDamaged(f"{self.path}: event {seq} cannot be read ({error})") from error
+        return events
 
     # ── writing, inside a transaction of the caller's
 
@@ -101,6 +109,8 @@ class Rows:
         self.connection.execute(self.sql["insert_session"], values)
 
     def append(self, session: str, batch: Batch) -> list[int]:
+        from quintet.domain.protocol import VERSION
+
         execute = self.connection.execute
         if batch.lease and not execute(self.sql["holds_lease"], (session, batch.lease.owner)).fetchall():
             raise LeaseLost()
@@ -120,6 +130,8 @@ class Rows:
         return seqs
 
     def submit(self, session: str, submitted: Submitted, at: str) -> None:
+        from quintet.domain.protocol import encode
+
         self.connection.execute(self.sql["submit"], (submitted.id, session, at, encode(submitted).decode()))
 
     def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:

@@ -51,7 +51,7 @@ class SqliteStore:
                 Rows(connection, self.path).sessions(1)
             return connection
         except StoreDamaged as error:
-            folder = set_aside(self.path)
+            folder = set_aside(self.path, move=True)
             self.notice = f"{error.message}. It was moved to {folder}, whole; this session starts with an empty one."
             return connect(self.path, vfs=vfs)
 

@@ -1,0 +1,44 @@
+"""What listings and `status` show of a session, kept beside its journal so that they need not read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from quintet.domain.axes import INTERACTIVE, Axes
+from quintet.domain.messages import Usage
+from quintet.domain.steering import Transition
+
+if TYPE_CHECKING:
+    from quintet.domain.state import SessionState
+
+
+class SessionSummary(Struct, frozen=True):
+    axes: Axes = INTERACTIVE
+    status: str = "idle"
+    paused: bool = False
+    turns: int = 0
+    steps: int = 0
+    cost: float = 0.0
+    usage: Usage = Usage()
+    model: str = ""
+    reasoning: bool = False
+    pending: tuple[Transition, ...] = ()
+    waiting: tuple[str, ...] = ()  # the texts of open questions
+
+
+def summarise(state: SessionState) -> SessionSummary:
+    return SessionSummary(
+        axes=state.axes,
+        status=state.status,
+        paused=state.paused,
+        turns=state.turns,
+        steps=state.turn.steps if state.turn else 0,
+        cost=state.cost,
+        usage=state.usage,
+        model=state.model,
+        reasoning=state.reasoning,
+        pending=state.pending,
+        waiting=tuple(question.text for question in state.questions.values()),
+    )

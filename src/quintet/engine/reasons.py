@@ -1,0 +1,40 @@
+"""What stands behind an event, in words: the answer to `quintet why`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quintet.domain import badge
+from quintet.domain.describe import brief
+from quintet.domain.gate import Verdict
+from quintet.domain.protocol import CallDecided, DialsTurned, Recorded, as_json
+
+
+def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
+    """What stands behind an event: rule, axes and grant of a decision; actor and reason of a transition."""
+    match recorded.event:
+        case CallDecided() as e:
+            outcome = {
+                Verdict.ALLOW: "allowed",
+                Verdict.ASK: "asked" if e.person else "not run",
+                Verdict.DENY: "not run",
+            }[e.verdict]
+            network = "on" if e.grant.network else "off"
+            writes = ", ".join(e.grant.write_roots) or "none"
+            lines = [
+                f"{outcome}  {e.tool}  {brief(e.arguments, 400)}",
+                f"because  {e.reason}",
+                f"effects  {', '.join(e.effects) or 'none'}",
+                f"axes     {badge.full(e.axes)}  ({e.axes.surface})",
+                f"grant    writes: {writes} · network: {network}",
+                f"person   {'attached' if e.person else 'nobody attached'} · sandbox {e.sandbox}",
+            ]
+        case DialsTurned() as e:
+            lines = [
+                f"turned   {badge.full(e.before)}  →  {badge.full(e.after)}",
+                f"because  {e.reason}",
+                f"by       {e.actor}, scope {e.scope}",
+            ]
+        case event:
+            lines = [f"event {recorded.seq} is a {type(event).__name__}; decisions and transitions have a why"]
+    return lines, as_json(recorded)

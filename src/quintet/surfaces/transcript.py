@@ -1,0 +1,28 @@
+"""A stored session as numbered lines: what was said, called, decided and turned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from quintet.domain import protocol as p
+from quintet.domain.describe import Line, describe, question, visible
+
+
+def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:
+    for recorded in events:
+        for line in describe(recorded) or _spoken(recorded.event):
+            yield f"{recorded.seq:>6}  {line.text}"
+
+
+def _spoken(event: p.Event) -> list[Line]:
+    match event:
+        case p.TurnStarted(text=text):
+            return [Line(f"› {visible(line)}") for line in text.splitlines()]
+        case p.ModelReplied(text=text):
+            return [Line(f"  {visible(line)}") for line in text.splitlines()]
+        case p.QuestionAsked():
+            return question(event)
+        case p.QuestionAnswered(choice=choice, note=note):
+            return [Line(f"  {choice} {visible(note)}".rstrip())]
+        case _:
+            return []

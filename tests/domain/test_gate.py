@@ -1,0 +1,160 @@
+"""The gate, against tables written by hand."""
+
+import itertools
+
+import pytest
+
+from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.gate import Sandbox, Verdict, decide, visible
+from quintet.domain.grants import Effect, Grant
+from quintet.domain.shell_effects import judge
+from quintet.domain.toolspec import Touch
+from quintet.tools.registry import BY_NAME
+
+ROOT = "/project"
+BASH = BY_NAME["bash"]
+
+# profile → the effects that need no question, in build and repair
+UNASKED = {
+    "restricted": "read fetch",
+    "normal": "read fetch edit execute",
+    "trusted": "read fetch edit execute build install commit",
+    "unrestricted": "read fetch edit execute build install commit network",
+}
+
+
+def verdict(
+    effects: set[Effect],
+    axes: Axes,
+    *,
+    person: bool = True,
+    sandbox: Sandbox = Sandbox.BWRAP,
+    reads: tuple[str, ...] = (),
+    writes: tuple[str, ...] = (),
+) -> Verdict:
+    touch = Touch(frozenset(effects), reads, writes)
+    return decide(BASH, touch, axes, root=ROOT, person=person, sandbox=sandbox).verdict
+
+
+@pytest.mark.parametrize(("profile", "effect"), list(itertools.product(PermissionProfile, Effect)))
+def test_s3_5_in_build_the_profile_alone_says_what_is_asked(profile: PermissionProfile, effect: Effect) -> None:
+    axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, profile)
+    expected = Verdict.ALLOW if effect in UNASKED[profile].split() else Verdict.ASK
+    assert verdict({effect}, axes) is expected
+
+
+@pytest.mark.parametrize(
+    ("work_mode", "effect"), list(itertools.product((WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH), Effect))
+)
+def test_the_reading_work_modes_change_nothing_at_any_profile(work_mode: WorkMode, effect: Effect) -> None:
+    axes = Axes(work_mode, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    allowed = {Effect.READ, Effect.FETCH, Effect.EXECUTE, Effect.BUILD, Effect.NETWORK}
+    assert verdict({effect}, axes) is (Verdict.ALLOW if effect in allowed else Verdict.DENY)
+
+
+@pytest.mark.parametrize(("profile", "effect"), list(itertools.product(PermissionProfile, Effect)))
+def test_in_chat_every_change_asks_whatever_the_profile(profile: PermissionProfile, effect: Effect) -> None:
+    axes = Axes(WorkMode.CHAT, RunControl.AUTONOMOUS, profile)
+    reading = effect in (Effect.READ, Effect.FETCH)
+    assert verdict({effect}, axes) is (Verdict.ALLOW if reading else Verdict.ASK)
+
+
+@pytest.mark.parametrize("effect", [Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH])
+@pytest.mark.parametrize("control", RunControl)
+def test_s3_5_1_the_safety_harness_asks_regardless_of_profile(effect: Effect, control: RunControl) -> None:
+    axes = Axes(WorkMode.BUILD, control, PermissionProfile.UNRESTRICTED)
+    assert verdict({effect}, axes) is Verdict.ASK
+
+
+def test_s3_4_manual_asks_for_each_step() -> None:
+    assert verdict({Effect.READ}, Axes(WorkMode.BUILD, RunControl.MANUAL, PermissionProfile.TRUSTED)) is Verdict.ASK
+
+
+def test_without_a_sandbox_execute_asks_and_reading_modes_deny() -> None:
+    build = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
+    assert verdict({Effect.EXECUTE}, build, sandbox=Sandbox.NONE) is Verdict.ASK
+    assert verdict({Effect.BUILD}, build, sandbox=Sandbox.NONE) is Verdict.ALLOW
+    review = Axes(WorkMode.REVIEW, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
+    assert verdict({Effect.BUILD}, review, sandbox=Sandbox.NONE) is Verdict.DENY
+    restricted = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
+    assert verdict({Effect.EXECUTE}, restricted, sandbox=Sandbox.NONE) is Verdict.DENY
+
+
+@pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".git/config", "sub/.git/hooks/x", ".quintet/settings.toml"])
+def test_protected_paths_are_never_written(path: str) -> None:
+    axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    assert verdict({Effect.EDIT}, axes, writes=(path,)) is Verdict.DENY
+    assert verdict({Effect.EDIT}, axes, writes=(f"{ROOT}/{path}",)) is Verdict.DENY
+
+
+@pytest.mark.parametrize("path", [".env", "conf/.env.local", "key.pem", "/root/.ssh/id_rsa", "x/id_ed25519", ".netrc"])
+def test_secrets_are_never_read(path: str) -> None:
+    axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    assert verdict({Effect.READ}, axes, reads=(path,)) is Verdict.DENY
+
+
+@pytest.mark.parametrize("path", [".env.example", "id_ed25519.pub", "src/env.py", "identity.py"])
+def test_what_only_looks_like_a_secret_is_read(path: str) -> None:
+    assert verdict({Effect.READ}, Axes(WorkMode.BUILD, RunControl.AUTONOMOUS), reads=(path,)) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("path", ["../other/file", "/etc/passwd", "a/../../b"])
+def test_reading_outside_the_project_asks(path: str) -> None:
+    axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    assert verdict({Effect.READ}, axes, reads=(path,)) is Verdict.ASK
+
+
+def test_s3_5_1_a_tool_below_its_profile_is_hidden_and_an_error_if_called() -> None:
+    edit = BY_NAME["Edit"]
+    restricted = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
+    assert not visible(edit, restricted)
+    touch = Touch(frozenset({Effect.EDIT}), writes=("a.py",))
+    assert decide(edit, touch, restricted, root=ROOT, person=True).verdict is Verdict.DENY
+
+
+def test_a_denied_call_carries_no_grant_and_an_allowed_one_only_what_it_needs() -> None:
+    build = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
+    read = decide(BASH, Touch(frozenset({Effect.READ})), build, root=ROOT, person=False)
+    assert read.grant == Grant((Effect.READ,), (), False)
+    install = decide(BASH, Touch(frozenset({Effect.INSTALL})), build, root=ROOT, person=False)
+    assert install.grant == Grant((Effect.INSTALL,), (ROOT,), True)
+    denied = decide(BASH, Touch(frozenset({Effect.READ}), reads=(".env",)), build, root=ROOT, person=False)
+    assert denied.grant == Grant()
+
+
+@pytest.mark.parametrize(
+    ("line", "effects"),
+    [
+        ("ls -la src", "read"),
+        ("cat a.py | grep foo | wc -l", "read"),
+        ("git status", "read"),
+        ("git log --oneline", "read"),
+        ("git branch -D x", "edit commit"),
+        ("git add . && git commit -m 'x y'", "commit"),
+        ("git push", "network publish"),
+        ("git push --force", "network destroy publish"),
+        ("git -c core.pager=x log", "destroy"),
+        ("python3 -m pytest -q", "build"),
+        ("python -c 'print(1)'", "destroy"),
+        ("python script.py", "execute"),
+        ("./run.sh", "execute"),
+        ("frobnicate", "execute"),
+        ("pip install x", "install"),
+        ("rm -rf build", "destroy"),
+        ("curl example.com", "network"),
+        ("sudo ls", "outside"),
+        ("PAGER=x git log", "outside"),
+        ("echo $HOME", "destroy"),
+        ("echo `id`", "destroy"),
+        ("cat <(ls)", "destroy"),
+        ("echo x > file", "destroy"),
+        ("ls; rm x", "read destroy"),
+        ("ls\nrm x", "destroy"),
+        ("ls & rm x", "destroy"),
+        ('echo "$(rm x)"', "destroy"),
+        ("echo 'unclosed", "destroy"),
+        ("ls ;; rm", "destroy"),
+    ],
+)
+def test_a_shell_line_is_judged_by_everything_in_it(line: str, effects: str) -> None:
+    assert judge(line).effects == {Effect(effect) for effect in effects.split()}
