@@ -52,11 +52,11 @@ def describe(recorded: p.Recorded) -> list[Line]:
         case p.TransitionDropped() as e:
             return [Line(f"dropped  a waiting transition: {e.reason}", "dim")]
         case p.CommandRan() as e:
-            return _lines(e.text, "" if e.ok else "error")
-        case p.CallDecided() as e if e.verdict is not Verdict.ALLOW:
-            done = "not run " if e.verdict is Verdict.DENY or not e.person else "asks    "
+            text = e.text.partition("\n")[2] if "axes" in e.data or "pending" in e.data else e.text
+            return _lines(text, "" if e.ok else "error")  # a turned dial has spoken for itself
+        case p.CallDecided() as e if e.verdict is Verdict.DENY or (e.verdict is Verdict.ASK and not e.person):
             return [
-                Line(f"{done} {e.tool} {brief(e.arguments)}", "warning"),
+                Line(f"not run  {e.tool} {brief(e.arguments)}", "warning"),
                 Line(f"         {e.reason}", "warning"),
                 Line(f"         axes {badge.full(e.axes)} · quintet why {recorded.seq}", "dim"),
             ]
@@ -93,7 +93,8 @@ def turned(event: p.DialsTurned) -> str:
 
 def question(event: p.QuestionAsked) -> list[Line]:
     choices = "   ".join(f"[{choice.key}] {choice.label}" for choice in event.choices)
-    detail = [Line(f"  {visible(line)}", "dim") for line in event.detail]
+    roles = {"+ ": "success", "- ": "error"}
+    detail = [Line(f"  {visible(line)}", roles.get(line[:2], "dim")) for line in event.detail]
     return [Line(f"? {visible(event.text)}", "warning"), *detail, Line(f"  {choices}", "accent")]
 
 

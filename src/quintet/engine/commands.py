@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 from quintet.domain import badge, command_line
 from quintet.domain.axes import AXIS_WORDS, AxesChange, ModelMode, RunControl, WorkMode, merge, parse_axis
@@ -131,8 +131,9 @@ def turn_dials(desk: Desk, change: AxesChange, scope: Scope, reason: str) -> Out
     if not isinstance(event, DialsTurned):
         wanted = badge.full(change.applied_to(state.axes))
         waits = "when the tool that is running ends" if scope is Scope.NOW else str(scope)
-        return Outcome(f"{wanted}   waits: {waits}", [event], desk.abort_tool if scope is Scope.NOW else None)
-    outcome = Outcome(badge.full(event.after), [event])
+        then = desk.abort_tool if scope is Scope.NOW else None
+        return Outcome(f"{wanted}   waits: {waits}", [event], then, {"pending": event.transition})
+    outcome = Outcome(badge.full(event.after), [event], data={"axes": to_builtins(event.after)})
     if event.after == event.before:
         outcome.text += "   (as it was)"
     entered_review = event.after.work_mode is WorkMode.REVIEW and event.before.work_mode is not WorkMode.REVIEW
@@ -272,8 +273,11 @@ def _help(desk: Desk, line: CommandLine) -> Outcome:
     if line.words:
         command = find(line.words[0].lstrip("/"))
         return Outcome(f"{command.usage}\n{command.help}")
-    width = max(len(command.usage) for command in TABLE)
-    return Outcome("\n".join(f"{command.usage:<{width}}  {command.help}" for command in TABLE))
+    width = max(len(command.name) for command in TABLE)
+    lines = [f"/{command.name:<{width}}  {command.help}" for command in TABLE]
+    return Outcome(
+        "\n".join([*lines, "", "/help COMMAND shows its arguments. A line that begins with ! is run by the shell."])
+    )
 
 
 def _quit(desk: Desk, line: CommandLine) -> Outcome:

@@ -13,7 +13,7 @@ from quintet.domain.state import SessionState
 from quintet.domain.steering import Activity, Actor, Boundary, Scope, Transition, due, landing
 
 
-def turn(state: SessionState, transition: Transition, activity: Activity) -> Event:
+def turn(state: SessionState, transition: Transition, activity: Activity) -> DialsTurned | TransitionPending:
     """The event for a dial turned now: landed, or pending until its scope."""
     if landing(transition.scope, activity):
         return _landed(transition, state.axes)

@@ -27,6 +27,8 @@ class Journal:
         self.state = state
         self.feed = feed
         self.broken: BaseException | None = None
+        # Signals that wait for the newest write to be durable, so that readers see things in order.
+        self._held: list[Signal] | None = None
 
     def post(self, *events: Event, consumed: str = "") -> asyncio.Task[list[Recorded]]:
         if self.broken:
@@ -34,7 +36,9 @@ class Journal:
         for event in events:
             self.state.apply(event)
         batch = self._batch(events, consumed)
-        task = asyncio.ensure_future(self._write(events, batch))
+        held: list[Signal] = []
+        self._held = held
+        task = asyncio.ensure_future(self._write(events, batch, held))
         task.add_done_callback(_noted)
         return task
 
@@ -43,7 +47,10 @@ class Journal:
         return asyncio.shield(self.post(*events, consumed=consumed))
 
     def signal(self, signal: Signal) -> None:
-        self.feed.signal(signal)
+        if self._held is None:
+            self.feed.signal(signal)
+        else:
+            self._held.append(signal)
 
     def _batch(self, events: Sequence[Event], consumed: str) -> Batch:
         title = next((e.text for e in events if isinstance(e, TurnStarted)), "")
@@ -58,7 +65,7 @@ class Journal:
             closes=[(e.question, e.choice) for e in events if isinstance(e, QuestionAnswered)],
         )
 
-    async def _write(self, events: Sequence[Event], batch: Batch) -> list[Recorded]:
+    async def _write(self, events: Sequence[Event], batch: Batch, held: list[Signal]) -> list[Recorded]:
         try:
             seqs = await self._store.append(self.state.session, batch)
         except BaseException as error:
@@ -66,6 +73,10 @@ class Journal:
             raise
         recorded = [Recorded(seq, batch.at, event) for seq, event in zip(seqs, events, strict=True)]
         self.feed.publish(recorded)
+        for signal in held:
+            self.feed.signal(signal)
+        if self._held is held:
+            self._held = None
         return recorded
 
 

@@ -170,7 +170,9 @@ class Owner:
             await self._ran(submitted, text, str(error), ok=False, code=error.code)
             return
         ran = CommandRan(submission=submitted.id, line=text, text=outcome.text, data=outcome.data)
-        await self.journal.append(*outcome.events, ran, consumed=submitted.id)
+        asked = [event for event in outcome.events if isinstance(event, QuestionAsked)]
+        said = [event for event in outcome.events if not isinstance(event, QuestionAsked)]
+        await self.journal.append(*said, ran, *asked, consumed=submitted.id)
         if outcome.then:
             await outcome.then()
 

@@ -11,6 +11,7 @@ import random
 
 from msgspec.json import encode as encode_json
 
+from quintet.domain import badge
 from quintet.domain.axes import RunControl, WorkMode, tightens
 from quintet.domain.errors import ModelError, QuintetError
 from quintet.domain.gate import Verdict
@@ -39,6 +40,7 @@ from quintet.engine.questions import APPROVAL, YES, Questions
 from quintet.engine.stage import Reply
 from quintet.engine.toolbox import Prepared, digest
 
+PREVIEW_LINES = 20  # of a change that is asked about
 FIRST_RETRY = 0.5  # seconds; doubles with each try
 
 
@@ -271,7 +273,8 @@ class Turn:
                 raise Blocked(f"{prepared.spec.name}: {reason}")
             asked_at = self._journal.state.axes
             text = f"{prepared.spec.name} wants: {_brief(prepared)}"
-            answer = await self._questions.ask(self._question(text, [prepared], (f"why asked  {reason}",)))
+            why = (f"why asked  {reason}", f"axes       {badge.full(asked_at)}")
+            answer = await self._questions.ask(self._question(text, [prepared], why))
             if answer.choice != YES:
                 self._refuse(prepared.call, _declined(answer.note))
                 return False
@@ -291,7 +294,11 @@ class Turn:
             text=text,
             choices=APPROVAL,
             digest=" ".join(digest(p, axes) for p in prepared),
-            detail=(*detail, f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}"),
+            detail=(
+                *detail,
+                f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
+                *(line for p in prepared for line in _preview(p)),
+            ),
         )
 
     def _decided(self, prepared: Prepared) -> CallDecided:
@@ -341,6 +348,15 @@ def _declined(note: str) -> str:
 def _brief(prepared: Prepared) -> str:
     values = prepared.arguments
     return str(values.get("command") or values.get("file_path") or values.get("path") or prepared.call.arguments)
+
+
+def _preview(prepared: Prepared) -> list[str]:
+    """What an edit would change, as the first lines of a diff."""
+    values = prepared.arguments
+    old, new = str(values.get("old_string", "")), str(values.get("new_string", values.get("content", "")))
+    lines = [f"- {line}" for line in old.splitlines()] + [f"+ {line}" for line in new.splitlines()]
+    more = [f"… {len(lines) - PREVIEW_LINES} more lines"] if len(lines) > PREVIEW_LINES else []
+    return lines[:PREVIEW_LINES] + more
 
 
 def _info(error: QuintetError) -> ErrorInfo:

@@ -40,6 +40,7 @@ class Plain:
         self._tty = sys.stdin.isatty()
         self._shown: dict[str, int] = {}  # characters of each step's text that have been streamed
         self._line_open = False
+        self._at_prompt = False
         self._turn = ""  # the submission whose turn is running
         self._question: p.QuestionAsked | None = None
         self._busy: set[str] = set()  # submissions whose end has not been seen
@@ -106,6 +107,7 @@ class Plain:
 
     async def _typed(self, line: str) -> None:
         text = line.strip()
+        self._at_prompt = False  # what the person typed ended the line
         if self._question:
             await self._answer(self._question, text)
             return
@@ -150,16 +152,12 @@ class Plain:
                 self._open_line_ends()
                 return
             case p.QuestionAsked():
-                self._open_line_ends()
                 self._question = event
-                self._paint.print(question(event))
+                self._print(question(event))
                 return
             case p.QuestionAnswered() if self._question and event.question == self._question.question:
                 self._question = None
-        lines = describe(recorded)
-        if lines:
-            self._open_line_ends()
-            self._paint.print(lines)
+        self._print(describe(recorded))
         match event:
             case p.CommandRan():
                 self._leaving = self._leaving or bool(event.data.get("quit"))
@@ -170,6 +168,12 @@ class Plain:
                 self._finished(self._turn)
             case p.DialsTurned() if self._tty:
                 self._paint.write(f"\x1b]0;{badge.title(event.after, self._project)}\x07")
+        asyncio.get_running_loop().call_soon(self._prompt_when_idle)  # after whatever came with this event
+
+    def _print(self, lines: list[Line]) -> None:
+        if lines:
+            self._open_line_ends()
+            self._paint.print(lines)
 
     def _stream(self, step: str, text: str) -> None:
         if text:
@@ -178,7 +182,8 @@ class Plain:
             self._line_open = not text.endswith("\n")
 
     def _open_line_ends(self) -> None:
-        if self._line_open:
+        if self._line_open or self._at_prompt:
+            self._at_prompt = False
             self._paint.write("\n")
             self._line_open = False
 
@@ -186,10 +191,14 @@ class Plain:
         self._busy.discard(submission)
         if not self._busy:
             self._idle.set()
+
+    def _prompt_when_idle(self) -> None:
+        if not self._busy and not self._question:
             self._prompt()
 
     def _prompt(self) -> None:
-        if self._tty and not self._leaving:
+        if self._tty and not self._leaving and not self._at_prompt:
+            self._at_prompt = True
             self._paint.write(self._paint.paint(PROMPT, "accent"))
 
     # ── Ctrl+C
@@ -208,7 +217,7 @@ class Plain:
                 self._leaving = True
                 main.cancel()
             else:
-                self._paint.write("\n(Ctrl+C again to leave, or /quit)\n")
+                self._print([Line("(Ctrl+C again to leave, or /quit)", "dim")])
                 self._prompt()
             self._last_interrupt = now
 

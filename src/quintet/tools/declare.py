@@ -46,6 +46,10 @@ def tool(
     return make
 
 
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 class _Parameters:
     """A function's parameters as a JSON schema and as a check of JSON arguments; made when first needed."""
 

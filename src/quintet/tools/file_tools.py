@@ -10,7 +10,7 @@ from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Workbench
 from quintet.domain.toolspec import ToolResult, Touch
-from quintet.tools.declare import tool
+from quintet.tools.declare import counted, tool
 
 MOST_LINES = 2000
 MOST_COLUMNS = 2000
@@ -48,7 +48,7 @@ async def Read(bench: Workbench, file_path: str, offset: int = 1, limit: int = M
         return ToolResult("(an empty file)", summary="empty")
     if last < len(lines):
         text += f"\n({len(lines) - last} more lines; go on with offset={last + 1})"
-    return ToolResult(text, summary=f"{len(shown)} lines")
+    return ToolResult(text, summary=counted(len(shown), "line"))
 
 
 @tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes)

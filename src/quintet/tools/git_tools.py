@@ -8,7 +8,7 @@ from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Workbench
 from quintet.domain.toolspec import ToolResult, Touch
-from quintet.tools.declare import tool
+from quintet.tools.declare import counted, tool
 
 GIT_SECONDS = 60.0
 _PLAIN = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
@@ -67,4 +67,6 @@ async def _git(bench: Workbench, repo_path: str, *arguments: str) -> ToolResult:
     done = await bench.processes.run((*_PLAIN, *arguments), cwd=cwd, grant=bench.grant, timeout=GIT_SECONDS)
     if done.exit_code:
         raise ToolFailed(done.output.strip() or f"git ended with {done.exit_code}")
-    return ToolResult(done.output.rstrip("\n") or "nothing to show", summary=f"{len(done.output.splitlines())} lines")
+    return ToolResult(
+        done.output.rstrip("\n") or "nothing to show", summary=counted(len(done.output.splitlines()), "line")
+    )

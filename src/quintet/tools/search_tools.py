@@ -8,7 +8,7 @@ from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Workbench
 from quintet.domain.toolspec import ToolResult, Touch
-from quintet.tools.declare import tool
+from quintet.tools.declare import counted, tool
 
 SEARCH_SECONDS = 60.0
 MOST_FILES = 1000
@@ -90,4 +90,4 @@ def _listed(lines: list[str], most: int, none: str) -> ToolResult:
         return ToolResult(none, summary="none")
     shown = lines[:most] if most else lines
     more = f"\n({len(lines) - len(shown)} more)" if len(shown) < len(lines) else ""
-    return ToolResult("\n".join(shown) + more, summary=f"{len(lines)} lines")
+    return ToolResult("\n".join(shown) + more, summary=counted(len(lines), "line"))

@@ -70,12 +70,13 @@ def _find(intent: Find) -> Program:
         rf"|^{word}\s*[:=]",
     }
     found = yield Call("grep", {"pattern": patterns[intent.kind], "output_mode": "content"})
+    about = intent.what if intent.kind == "text" else f"{intent.kind} of {intent.what}"
     if found == "no matches":
-        return Said(f"{intent.kind} of {intent.what}: nothing found in the project.")
+        return Said(f"{about}: nothing found in the project.")
     lines = found.splitlines()
     more = f"\n… and {len(lines) - MOST_SHOWN} more" if len(lines) > MOST_SHOWN else ""
     places = "place" if len(lines) == 1 else "places"
-    return Said(f"{intent.kind} of {intent.what}: {len(lines)} {places}\n" + "\n".join(lines[:MOST_SHOWN]) + more)
+    return Said(f"{about}: {len(lines)} {places}\n" + "\n".join(lines[:MOST_SHOWN]) + more)
 
 
 def _replace(intent: Replace) -> Program:
