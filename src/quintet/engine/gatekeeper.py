@@ -1,0 +1,155 @@
+"""From a model's call to a call that may start: asks the gate, and where the gate asks, the person.
+
+Every decision and every refusal is on record before anything runs. An approval is for one exact call at the axes it
+was asked at: tightening them voids it.
+"""
+
+from __future__ import annotations
+
+from quintet.domain import badge
+from quintet.domain.axes import RunControl, tightens
+from quintet.domain.gate import Verdict
+from quintet.domain.messages import ToolCall
+from quintet.domain.protocol import CallDecided, Event, QuestionAsked, ToolFinished
+from quintet.domain.toolspec import CallStatus, ToolResult
+from quintet.engine.core import Core
+from quintet.engine.journal import Journal
+from quintet.engine.questions import APPROVAL, YES, Questions
+from quintet.engine.toolbox import Prepared, digest
+
+PREVIEW_LINES = 20  # of a change that is asked about
+
+
+class Blocked(Exception):
+    """The run cannot go on without a person; `str` says why."""
+
+
+class Gatekeeper:
+    def __init__(self, core: Core, journal: Journal, questions: Questions) -> None:
+        self._core = core
+        self._journal = journal
+        self._questions = questions
+        self._step_approved: set[str] = set()
+
+    async def admit_step(self, calls: list[ToolCall]) -> list[ToolCall]:
+        """In manual, one question for the whole step; a no answers all its calls."""
+        axes = self._journal.state.axes
+        if axes.run_control is not RunControl.MANUAL or not self._core.person:
+            return calls
+        prepared = [self._prepare(call) for call in calls]
+        runnable = [p for p in prepared if isinstance(p, Prepared) and p.decision.verdict is not Verdict.DENY]
+        if not runnable:
+            return calls
+        self._journal.post(*(self._decided(p) for p in runnable))
+        lines = tuple(f"{p.spec.name} {p.call.arguments}" for p in runnable)
+        answer = await self._questions.ask(
+            self._question(f"run this step ({len(runnable)} call{'s'[: len(runnable) > 1]})?", runnable, lines)
+        )
+        if answer.choice == YES:
+            self._step_approved = {p.call.id for p in runnable}
+            return calls
+        for call in calls:
+            self._refuse(call, _declined(answer.note))
+        return []
+
+    async def admit(self, call: ToolCall) -> Prepared | None:
+        """The call, ready to run; None if it may not, and then its result is on record."""
+        prepared = self._prepare(call)
+        if isinstance(prepared, ToolResult):
+            self._journal.post(finished_call(call, prepared))
+            return None
+        return await self._permitted(prepared)
+
+    def _prepare(self, call: ToolCall) -> Prepared | ToolResult:
+        return self._core.toolbox.prepare(call, self._journal.state.axes, person=self._core.person)
+
+    async def _permitted(self, prepared: Prepared) -> Prepared | None:
+        while True:
+            approved_before = prepared.call.id in self._step_approved
+            if not approved_before:
+                self._journal.post(self._decided(prepared))
+            verdict, reason = prepared.decision.verdict, prepared.decision.reason
+            if verdict is Verdict.DENY:
+                self._refuse(prepared.call, f"not run: {reason}")
+                return None
+            if verdict is Verdict.ALLOW or approved_before:
+                return prepared
+            if not self._core.person:
+                self._refuse(prepared.call, f"not run: {reason}")
+                raise Blocked(f"{prepared.spec.name}: {reason}")
+            asked_at = self._journal.state.axes
+            text = f"{prepared.spec.name} wants: {_brief(prepared)}"
+            why = (f"why asked  {reason}", f"axes       {badge.full(asked_at)}")
+            answer = await self._questions.ask(self._question(text, [prepared], why))
+            if answer.choice != YES:
+                self._refuse(prepared.call, _declined(answer.note))
+                return None
+            if not tightens(asked_at, self._journal.state.axes):
+                return prepared
+            again = self._prepare(prepared.call)
+            if isinstance(again, ToolResult):
+                self._journal.post(finished_call(prepared.call, again))
+                return None
+            prepared = again  # the axes were tightened while the question stood: the yes is void
+
+    def _question(self, text: str, prepared: list[Prepared], detail: tuple[str, ...]) -> QuestionAsked:
+        axes = self._journal.state.axes
+        return QuestionAsked(
+            question=self._core.ids.new("q"),
+            kind="approve",
+            text=text,
+            choices=APPROVAL,
+            digest=" ".join(digest(p, axes) for p in prepared),
+            detail=(
+                *detail,
+                f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
+                *(line for p in prepared for line in _preview(p)),
+            ),
+        )
+
+    def _decided(self, prepared: Prepared) -> CallDecided:
+        return CallDecided(
+            call=prepared.call.id,
+            tool=prepared.spec.name,
+            arguments=prepared.call.arguments,
+            verdict=prepared.decision.verdict,
+            reason=prepared.decision.reason,
+            effects=prepared.decision.effects,
+            grant=prepared.decision.grant,
+            axes=self._journal.state.axes,
+            person=self._core.person,
+            sandbox=self._core.toolbox.sandbox,
+        )
+
+    def _refuse(self, call: ToolCall, text: str) -> None:
+        self._journal.post(finished_call(call, ToolResult(text, CallStatus.DENIED)))
+
+
+def finished_call(call: ToolCall, result: ToolResult, seconds: float = 0.0) -> Event:
+    return ToolFinished(
+        call=call.id,
+        tool=call.name,
+        status=result.status,
+        content=result.content,
+        seconds=seconds,
+        changed=result.changed,
+        summary=result.summary,
+    )
+
+
+def _declined(note: str) -> str:
+    return f"not run: the user said no: {note}" if note else "not run: the user said no"
+
+
+def _brief(prepared: Prepared) -> str:
+    values = prepared.arguments
+    return str(values.get("command") or values.get("file_path") or values.get("path") or prepared.call.arguments)
+
+
+def _preview(prepared: Prepared) -> list[str]:
+    """What an edit would change, as the first lines of a diff."""
+    values = prepared.arguments
+    old, new = str(values.get("old_string", "")), str(values.get("new_string", values.get("content", "")))
+    lines = [f"- {line}" for line in old.splitlines()] + [f"+ {line}" for line in new.splitlines()]
+    more = [f"… {len(lines) - PREVIEW_LINES} more lines"] if len(lines) > PREVIEW_LINES else []
+    return lines[:PREVIEW_LINES] + more

@@ -1,0 +1,93 @@
+"""Drives a session as a surface would, for tests: submit, follow, collect."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from quintet.app import open_session
+from quintet.domain import protocol as p
+from quintet.domain.axes import Axes, AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.engine.session import Session
+from quintet.testing import CountingIds, FrozenClock, ScriptedModel
+
+BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
+SECONDS = 20.0
+E = TypeVar("E", bound=p.Event)
+
+
+class Driver:
+    """A session with everything it said so far."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.seen: list[p.Event] = []
+        self.seq = 0
+
+    @property
+    def axes(self) -> Axes:
+        return self.session.state.axes
+
+    async def until(self, wanted: Callable[[p.Event], bool]) -> p.Event:
+        """Follow the journal until an event that fits; everything on the way is in `seen`."""
+        async with asyncio.timeout(SECONDS):
+            async for item in self.session.events(self.seq):
+                if isinstance(item, p.Recorded):
+                    self.seq = item.seq
+                    self.seen.append(item.event)
+                    if wanted(item.event):
+                        return item.event
+        raise AssertionError("the session ended first")
+
+    async def until_type(self, kind: type[E]) -> E:
+        event = await self.until(lambda e: isinstance(e, kind))
+        assert isinstance(event, kind)
+        return event
+
+    async def command(self, line: str) -> p.CommandRan:
+        submission = await self.session.say(line)
+        event = await self.until(lambda e: isinstance(e, p.CommandRan) and e.submission == submission)
+        assert isinstance(event, p.CommandRan)
+        return event
+
+    async def turn(self, text: str) -> p.TurnFinished:
+        submission = await self.session.say(text)
+        started = await self.until(lambda e: isinstance(e, p.TurnStarted) and e.submission == submission)
+        assert isinstance(started, p.TurnStarted)
+        finished = await self.until(lambda e: isinstance(e, p.TurnFinished) and e.turn == started.turn)
+        assert isinstance(finished, p.TurnFinished)
+        return finished
+
+    async def answer(self, choice: str, note: str = "") -> None:
+        asked = await self.until_type(p.QuestionAsked)
+        await self.session.submit(p.Answer(question=asked.question, choice=choice, note=note))
+
+    def of(self, kind: type[E]) -> list[E]:
+        return [event for event in self.seen if isinstance(event, kind)]
+
+    def types(self) -> list[str]:
+        return [type(event).__name__ for event in self.seen]
+
+
+def drive(
+    root: Path,
+    script: Callable[[Driver], Awaitable[None]],
+    model: Any = None,
+    *,
+    deterministic: bool = False,
+    **options: Any,
+) -> Driver:
+    """Open a session with a scripted model, run `script` over it, close it."""
+
+    async def run() -> Driver:
+        if deterministic:
+            options.setdefault("clock", FrozenClock())
+            options.setdefault("ids", CountingIds())
+        options.setdefault("axes", BUILD)
+        chosen = model if model is not None else ScriptedModel(["done"])
+        async with open_session(str(root), model=chosen, **options) as session:
+            driver = Driver(session)
+            await script(driver)
+            return driver
+
+    return asyncio.run(run())

@@ -1,0 +1,129 @@
+"""The architecture's memory: layers, size, names, a pure domain, and imports that stay cheap."""
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parent.parent / "src" / "quintet"
+FILES = sorted(SRC.rglob("*.py"))
+MOST_LINES = 400
+
+# What each layer may import of quintet's own; the top-level files wire everything together.
+MAY_IMPORT = {
+    "domain": {"domain"},
+    "engine": {"engine", "domain"},
+    "tools": {"tools", "domain"},
+    "adapters": {"adapters", "domain"},
+    "surfaces": {"surfaces", "engine", "domain"},
+}
+SURFACE_HELPERS = {"paint", "tables", "transcript"}
+IMPURE = {"os", "sys", "asyncio", "subprocess", "socket", "threading", "time", "random", "io", "tempfile", "shutil"}
+
+
+def layer(path: Path) -> str:
+    parts = path.relative_to(SRC).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+def test_a_file_imports_only_what_its_layer_may(path: Path) -> None:
+    home = layer(path)
+    if not home:
+        return
+    for name in imports(path):
+        if not name.startswith("quintet."):
+            continue
+        target = name.split(".")[1]
+        if target == "__version__":
+            continue
+        assert target in MAY_IMPORT[home], f"{home} may not import {name}"
+        if home == "surfaces" and target == "surfaces":
+            assert name.split(".")[2] in SURFACE_HELPERS, f"surfaces may not import each other: {name}"
+
+
+@pytest.mark.parametrize("path", sorted((SRC / "domain").glob("*.py")), ids=lambda path: path.name)
+def test_the_domain_is_pure(path: Path) -> None:
+    for name in imports(path):
+        root = name.split(".")[0]
+        assert root not in IMPURE, f"{name} does not belong in the domain"
+        assert root in sys.stdlib_module_names | {"msgspec", "quintet"}, f"{name} does not belong in the domain"
+
+
+def test_no_source_file_is_too_long() -> None:
+    long = {
+        str(path.relative_to(SRC)): lines
+        for path in FILES
+        if (lines := len(path.read_text().splitlines())) > MOST_LINES
+    }
+    assert long == {}
+
+
+def test_no_basename_stands_twice() -> None:
+    counts = Counter(path.name for path in FILES if path.name not in ("__init__.py", "__main__.py"))
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
+def test_nothing_of_ours_is_named_mode(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names = [node.name]
+            if not isinstance(node, ast.ClassDef):
+                names += [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names = [node.id]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names = [node.target.id]
+        else:
+            continue
+        assert "mode" not in names, f"{path.name}:{node.lineno}: say which: work_mode, model_mode, …"
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    bare = [
+        str(path) for path in FILES if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert bare == []
+
+
+def loaded_by(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_command_line_imports_nothing_heavy_to_say_its_version() -> None:
+    loaded = loaded_by("from quintet.cli import main; main(['--version'])")
+    assert not loaded & {"msgspec", "apsw", "asyncio", "argparse", "h11", "typing"}
+
+
+def test_looking_something_up_needs_no_event_loop() -> None:
+    loaded = loaded_by("import quintet.lookups")
+    assert not loaded & {
+        "asyncio",
+        "h11",
+        "ssl",
+        "tomllib",
+        "hashlib",
+        "shutil",
+        "quintet.app",
+        "quintet.domain.protocol",
+    }
+
+
+def test_opening_a_session_loads_no_model_and_no_settings_parser() -> None:
+    loaded = loaded_by("import quintet.app")
+    assert not loaded & {"h11", "tomllib", "difflib", "quintet.adapters.offline_rules.model"}
