@@ -7,7 +7,7 @@ was asked at: tightening them voids it.
 from __future__ import annotations
 
 from quintet.domain import badge
-from quintet.domain.axes import RunControl, tightens
+from quintet.domain.axes import Axes, RunControl, tightens
 from quintet.domain.gate import Verdict
 from quintet.domain.messages import ToolCall
 from quintet.domain.protocol import CallDecided, Event, QuestionAsked, ToolFinished
@@ -30,6 +30,7 @@ class Gatekeeper:
         self._journal = journal
         self._questions = questions
         self._step_approved: set[str] = set()
+        self._step_axes: Axes | None = None  # the axes that step was approved at
 
     async def admit_step(self, calls: list[ToolCall]) -> list[ToolCall]:
         """In manual, one question for the whole step; a no answers all its calls."""
@@ -46,7 +47,7 @@ class Gatekeeper:
             self._question(f"run this step ({len(runnable)} call{'s'[: len(runnable) > 1]})?", runnable, lines)
         )
         if answer.choice == YES:
-            self._step_approved = {p.call.id for p in runnable}
+            self._step_approved, self._step_axes = {p.call.id for p in runnable}, axes
             return calls
         for call in calls:
             self._refuse(call, _declined(answer.note))
@@ -65,7 +66,8 @@ class Gatekeeper:
 
     async def _permitted(self, prepared: Prepared) -> Prepared | None:
         while True:
-            approved_before = prepared.call.id in self._step_approved
+            now = self._journal.state.axes
+            approved_before = prepared.call.id in self._step_approved and not tightens(self._step_axes or now, now)
             if not approved_before:
                 self._journal.post(self._decided(prepared))
             verdict, reason = prepared.decision.verdict, prepared.decision.reason

@@ -6,10 +6,12 @@ is there to show.
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 from quintet.domain import protocol as p
 from quintet.domain.describe import Line, describe, visible
+from quintet.domain.gate import Verdict
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
@@ -80,24 +82,34 @@ class Tour:
                 return
             case p.ModelReplied(text=text) if text:
                 lines = [Line(visible(line)) for line in text.splitlines()]
-            case p.CallDecided() as decided:
+            case p.CallDecided(verdict=verdict):
                 lines = describe(recorded)
-                if lines:
-                    self._denied = recorded.seq
-                del decided
+                self._denied = self._denied if verdict is Verdict.ALLOW else recorded.seq
             case _:
                 lines = describe(recorded)
         self._paint.print(Line(f"    {line.text}", line.role) for line in lines)
 
     def _journal(self) -> None:
-        paint = self._paint.paint
+        look = [
+            (f"cd {self._folder}", ""),
+            (f"quintet why {self._denied}", "why the push was not run"),
+            ("quintet sessions list", "this session, to show or to resume"),
+            ("git diff", "what the second step changed"),
+        ]
+        then = [
+            ("quintet", "open a session in the folder you are in"),
+            ("quintet settings", "connect a model: where settings live, and what they are"),
+            ("quintet --help", "everything else"),
+        ]
         self._paint.write(
-            f"\n {paint('Everything is in the journal:', 'dim')} {self._seen} events, decisions with all five dials.\n"
-            f"    cd {self._folder}\n"
-            f"    quintet why {self._denied}        {paint('why the push was not run', 'dim')}\n"
-            f"    quintet sessions list  {paint('this session, to show or to resume', 'dim')}\n"
-            f"    git diff               {paint('what the second step changed', 'dim')}\n"
-            f"\n Next: quintet            {paint('open a session in the folder you are in', 'dim')}\n"
-            f"       quintet settings   {paint('connect a model: where settings live, and what they are', 'dim')}\n"
-            f"       quintet --help     {paint('everything else', 'dim')}\n\n"
+            f"\n {self._paint.paint('Everything is in the journal:', 'dim')} {self._seen} events, "
+            f"decisions with all five dials. Look:\n{self._table(look)} Next:\n{self._table(then)}"
+        )
+        if not shutil.which("quintet"):
+            self._paint.write(f" {self._paint.paint('quintet is not on your PATH; here it is', 'dim')} {sys.argv[0]}\n")
+
+    def _table(self, rows: list[tuple[str, str]]) -> str:
+        width = max(len(command) for command, about in rows if about)
+        return "".join(
+            f"    {command:<{width}}  {self._paint.paint(about, 'dim')}".rstrip() + "\n" for command, about in rows
         )
