@@ -104,6 +104,7 @@ def make_core(
         prompts=Prompts(PROMPTS),
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
+        close_models=models.close,
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),
@@ -233,6 +234,10 @@ class Models:
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]
+
+    async def close(self) -> None:
+        for model in self._made.values():
+            await model.close()
 
     def _make(self, name: str) -> Model:
         if name == "builtin":

@@ -38,6 +38,9 @@ class Model(Protocol):
     def stream(self, request: Request) -> AsyncIterator[Part]:
         """Stream one reply. Raises ModelError; ends with exactly one EndPart otherwise."""
 
+    async def close(self) -> None:
+        """Let go of connections."""
+
 
 class SessionRow(Struct, frozen=True):
     """A session as listings show it, kept beside its journal by the same transactions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
@@ -25,6 +25,7 @@ class Core(Struct):
     process_start: Callable[[int], str]
     person: bool = False  # whether somebody is attached who can answer a question
     settings_text: Callable[[], str] = lambda: ""
+    close_models: Callable[[], Awaitable[None]] | None = None
     log_crash: Callable[[BaseException], None] = lambda error: None
 
     def route(self, axes: Axes, chosen: str) -> str:

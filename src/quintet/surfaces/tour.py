@@ -6,6 +6,7 @@ is there to show.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 
@@ -106,7 +107,8 @@ class Tour:
             f"decisions with all five dials. Look:\n{self._table(look)} Next:\n{self._table(then)}"
         )
         if not shutil.which("quintet"):
-            self._paint.write(f" {self._paint.paint('quintet is not on your PATH; here it is', 'dim')} {sys.argv[0]}\n")
+            here = os.path.abspath(sys.argv[0])
+            self._paint.write(f" {self._paint.paint('quintet is not on your PATH; here it is', 'dim')} {here}\n")
 
     def _table(self, rows: list[tuple[str, str]]) -> str:
         width = max(len(command) for command, about in rows if about)
