@@ -12,9 +12,10 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from itertools import count
 
 from quintet.domain.errors import ToolFailed
-from quintet.domain.protected import inside
+from quintet.domain.protected import inside, is_secret, is_write_protected
 
 MOST_BYTES = 50_000_000
 _OPENAT2 = 437
@@ -31,11 +32,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 class ProjectFiles:
     def __init__(self, root: str) -> None:
         self.root = root
+        self._numbers = count()
 
     def relative(self, path: str) -> str:
-        """The path relative to the root, by its words alone."""
-        if "\0" in path:
-            raise ToolFailed("a path cannot hold a NUL character")
         found = inside(path, self.root)
         if found is None:
             raise ToolFailed(f"{path}: outside the project")
@@ -43,6 +42,7 @@ class ProjectFiles:
 
     def read(self, path: str) -> bytes:
         with self._opened(self.relative(path), os.O_RDONLY | os.O_NONBLOCK) as handle:
+            self._refuse_secret(handle, path)
             info = os.fstat(handle)
             if stat.S_ISDIR(info.st_mode):
                 raise ToolFailed(f"{path}: a folder, not a file")
@@ -53,13 +53,23 @@ class ProjectFiles:
             with open(handle, "rb", closefd=False) as file:
                 return file.read(MOST_BYTES + 1)
 
+    def real(self, path: str) -> str:
+        with self._opened(self.relative(path), os.O_PATH) as handle:
+            self._refuse_secret(handle, path)
+            return os.readlink(f"/proc/self/fd/{handle}")
+
+    def _refuse_secret(self, handle: int, path: str) -> None:
+        """A path is judged by its name before it is opened; here by what it turned out to be."""
+        if is_secret(self.relative(os.readlink(f"/proc/self/fd/{handle}"))):
+            raise ToolFailed(f"{path}: protected: it may hold secrets")
+
     def replace(self, path: str, data: bytes) -> None:
-        relative = self.relative(path)
-        relative = self._through_link(relative)
-        folder, name = os.path.split(relative)
+        folder, name = os.path.split(self._through_link(self.relative(path)))
         with self._folder(folder) as at:
+            if is_write_protected(self.relative(f"{os.readlink(f'/proc/self/fd/{at}')}/{name}")):
+                raise ToolFailed(f"{path}: protected: no call may write it")
             access = self._access_of(name, at)
-            temporary = f".{name[:100]}.quintet-{os.getpid()}"
+            temporary = f".quintet-{os.getpid()}-{next(self._numbers)}"
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=at)
             try:
                 with open(handle, "wb") as file:

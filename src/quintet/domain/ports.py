@@ -127,9 +127,13 @@ class Processes(Protocol):
         cwd: str,
         grant: Grant,
         timeout: float,
+        keep: int = 30_000,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
-        """Run to the end, or kill the whole process group at the timeout or on cancellation."""
+        """Run to the end, or kill the whole process group at the timeout or on cancellation.
+
+        Of the output at most `keep` bytes are kept; the middle goes first.
+        """
 
 
 class Files(Protocol):
@@ -142,7 +146,11 @@ class Files(Protocol):
     def replace(self, path: str, data: bytes) -> None:
         """Write atomically: the old file or the new one, never a mixture. Makes parent folders."""
 
-    def relative(self, path: str) -> str: ...
+    def relative(self, path: str) -> str:
+        """The path relative to the root, by its words alone."""
+
+    def real(self, path: str) -> str:
+        """The absolute path of an existing file or folder of the project, links followed."""
 
 
 class Workbench(Struct):

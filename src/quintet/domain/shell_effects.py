@@ -68,6 +68,12 @@ SUBCOMMANDS: dict[str, dict[str, frozenset[Effect]]] = {
 }
 SUBCOMMANDS["pip3"] = SUBCOMMANDS["pip"]
 
+WRITING_FLAGS = {  # flags that make a reading program write, or run something
+    "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
+    "tree": ("-o", "--output", "-R"),
+    "date": ("-s", "--set"),
+    "file": ("-C", "--compile"),
+}
 PYTHON_MODULES = _table(
     build=(
         _BUILD,
@@ -92,8 +98,18 @@ def judge(line: str) -> Touch:
     judged = [_judge_command(words) for words in commands]
     effects = frozenset().union(*(j.effects for j in judged)) if judged else _READ
     worst = max(judged, key=lambda j: max((list(Effect).index(e) for e in j.effects), default=0), default=None)
-    reads = tuple(word for words in commands for word in words[1:] if not word.startswith("-"))
-    return Touch(effects, reads=reads, why=worst.why if worst else "")
+    writes = tuple(
+        word for words, j in zip(commands, judged, strict=True) if Effect.EDIT in j.effects for word in _named(words)
+    )
+    return Touch(
+        effects, tuple(word for words in commands for word in _named(words)), writes, worst.why if worst else ""
+    )
+
+
+def _named(words: list[str]) -> list[str]:
+    """The words of a command that may name a file, values of `--flag=value` among them."""
+    named = [word.partition("=")[2] if word.startswith("-") else word for word in words[1:]]
+    return [word for word in named if word]
 
 
 def _commands(line: str) -> list[list[str]] | str:
@@ -163,6 +179,10 @@ def _judge_command(words: list[str]) -> Judged:
     effects = PROGRAMS.get(program)
     if effects is None:
         return Judged(_EXECUTE, f"{program}: not a program Quintet knows")
+    if flag := next((w for w in words[1:] if w.partition("=")[0] in WRITING_FLAGS.get(program, ())), ""):
+        return Judged(_EXECUTE | _OUTSIDE, f"{program} {flag}: does more than read")
+    if program == "uniq" and len([word for word in words[1:] if not word.startswith("-")]) > 1:
+        return Judged(_EDIT, "uniq writes to its second file")
     return Judged(effects, program)
 
 

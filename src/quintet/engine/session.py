@@ -51,6 +51,8 @@ class Session:
                 f"the input is {size / 1e6:.1f} MB; the limit is {most / 1e6:g} MB (limits.input_bytes)",
                 hint="Put it into a file of the project and name the file instead.",
             )
+        if isinstance(body, Say):  # a terminal or an argument may hand us bytes that are no text
+            body = Say(text=body.text.encode("utf-8", "replace").decode())
         self._check()
         submitted = Submitted(self._core.ids.new("in"), body, self.surface)
         await self._core.store.submit(self.id, submitted, self._core.clock.now())

@@ -58,7 +58,9 @@ class Toolbox:
     async def run(self, prepared: Prepared, progress: Callable[[str], None]) -> ToolResult:
         bench = structs.replace(self._bench, grant=prepared.decision.grant, progress=progress)
         try:
-            return await prepared.spec.run(bench, **prepared.arguments)
+            result = await prepared.spec.run(bench, **prepared.arguments)
+            # File names and contents may hold bytes that are no text; what is journalled and sent has to be.
+            return structs.replace(result, content=result.content.encode("utf-8", "replace").decode())
         except QuintetError as error:
             return _refused(str(error))
         except OSError as error:

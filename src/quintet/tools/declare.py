@@ -17,6 +17,7 @@ from quintet.domain.grants import Effect
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
 
+TEXTS = frozenset({"content", "old_string", "new_string"})  # may hold any character
 Function = Callable[..., Awaitable[ToolResult]]
 
 
@@ -91,13 +92,17 @@ class _Parameters:
         name = self._function.__name__
         try:
             values = msgspec.json.decode(arguments or "{}")
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeError) as error:
             raise ToolFailed(f"{name}: the arguments are not JSON ({error})") from None
         try:
             bound = msgspec.convert(values, self.struct())
         except msgspec.ValidationError as error:
             raise ToolFailed(f"{name}: {error}.{self._hint(values)} {self._wanted()}") from None
-        return {field: getattr(bound, field) for field in bound.__struct_fields__}
+        found = {field: getattr(bound, field) for field in bound.__struct_fields__}
+        for field, value in found.items():
+            if isinstance(value, str) and "\0" in value and field not in TEXTS:
+                raise ToolFailed(f"{name}: {field} holds a NUL character, which no path or command can")
+        return found
 
     def _hint(self, values: Any) -> str:
         names = self.struct().__struct_encode_fields__

@@ -71,7 +71,7 @@ async def Edit(
         raise ToolFailed(f"{file_path}: it has changed since it was read; read it again")
     if old_string == new_string or not old_string:
         raise ToolFailed("old_string and new_string must differ, and old_string must not be empty")
-    old, new = _as_in_file(old_string, data), _as_in_file(new_string, data)
+    old, new = _as_in_file(old_string, new_string, data)
     count = data.count(old)
     if count == 0:
         raise ToolFailed(f"{file_path}: old_string does not occur in it")
@@ -97,7 +97,7 @@ async def Write(bench: Workbench, file_path: str, content: str) -> ToolResult:
         before = bench.files.read(file_path)
     except FileNotFoundError:
         before = b""
-    data = content.encode("utf-8", "surrogateescape")
+    data = _encoded(content)
     bench.files.replace(file_path, data)
     bench.seen[path] = _hash(data)
     return _changed(path, before, data)
@@ -117,12 +117,19 @@ def _changed(path: str, before: bytes, after: bytes) -> ToolResult:
     return ToolResult("\n".join(diff) or "nothing changed", changed=(path,), summary=summary)
 
 
-def _as_in_file(text: str, data: bytes) -> bytes:
-    """The text with the file's own line ends."""
-    encoded = text.encode("utf-8", "surrogateescape")
-    if b"\r\n" in data and b"\r\n" not in encoded:
-        encoded = encoded.replace(b"\n", b"\r\n")
-    return encoded
+def _as_in_file(old: str, new: str, data: bytes) -> tuple[bytes, bytes]:
+    """Both texts with the line ends the file has where `old` stands."""
+    unix, windows = _encoded(old), _encoded(old).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    all_windows = 0 < data.count(b"\n") == data.count(b"\r\n")
+    first, second = (windows, unix) if all_windows else (unix, windows)
+    found = first if first in data or second not in data else second
+    if all_windows or (found is windows and windows != unix):
+        return found, _encoded(new).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    return found, _encoded(new)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _decoded(data: bytes) -> str:

@@ -62,9 +62,9 @@ async def _diff(bench: Workbench, repo_path: str, *arguments: str) -> ToolResult
 
 
 async def _git(bench: Workbench, repo_path: str, *arguments: str) -> ToolResult:
-    folder = bench.files.relative(repo_path)
-    cwd = bench.root if folder == "." else f"{bench.root}/{folder}"
-    done = await bench.processes.run((*_PLAIN, *arguments), cwd=cwd, grant=bench.grant, timeout=GIT_SECONDS)
+    done = await bench.processes.run(
+        (*_PLAIN, *arguments), cwd=bench.files.real(repo_path), grant=bench.grant, timeout=GIT_SECONDS
+    )
     if done.exit_code:
         raise ToolFailed(done.output.strip() or f"git ended with {done.exit_code}")
     return ToolResult(

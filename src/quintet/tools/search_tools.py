@@ -7,11 +7,14 @@ from typing import Any, Literal
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Workbench
+from quintet.domain.protected import NO_READ_FOLDERS, NO_READ_NAMES
 from quintet.domain.toolspec import ToolResult, Touch
 from quintet.tools.declare import counted, tool
 
 SEARCH_SECONDS = 60.0
+SEARCH_BYTES = 4_000_000
 MOST_FILES = 1000
+MOST_CHARACTERS = 30_000
 
 
 def _path(arguments: dict[str, Any]) -> Touch:
@@ -55,6 +58,7 @@ async def grep(
         argv += [flag, str(value)] if value else []
     argv += ["-g", glob] if glob else []
     argv += ["-t", type] if type else []
+    argv += _no_secrets()
     lines = await _ripgrep(bench, [*argv, "-e", pattern, "--", _target(bench, path)])
     return _listed(lines, head_limit, "no matches")
 
@@ -72,12 +76,18 @@ async def glob(bench: Workbench, pattern: str, path: str = "") -> ToolResult:
 
 
 def _target(bench: Workbench, path: str) -> str:
-    relative = bench.files.relative(path) if path else "."
+    relative = bench.files.relative(bench.files.real(path)) if path else "."
     return relative if relative == "." else f"./{relative}"
 
 
+def _no_secrets() -> list[str]:
+    """Globs that keep protected files out of a search; they stand last, where ripgrep lets them win."""
+    names = [f"!**/{pattern}" for pattern in NO_READ_NAMES] + [f"!**/{folder}/**" for folder in NO_READ_FOLDERS]
+    return [word for name in names for word in ("--iglob", name)]
+
+
 async def _ripgrep(bench: Workbench, argv: list[str]) -> list[str]:
-    done = await bench.processes.run(argv, cwd=bench.root, grant=bench.grant, timeout=SEARCH_SECONDS)
+    done = await bench.processes.run(argv, cwd=bench.root, grant=bench.grant, timeout=SEARCH_SECONDS, keep=SEARCH_BYTES)
     if done.timed_out:
         raise ToolFailed(f"the search took more than {SEARCH_SECONDS:g} s; narrow it by path or glob")
     if done.exit_code > 1:
@@ -88,6 +98,11 @@ async def _ripgrep(bench: Workbench, argv: list[str]) -> list[str]:
 def _listed(lines: list[str], most: int, none: str) -> ToolResult:
     if not lines:
         return ToolResult(none, summary="none")
-    shown = lines[:most] if most else lines
-    more = f"\n({len(lines) - len(shown)} more)" if len(shown) < len(lines) else ""
-    return ToolResult("\n".join(shown) + more, summary=counted(len(lines), "line"))
+    shown, room = [], MOST_CHARACTERS
+    for line in lines[:most] if most else lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        shown.append(line)
+    more = [f"({len(lines) - len(shown)} more)"] if len(shown) < len(lines) else []
+    return ToolResult("\n".join(shown + more), summary=counted(len(lines), "line"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quintet.domain.axes import PermissionProfile
+from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Finished, Workbench
 from quintet.domain.shell_effects import judge
@@ -31,8 +32,10 @@ async def bash(
     :timeout: seconds before it is killed (exit 124)
     :description: what it is for, in a few words
     """
-    folder = bench.files.relative(exec_dir) if exec_dir else "."
-    cwd = bench.root if folder == "." else f"{bench.root}/{folder}"
+    try:
+        cwd = bench.files.real(exec_dir) if exec_dir else bench.root
+    except FileNotFoundError:
+        raise ToolFailed(f"{exec_dir}: no such folder") from None
     done = await bench.processes.run(
         ("bash", "-c", command), cwd=cwd, grant=bench.grant, timeout=timeout, on_output=bench.progress
     )
