@@ -114,12 +114,13 @@ def make_core(
 async def _begin(core: Core, surface: Surface, axes: Axes, loaded: config.Loaded) -> Session:
     lease = new_lease(core, core.ids.new("q5"))
     state = await create_session(core, axes, lease)
+    since = core.store.last_seq(lease.session)
     owner = Owner(core, state, lease)
     await owner.start()
     if loaded.settings.dials.reasoning:
         await owner.journal.append(ReasoningSet(enabled=True))
     await _tell(owner, core, loaded)
-    return Session(core, lease.session, surface, owner)
+    return Session(core, lease.session, surface, owner, since)
 
 
 async def _take_up(
@@ -137,14 +138,15 @@ async def _take_up(
         assert forked
         row = forked
     elif owner_lives(row, core.clock.epoch(), core.process_start):
-        return Session(core, row.id, surface, None)
+        return Session(core, row.id, surface, None, store.last_seq(row.id))
+    since = store.last_seq(row.id)
     lease = new_lease(core, row.id)
     if not await store.take_lease(lease, core.clock.epoch(), True):
         raise NotFound(f"session {row.id} is gone")
     owner = Owner(core, fold(recorded.event for recorded in store.read(row.id)), lease)
     await owner.start("forked" if fork else "resumed")
     await _tell(owner, core, loaded)
-    return Session(core, row.id, surface, owner)
+    return Session(core, row.id, surface, owner, since)
 
 
 async def _tell(owner: Owner, core: Core, loaded: config.Loaded) -> None:
@@ -202,11 +204,13 @@ async def tour() -> int:
         return await Tour(session, folder, "offline rules · sandbox none").run()
 
 
-def header(path: str) -> str:
-    """What stands beside the badge: the model in use, or what was found in its absence, and the sandbox."""
-    settings = config.load(locate(path)).settings
+def looks(path: str) -> tuple[str, str, str]:
+    """What a surface shows around a session: the project's name, model and sandbox, and the colour setting."""
+    places = locate(path)
+    settings = config.load(places).settings
     model = settings.routing.smart
-    return f"{'offline rules' if model == 'builtin' else model} · sandbox none"
+    about = f"{'offline rules' if model == 'builtin' else model} · sandbox none"
+    return places.name, about, settings.display.color
 
 
 def ask_for_trust(path: str) -> None:

@@ -35,6 +35,8 @@ def main(argv: list[str] | None = None) -> int:
     if arguments[:1] in (["--version"], ["-V"]):
         sys.stdout.write(f"quintet {__version__}\n")
         return 0
+    if sys.stdout is None:  # closed before we began: there is nobody to say anything to
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     debug = "--debug" in arguments or bool(os.environ.get("QUINTET_DEBUG"))
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
@@ -61,6 +63,7 @@ def _failed(error: Exception, debug: bool) -> int:
         sys.stderr.write(f"quintet: {error}\n")
         return error.exit_code
     if isinstance(error, OSError):
+        _let_stdout_go()
         where = f"{error.filename}: " if error.filename else ""
         sys.stderr.write(f"quintet: {where}{error.strerror or error}\n")
     return 1
@@ -226,21 +229,25 @@ async def _headless(parsed: Namespace, text: str) -> int:
 
     if not text.strip():
         raise UsageError("nothing to do: the input is empty")
+    if any("\udc80" <= char <= "\udcff" for char in text):
+        raise UsageError("the input is not text: it is not UTF-8")
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **_options(parsed)) as session:
         return await Headless(session, parsed.output_format).run(text)
 
 
 async def _plain(parsed: Namespace) -> int:
-    from quintet.adapters.places import locate
-    from quintet.app import ask_for_trust, header, open_session
+    from quintet.app import ask_for_trust, looks, open_session
     from quintet.domain.axes import Surface
+    from quintet.domain.errors import UsageError
     from quintet.surfaces.plain import Plain
 
+    if sys.stdin is None:
+        raise UsageError("nothing to do: there is no standard input to read from")
     person = sys.stdin.isatty()
     if person:
         ask_for_trust(parsed.directory)
     async with open_session(parsed.directory, surface=Surface.TUI, person=person, **_options(parsed)) as session:
-        return await Plain(session, locate(parsed.directory).name, header(parsed.directory)).run()
+        return await Plain(session, *looks(parsed.directory)).run()
 
 
 def _options(parsed: Namespace) -> dict[str, Any]:

@@ -37,7 +37,9 @@ def _rows(places: Places) -> Rows | None:
 def _needed(places: Places) -> Rows:
     rows = _rows(places)
     if rows is None:
-        raise NotFound("there is no session in this project yet", hint="`quintet` opens one.")
+        raise NotFound(
+            "there is no session in this project yet", hint="`quintet` opens one; `quintet sessions list` shows them."
+        )
     return rows
 
 
@@ -50,9 +52,10 @@ def status(arguments: Namespace) -> int:
     loaded = config.load(places)
     rows = _rows(places)
     with clear_errors(places.database):
-        newest = None
-        if rows:
-            newest = rows.find_session(arguments.session) if arguments.session else next(iter(rows.sessions(1)), None)
+        if arguments.session:
+            newest: SessionRow | None = _needed(places).find_session(arguments.session)
+        else:
+            newest = next(iter(rows.sessions(1)), None) if rows else None
     dials = loaded.settings.dials
     chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
     answer = queries.status(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, get_origin
 
 import msgspec
 from msgspec import Struct, field
@@ -21,6 +21,7 @@ from quintet.domain.nearest import did_you_mean
 from quintet.domain.settings import FREE, TIGHTEN, SettingInfo, Settings, catalogue, is_tighter
 
 PREFIX = "QUINTET_"
+SECTIONS = frozenset(Settings.__struct_fields__)
 NOT_SETTINGS = frozenset({"QUINTET_VENV_DIR", "QUINTET_DEBUG"})
 
 
@@ -55,13 +56,15 @@ def load(places: Places, flags: Mapping[str, Any] | None = None) -> Loaded:
     _take(loaded, project, known, untrusted=not trusted)
     _take(loaded, variables, known)
     _take(loaded, given, known)
-    loaded.settings = _built(loaded.values, places)
+    loaded.settings = _built(loaded.values)
     return loaded
 
 
 def _take(loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: bool = False) -> None:
     for leaf in leaves:
         info = known.get(_pattern(leaf.key))
+        if info is None and leaf.key in SECTIONS:
+            raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: a table is wanted, [{leaf.key}]")
         if info is None:
             loaded.warnings.append(f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, known)}")
             continue
@@ -97,6 +100,8 @@ def _plainly(error: msgspec.ValidationError) -> str:
 
 def _choices(kind: Any) -> list[str]:
     kinds = getattr(kind, "__args__", (kind,))
+    if get_origin(kind) is Literal:
+        return list(kinds)
     return [str(value) for k in kinds if isinstance(k, type) and issubclass(k, StrEnum) for value in k]
 
 
@@ -122,11 +127,10 @@ def _from_file(path: str) -> list[Leaf]:
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path}: not valid TOML: {error}") from None
-    return [
-        Leaf(key, value, path, f"{path}:{_line_of(text, key)}" if _line_of(text, key) else path)
-        for key, value in _leaves(tables)
-    ]
+        problem, _, place = str(error).rpartition(" (at ")
+        line = next((w for w in place.replace(",", " ").split() if w.isdigit()), str(len(text.splitlines())))
+        raise SettingsError(f"{path}:{line}: not valid TOML: {problem or error}") from None
+    return [Leaf(key, value, path, f"{path}:{_line_of(text, key)}") for key, value in _leaves(tables)]
 
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
@@ -138,17 +142,21 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, A
 
 
 def _line_of(text: str, key: str) -> int:
-    """The line that sets a key, found by its section and last word."""
-    section, _, name = key.rpartition(".")
-    current = ""
+    """The line that sets a key, found by the section it stands in and the words before its equals sign."""
+    section = ""
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if stripped.startswith("["):
-            current = stripped.strip("[]").replace('"', "").replace(" ", "")
-        written = stripped.partition("=")[0].strip().replace('"', "")
-        if written and (f"{current}.{written}" if current else written) in (key, f"{section}.{name}"):
-            return number
-    return 0
+            section = _bare(stripped.strip("[").partition("]")[0]) + "."
+        elif "=" in stripped:
+            written = section + _bare(stripped.partition("=")[0])
+            if key == written or key.startswith(written + "."):
+                return number
+    return 1
+
+
+def _bare(name: str) -> str:
+    return "".join(c for c in name if c not in "\"' \t")
 
 
 def _from_environment(environment: Mapping[str, str]) -> list[Leaf]:
@@ -161,7 +169,7 @@ def _from_environment(environment: Mapping[str, str]) -> list[Leaf]:
     return leaves
 
 
-def _built(values: Mapping[str, tuple[Any, str]], places: Places) -> Settings:
+def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
     tree: dict[str, Any] = {}
     for key, (value, _) in values.items():
         *path, name = key.split(".")
@@ -172,7 +180,8 @@ def _built(values: Mapping[str, tuple[Any, str]], places: Places) -> Settings:
     for name, table in tree.get("models", {}).items():
         for needed in ("base_url", "model"):
             if needed not in table:
-                raise SettingsError(f"{places.user_settings}: models.{name} has no {needed}")
+                source = next(source for key, (_, source) in values.items() if key.startswith(f"models.{name}."))
+                raise SettingsError(f"{source}: models.{name} has no {needed}")
     settings = msgspec.convert(tree, Settings)
     names = [*settings.models, "builtin"]
     for model_mode in ("fast", "smart", "deep"):

@@ -44,6 +44,10 @@ def _shown(char: str) -> str:
 
 def describe(recorded: p.Recorded) -> list[Line]:
     """What a person should see of an event; nothing for those that only matter to the journal."""
+    return [Line(visible(line.text), line.role) for line in _words(recorded)]
+
+
+def _words(recorded: p.Recorded) -> list[Line]:
     match recorded.event:
         case p.DialsTurned() as e:
             return [Line(f"{badge.full(e.after)}   {turned(e)}", badge.ROLES[e.after.work_mode])]
@@ -66,14 +70,14 @@ def describe(recorded: p.Recorded) -> list[Line]:
             return _finished(e)
         case p.ModelFailed() as e:
             again = f"; trying again in {e.retry_in:g} s" if e.retry_in is not None else ""
-            return [Line(f"{e.error.code}: {visible(e.error.message)}{again}", "warning" if again else "error")]
+            return [Line(f"{e.error.code}: {e.error.message}{again}", "warning" if again else "error")]
         case p.QuestionAnswered() as e if e.by != "user":
             return [Line(f"question closed: {e.by}", "dim")]
         case p.RunPaused() | p.RunResumed():
             return []
         case p.TurnFinished() as e if e.status != "done":
             hint = _lines(e.error.hint, "dim") if e.error and e.error.hint else []
-            return [Line(f"{e.status}: {visible(e.reason)}", "warning"), *hint]
+            return [Line(f"{e.status}: {e.reason}", "warning"), *hint]
         case p.Noticed() as e:
             return _lines(e.text, {"warning": "warning", "error": "error"}.get(e.level, "dim"))
         case _:
@@ -109,7 +113,7 @@ def brief(arguments: str, most: int = 100) -> str:
         text = str(first) if first is not None else " ".join(f"{key}={value}" for key, value in values.items())
     else:
         text = str(values)
-    text = visible(" ".join(text.split()))
+    text = " ".join(visible(text).split())
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -129,12 +133,12 @@ def _finished(event: p.ToolFinished) -> list[Line]:
 def diff_lines(diff: str) -> list[Line]:
     roles = {"+": "success", "-": "error", "@": "info"}
     body = [line for line in diff.splitlines() if not line.startswith(("--- ", "+++ "))]
-    shown = [Line(f"    {visible(line)}", roles.get(line[:1], "")) for line in body[:MOST_LINES]]
+    shown = [Line(f"    {line}", roles.get(line[:1], "")) for line in body[:MOST_LINES]]
     more = [Line(f"    … {len(body) - MOST_LINES} more lines", "dim")] if len(body) > MOST_LINES else []
     return shown + more
 
 
 def _lines(text: str, role: str = "", most: int = 0) -> list[Line]:
-    lines = text.splitlines()
+    lines = text.split("\n") if text else []
     shown = lines[-most:] if most else lines
-    return [Line(visible(line), role) for line in shown]
+    return [Line(line, role) for line in shown]

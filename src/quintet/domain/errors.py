@@ -7,7 +7,8 @@
     │   ├── StoreNewer        written by a newer Quintet; left untouched
     │   ├── StoreDamaged      a page or row cannot be read; copied aside
     │   ├── StoreUnwritable   read-only, full, or no permission
-    │   └── LeaseLost         another process owns the session now
+    │   ├── LeaseLost         another process owns the session now
+    │   └── OwnerGone         the process that owned the session has ended
     ├── NotFound              no such session, event, question                 exit 1
     ├── ModelError            the model could not answer                       exit 1
     │   ├── ModelAuthFailed, ModelTimeout, ModelRateLimited, ModelHttpError, ModelBadResponse
@@ -76,6 +77,12 @@ class LeaseLost(StoreError):
     """Another process has taken this session over."""
 
     code = "LEASE_LOST"
+
+
+class OwnerGone(StoreError):
+    """The process that owned this session has ended; `quintet --resume` takes the session over."""
+
+    code = "OWNER_GONE"
 
 
 class NotFound(QuintetError):

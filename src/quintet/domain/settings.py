@@ -6,7 +6,7 @@ make it stricter), `trusted` (nothing). The user's file, the environment and fla
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from msgspec import Meta, Struct, field
 
@@ -22,7 +22,7 @@ def _about(text: str, reach: str = FREE) -> Meta:
 class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the dials stand when a session opens; unset ones follow the surface's defaults."""
 
-    work_mode: Annotated[WorkMode | None, _about("work mode of a new session")] = None
+    work_mode: Annotated[WorkMode | None, _about("work mode of a new session", TIGHTEN)] = None
     run_control: Annotated[RunControl | None, _about("run control of a new session", TIGHTEN)] = None
     permission_profile: Annotated[PermissionProfile | None, _about("permission profile of a new session", TIGHTEN)] = (
         None
@@ -64,7 +64,7 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    color: Annotated[str, _about("auto, always or never")] = "auto"
+    color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,6 +113,8 @@ def _default(table: type[Struct], name: str) -> Any:
 
 def is_tighter(key: str, value: Any, than: Any) -> bool:
     """Whether setting `key` to `value` is at least as strict as `than` (an unset dial counts as its default)."""
+    if key.endswith("work_mode"):
+        return WorkMode(value) not in (WorkMode.BUILD, WorkMode.REPAIR)
     if key.endswith("permission_profile"):
         return PermissionProfile(value).rank <= PermissionProfile(than or PermissionProfile.RESTRICTED).rank
     if key.endswith("run_control"):

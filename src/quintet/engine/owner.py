@@ -99,6 +99,8 @@ class Owner:
             task.cancel()
         await asyncio.gather(*self._tasks, *self._asides, return_exceptions=True)
         with contextlib.suppress(QuintetError):
+            if self.failed is None:
+                await self._take_all()  # what came last is on record, and waits for the next owner
             await self.core.store.release(self._lease)
         self.feed.close()
 
@@ -108,15 +110,15 @@ class Owner:
     async def _serve(self) -> None:
         seen = -1
         try:
-            while True:
+            while not self._closing:
                 version = self.core.store.data_version()
                 if self._wake.is_set() or version != seen:
                     self._wake.clear()
                     seen = version
-                    for submitted in self.core.store.inbox(self.state.session):
-                        await self._take(submitted)
+                    await self._take_all()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
+                    async with asyncio.timeout(POLL_SECONDS):
+                        await self._wake.wait()
         except QuintetError as error:
             await self._give_up(error)
 
@@ -143,6 +145,10 @@ class Owner:
             self.feed.close()
 
     # ── submissions
+
+    async def _take_all(self) -> None:
+        for submitted in self.core.store.inbox(self.state.session):
+            await self._take(submitted)
 
     async def _take(self, submitted: Submitted) -> None:
         match submitted.body:

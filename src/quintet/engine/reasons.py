@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quintet.domain import badge
-from quintet.domain.describe import brief
+from quintet.domain.describe import brief, visible
 from quintet.domain.gate import Verdict
 from quintet.domain.protocol import CallDecided, DialsTurned, Recorded, as_json
 
@@ -37,4 +37,4 @@ def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
             ]
         case event:
             lines = [f"event {recorded.seq} is a {type(event).__name__}; decisions and transitions have a why"]
-    return lines, as_json(recorded)
+    return [visible(line) for line in lines], as_json(recorded)

@@ -12,18 +12,21 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from quintet.domain.axes import Surface
-from quintet.domain.errors import QuintetError, UsageError
+from quintet.domain.errors import OwnerGone, QuintetError, UsageError
 from quintet.domain.protocol import Recorded, Say, Signal, Submission, Submitted
 from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
+from quintet.engine.leases import owner_lives
 from quintet.engine.owner import Owner
 
 WATCH_SECONDS = 0.05
+OWNER_SECONDS = 0.5  # how often a quiet owner is looked for
 
 
 class Session:
-    def __init__(self, core: Core, session: str, surface: Surface, owner: Owner | None) -> None:
+    def __init__(self, core: Core, session: str, surface: Surface, owner: Owner | None, since: int = 0) -> None:
         self.id = session
+        self.since = since  # the last event before this attachment
         self.surface = surface
         self._core = core
         self._owner = owner
@@ -38,10 +41,6 @@ class Session:
         if self._owner:
             return self._owner.state
         return fold([recorded.event for recorded in self._core.store.read(self.id)])
-
-    @property
-    def last_seq(self) -> int:
-        return self._core.store.last_seq(self.id)
 
     async def submit(self, body: Submission) -> str:
         """Put a submission into the session's inbox; returns its id once it is durable."""
@@ -102,13 +101,20 @@ class Session:
 
     async def _watch(self, after: int) -> AsyncIterator[Recorded]:
         seen, last = -1, after
+        store, clock = self._core.store, self._core.clock
+        looked = clock.monotonic()
         while True:
-            version = self._core.store.data_version()
+            version = store.data_version()
             if version != seen:
                 seen = version
-                for recorded in self._core.store.read(self.id, last):
+                for recorded in store.read(self.id, last):
                     last = recorded.seq
                     yield recorded
+            elif clock.monotonic() - looked > OWNER_SECONDS:
+                looked = clock.monotonic()
+                row = store.session(self.id)
+                if row is None or not owner_lives(row, clock.epoch(), self._core.process_start):
+                    raise OwnerGone()
             await asyncio.sleep(WATCH_SECONDS)
 
     def _check(self) -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from quintet.domain import badge
 from quintet.domain import protocol as p
-from quintet.domain.describe import describe
+from quintet.domain.describe import describe, visible
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
@@ -34,13 +34,13 @@ class Headless:
     async def run(self, text: str) -> int:
         """Submit one input and follow it to its end."""
         session = self._session
-        after = session.last_seq
-        if self._format == "stream-json":
-            state = session.state
-            self._line({"type": "session", "session": session.id, "project": state.project, "axes": _plain(state.axes)})
         with self._interruptible():
             submission = await session.say(text)
-            return await self._follow(submission, after)
+            if self._format == "stream-json":
+                state = session.state
+                opened = {"session": session.id, "project": state.project, "axes": _plain(state.axes)}
+                self._line({"type": "session", **opened})
+            return await self._follow(submission, session.since)
 
     async def _follow(self, submission: str, after: int) -> int:
         turn = ""
@@ -66,15 +66,13 @@ class Headless:
 
     def _said(self, ran: p.CommandRan) -> None:
         if ran.ok:
-            self._out.write(ran.text + "\n")
-            self._out.flush()
+            self._say(ran.text)
         elif self._format != "stream-json":
             self._diagnostics.write(ran.text + "\n")
 
     def _turn_result(self, finished: p.TurnFinished) -> int:
         if self._format == "text" and finished.answer:
-            self._out.write(finished.answer + "\n")
-            self._out.flush()
+            self._say(finished.answer)
         result = _plain(finished)
         result["type"] = "result"
         result["turns"] = result.pop("steps")
@@ -94,6 +92,11 @@ class Headless:
                 self._diagnostics.print(describe(recorded))
             case p.TurnFinished() as finished if finished.status != "done" and not finished.answer:
                 self._diagnostics.print(describe(recorded))
+
+    def _say(self, text: str) -> None:
+        """To a terminal only what is safe there; to a pipe the text as it is."""
+        self._out.write((visible(text) if self._out.isatty() else text) + "\n")
+        self._out.flush()
 
     def _line(self, value: dict[str, Any]) -> None:
         self._out.write(json.dumps(value, ensure_ascii=False) + "\n")

@@ -13,11 +13,11 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from typing import TextIO
+from collections.abc import AsyncIterator, Iterator
 
 from quintet.domain import badge
 from quintet.domain import protocol as p
+from quintet.domain.axes import Axes
 from quintet.domain.describe import Line, describe, question, visible
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Role
@@ -30,14 +30,14 @@ RECAP_LINES = 8  # of each message shown on resuming
 
 
 class Plain:
-    def __init__(
-        self, session: Session, project: str, about: str, out: TextIO | None = None, color: str = "auto"
-    ) -> None:
+    def __init__(self, session: Session, project: str, about: str, color: str = "auto") -> None:
+        out = forgiving(sys.stdout)
         self._session = session
         self._project = project
         self._about = about  # what the header says beside the badge
-        self._paint = Painter(out or forgiving(sys.stdout), color)
-        self._tty = sys.stdin.isatty()
+        self._paint = Painter(out, color)
+        self._tty = sys.stdin.isatty()  # somebody types
+        self._terminal = out.isatty()  # somebody sees
         self._shown: dict[str, int] = {}  # characters of each step's text that have been streamed
         self._line_open = False
         self._at_prompt = False
@@ -46,48 +46,48 @@ class Plain:
         self._busy: set[str] = set()  # submissions whose end has not been seen
         self._idle = asyncio.Event()
         self._idle.set()
-        self._leaving = False
+        self._left = asyncio.Event()
         self._last_interrupt = 0.0
         self._background: set[asyncio.Task[str]] = set()
 
     async def run(self) -> int:
         """Until the person leaves or the input ends."""
-        session = self._session
-        after = session.last_seq
         self._header()
-        follower = asyncio.create_task(self._follow(after))
+        tasks: list[asyncio.Task[object]] = [
+            asyncio.create_task(self._follow(self._session.since)),
+            asyncio.create_task(self._read()),
+            asyncio.create_task(self._left.wait()),
+        ]
         with self._interruptible():
-            try:
-                async for line in _lines_of_input():
-                    await self._typed(line)
-                    if self._leaving:
-                        break
-                    if not self._tty:
-                        await self._idle.wait()
-                if not self._leaving:
-                    await self._until(follower, self._idle.wait())
-            finally:
-                follower.cancel()
-                ended = await asyncio.gather(follower, return_exceptions=True)
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         self._open_line_ends()
-        if isinstance(ended[0], Exception):
-            raise ended[0]
+        for task in ended:
+            if error := task.exception():
+                raise error
         return 0
 
-    async def _until(self, follower: asyncio.Task[None], waiting: Coroutine[None, None, bool]) -> None:
-        waiter = asyncio.ensure_future(waiting)
-        await asyncio.wait({follower, waiter}, return_when=asyncio.FIRST_COMPLETED)
-        waiter.cancel()
+    async def _read(self) -> None:
+        async for line in _lines_of_input():
+            await self._typed(line)
+            if not self._tty:
+                await self._idle.wait()
+        await self._idle.wait()
 
     def _header(self) -> None:
         axes = self._session.state.axes
-        if self._tty:
-            self._paint.write(f"\x1b]0;{badge.title(axes, self._project)}\x07")
+        self._title(axes)
         width = shutil.get_terminal_size().columns
         shown = self._paint.badge(axes) if width >= badge.NARROW else "\n".join(badge.lines(axes, width))
         self._paint.write(f"{self._paint.paint('QUINTET', 'bold')}  {shown}   {self._about}\n")
         self._recap()
         self._prompt()
+
+    def _title(self, axes: Axes) -> None:
+        if self._terminal:
+            self._paint.write(f"\x1b]0;{badge.title(axes, self._project)}\x07")
 
     def _recap(self) -> None:
         """On resuming, the last exchange, so that the person knows where they are."""
@@ -102,13 +102,16 @@ class Plain:
         if state.interrupted:
             lines.append(Line("the last turn was interrupted; /resume goes on with it", "warning"))
         self._paint.print(lines)
+        for asked in state.questions.values():
+            self._question = asked
+            self._paint.print(question(asked))
 
     # ── in
 
     async def _typed(self, line: str) -> None:
         text = line.strip()
         self._at_prompt = False  # what the person typed ended the line
-        if self._question:
+        if self._question and not text.startswith("/"):
             await self._answer(self._question, text)
             return
         if not text:
@@ -160,14 +163,15 @@ class Plain:
         self._print(describe(recorded))
         match event:
             case p.CommandRan():
-                self._leaving = self._leaving or bool(event.data.get("quit"))
                 self._finished(event.submission)
+                if event.data.get("quit"):
+                    self._left.set()
             case p.TurnStarted():
                 self._turn = event.submission
             case p.TurnFinished():
                 self._finished(self._turn)
-            case p.DialsTurned() if self._tty:
-                self._paint.write(f"\x1b]0;{badge.title(event.after, self._project)}\x07")
+            case p.DialsTurned():
+                self._title(event.after)
         asyncio.get_running_loop().call_soon(self._prompt_when_idle)  # after whatever came with this event
 
     def _print(self, lines: list[Line]) -> None:
@@ -197,7 +201,7 @@ class Plain:
             self._prompt()
 
     def _prompt(self) -> None:
-        if self._tty and not self._leaving and not self._at_prompt:
+        if self._tty and not self._left.is_set() and not self._at_prompt:
             self._at_prompt = True
             self._paint.write(self._paint.paint(PROMPT, "accent"))
 
@@ -206,16 +210,14 @@ class Plain:
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
-        main = asyncio.current_task()
 
         def interrupt() -> None:
             now = time.monotonic()
             running = self._session.state.turn is not None
             if running:
                 self._background.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
-            elif now - self._last_interrupt < QUIT_SECONDS and main:
-                self._leaving = True
-                main.cancel()
+            elif now - self._last_interrupt < QUIT_SECONDS:
+                self._left.set()
             else:
                 self._print([Line("(Ctrl+C again to leave, or /quit)", "dim")])
                 self._prompt()
@@ -224,9 +226,6 @@ class Plain:
         loop.add_signal_handler(signal.SIGINT, interrupt)
         try:
             yield
-        except asyncio.CancelledError:
-            if not self._leaving:
-                raise
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
@@ -238,7 +237,13 @@ async def _lines_of_input() -> AsyncIterator[str]:
     handle = sys.stdin.fileno()
 
     def ready() -> None:
-        queue.put_nowait(os.read(handle, 65_536))
+        try:
+            data = os.read(handle, 65_536)
+        except OSError:  # the terminal went away
+            data = b""
+        queue.put_nowait(data)
+        if not data:  # at its end a file stays readable for ever
+            loop.remove_reader(handle)
 
     try:
         loop.add_reader(handle, ready)

@@ -43,9 +43,11 @@ CAN_DO: tuple[tuple[str, str], ...] = (
     ("git status, show the diff", "show what changed"),
 )
 
-_QUOTED = r"\"(?P<{0}q>(?:[^\"])+)\"|'(?P<{0}s>[^']+)'|`(?P<{0}b>[^`]+)`|(?P<{0}w>\S+)"
+_QUOTED = r"\"(?P<{0}q>[^\"]*)\"|'(?P<{0}s>[^']*)'|`(?P<{0}b>[^`]*)`|(?P<{0}w>[^\s\"'`]\S*)"
 _FILLER = re.compile(r"^(?:please|now|ok(?:ay)?|could you|can you|would you|then)[\s,]+|[\s,]*\bplease\b[.!]?$", re.I)
 _JOIN = re.compile(r"\s*[,;]?\s+and then\s+|\s*[,;]\s*then\s+|\n+|;\s+", re.I)
+_IN_QUOTES = re.compile(r"(?<!\S)(?:\"[^\"]*\"|'[^']*'|`[^`]*`)")
+_KEPT = re.compile("\0(\\d+)\0")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 
 _REPLACE = re.compile(
@@ -54,8 +56,8 @@ _REPLACE = re.compile(
     re.I | re.S,
 )
 _DEFINITION = re.compile(
-    rf"^(?:find|show|where(?:\s+is|'s))\s+(?:me\s+)?(?:the\s+)?(?:definition\s+of\s+)?(?:{_QUOTED.format('x')})"
-    r"(?:\s+(?:is\s+)?defined)?$",
+    rf"^(?:(?:find|show)\s+(?:me\s+)?(?:the\s+)?definition\s+of|where\s+is|where's)\s+(?:{_QUOTED.format('x')})"
+    r"(?:\s+defined)?$",
     re.I,
 )
 _USAGES = re.compile(
@@ -70,16 +72,29 @@ _STATUS = re.compile(r"^(?:show\s+(?:me\s+)?(?:the\s+)?)?(?:git\s+)?status$|^wha
 _DIFF = re.compile(
     r"^(?:show\s+(?:me\s+)?(?:the\s+)?)?(?:git\s+)?(?P<staged>staged\s+)?diff(?:\s+--?(?P<flag>staged|cached))?$", re.I
 )
-_EVERYWHERE = frozenset({"all files", "every file", "everywhere", "the project", "this project", "the repo", "."})
+_FILE = re.compile(r"^(?=.*[./*])[\w./*?{},\[\]-]+$")
+_EVERYWHERE = frozenset({"", "all files", "every file", "everywhere", "the project", "this project", "the repo", "."})
 
 
 def parse(text: str) -> list[Intent] | None:
     """The intents of a request in order, or None if any part of it is none of ours."""
-    pieces = [piece for piece in (_cleaned(p) for p in _JOIN.split(text.strip())) if piece]
+    pieces = [piece for piece in (_cleaned(p) for p in _split(text.strip())) if piece]
     intents = [_parse_one(piece) for piece in pieces]
     if not intents or any(intent is None for intent in intents):
         return None
     return [intent for intent in intents if intent is not None]
+
+
+def _split(text: str) -> list[str]:
+    """The pieces of a request; what stands in quotes is never cut."""
+    kept: list[str] = []
+
+    def keep(found: re.Match[str]) -> str:
+        kept.append(found[0])
+        return f"\0{len(kept) - 1}\0"
+
+    hidden = _IN_QUOTES.sub(keep, text)
+    return [_KEPT.sub(lambda found: kept[int(found[1])], piece) for piece in _JOIN.split(hidden)]
 
 
 def _cleaned(piece: str) -> str:
@@ -91,9 +106,9 @@ def _cleaned(piece: str) -> str:
 
 def _parse_one(piece: str) -> Intent | None:
     if found := _REPLACE.match(piece):
-        where = (found["where"] or "").strip().lower()
-        files = () if where in _EVERYWHERE else tuple(_file_words(found["where"] or ""))
-        return Replace(_value(found, "old"), _value(found, "new"), files)
+        old, where = _value(found, "old"), (found["where"] or "").strip()
+        files = [] if where.lower() in _EVERYWHERE else _file_words(where)
+        return Replace(old, _value(found, "new"), tuple(files)) if old and files is not None else None
     if _TESTS.match(piece) or piece.lower() in ("test", "tests"):
         return RunTests()
     if _STATUS.match(piece):
@@ -102,16 +117,18 @@ def _parse_one(piece: str) -> Intent | None:
         return GitDiff(staged=bool(found["staged"] or found["flag"]))
     if found := _USAGES.match(piece):
         return Find(_value(found, "x"), "usages")
-    if (found := _DEFINITION.match(piece)) and re.search(r"defin|where", piece, re.I):
+    if found := _DEFINITION.match(piece):
         return Find(_value(found, "x"), "definition")
     if found := _TEXT.match(piece):
         return Find(_value(found, "x"), "text")
     return None
 
 
-def _file_words(text: str) -> list[str]:
-    words = re.split(r"[\s,]+(?:and\s+)?", text.strip())
-    return [word.strip("\"'`") for word in words if word and word.lower() not in ("and", "files", "the")]
+def _file_words(text: str) -> list[str] | None:
+    """Names of files, folders and globs; None if the text says anything else."""
+    words = [word.strip("\"'`") for word in re.split(r"(?:\s*,\s*|\s+)(?:and\s+)?", text) if word]
+    words = [word for word in words if word.lower() not in ("files", "the", "file")]
+    return words if all(_FILE.match(word) for word in words) else None
 
 
 def _value(found: re.Match[str], name: str) -> str:

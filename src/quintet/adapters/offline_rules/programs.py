@@ -29,6 +29,7 @@ class Said(Struct, frozen=True):
 Program = Generator[Call, str, Said]
 MOST_SHOWN = 40
 _WHOLE = 1_000_000
+_CUT = re.compile(r"… \(\d+ characters\)$", re.M)
 
 
 def program(intent: Intent) -> Program:
@@ -70,6 +71,8 @@ def _find(intent: Find) -> Program:
         rf"|^{word}\s*[:=]",
     }
     found = yield Call("grep", {"pattern": patterns[intent.kind], "output_mode": "content"})
+    if _refused(found):
+        return Said(found, done=False)
     about = intent.what if intent.kind == "text" else f"{intent.kind} of {intent.what}"
     if found == "no matches":
         return Said(f"{about}: nothing found in the project.")
@@ -82,17 +85,22 @@ def _find(intent: Find) -> Program:
 def _replace(intent: Replace) -> Program:
     files: list[str] = []
     for where in intent.where or ("",):
-        arguments = {"pattern": re.escape(intent.old)} | ({"glob": where} if where else {})
+        arguments = {"pattern": re.escape(intent.old)} | ({"glob": _glob(where)} if where else {})
         found = yield Call("grep", arguments)
-        if found.startswith(("not run", "error", "rg:")):
+        if _refused(found):
             return Said(found, done=False)
         files += [f for f in found.splitlines() if f not in files] if found != "no matches" else []
     if not files:
         place = f" in {', '.join(intent.where)}" if intent.where else ""
         return Said(f"Nothing replaced: “{intent.old}” does not occur{place}.", done=False)
     counts: dict[str, int] = {}
+    whole = True  # every line was shown to its end
     for path in files:
-        text = _unnumbered((yield Call("Read", {"file_path": path, "limit": _WHOLE})))
+        shown = yield Call("Read", {"file_path": path, "limit": _WHOLE})
+        if _refused(shown):
+            return Said(shown, done=False)
+        text = _unnumbered(shown)
+        whole = whole and not _CUT.search(shown)
         counts[path] = text.count(intent.old)
         after = text.replace(intent.old, intent.new)
         if path.endswith(".py") and _parses(text) and not _parses(after):
@@ -111,7 +119,7 @@ def _replace(intent: Replace) -> Program:
     places = sum(counts.values())
     listed = "\n".join(f"  {path}  {counts[path]}" for path in done)
     checked = [f"read back: “{intent.old}” is gone from them"] if left == "no matches" else []
-    checked += ["Python files still parse"] if any(p.endswith(".py") for p in done) else []
+    checked += ["Python files still parse"] if whole and any(p.endswith(".py") for p in done) else []
     evidence = f"\nchecked  {'; '.join(checked)}" if checked else ""
     return Said(
         f"Replaced “{intent.old}” with “{intent.new}”: {places} place{'s'[: places != 1]} in "
@@ -159,13 +167,19 @@ def _gist(output: str) -> str:
     return "\n".join(f"  {line}" for line in lines[-6:])
 
 
+def _glob(where: str) -> str:
+    """A file, a folder or a glob as ripgrep wants it."""
+    where = where.removeprefix("./")
+    return f"{where}**" if where.endswith("/") else where
+
+
 def _refused(output: str) -> bool:
     return output.startswith("not run")
 
 
 def _unnumbered(shown: str) -> str:
     """A file's text from Read's numbered lines."""
-    return "\n".join(line.partition("\t")[2] for line in shown.splitlines())
+    return "\n".join(line.partition("\t")[2] for line in shown.split("\n"))
 
 
 def _parses(source: str) -> bool:
