@@ -52,13 +52,13 @@ class Plain:
 
     async def run(self) -> int:
         """Until the person leaves or the input ends."""
-        self._header()
-        tasks: list[asyncio.Task[object]] = [
-            asyncio.create_task(self._follow(self._session.since)),
-            asyncio.create_task(self._read()),
-            asyncio.create_task(self._left.wait()),
-        ]
         with self._interruptible():
+            self._header()
+            tasks: list[asyncio.Task[object]] = [
+                asyncio.create_task(self._follow(self._session.since)),
+                asyncio.create_task(self._read()),
+                asyncio.create_task(self._left.wait()),
+            ]
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
                 task.cancel()
