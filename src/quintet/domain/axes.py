@@ -58,7 +58,7 @@ PROFILE_ORDER = tuple(PermissionProfile)
 CONTROL_ORDER = tuple(RunControl)  # tightest first, as PROFILE_ORDER
 
 
-class Axes(Struct, frozen=True):
+class Axes(Struct, frozen=True, gc=False):
     work_mode: WorkMode = WorkMode.CHAT
     run_control: RunControl = RunControl.ASSISTED
     permission_profile: PermissionProfile = PermissionProfile.NORMAL
@@ -73,7 +73,7 @@ INTERACTIVE = Axes()
 UNATTENDED = Axes(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED, ModelMode.SMART, Surface.HEADLESS)
 
 
-class AxesChange(Struct, frozen=True, omit_defaults=True):
+class AxesChange(Struct, frozen=True, omit_defaults=True, gc=False):
     """New values for some of the four axes a person can turn."""
 
     work_mode: WorkMode | None = None

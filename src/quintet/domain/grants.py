@@ -28,7 +28,7 @@ class Effect(StrEnum):
 EFFECT_ORDER = tuple(Effect)
 
 
-class Grant(Struct, frozen=True):
+class Grant(Struct, frozen=True, gc=False):
     effects: tuple[Effect, ...] = ()
     write_roots: tuple[str, ...] = ()
     network: bool = False

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 
-class ToolCall(Struct, frozen=True):
+class ToolCall(Struct, frozen=True, gc=False):
     """A call as the model wrote it; `arguments` is its JSON text, which may be anything at all."""
 
     id: str
@@ -23,14 +23,14 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-class Message(Struct, frozen=True, omit_defaults=True):
+class Message(Struct, frozen=True, omit_defaults=True, gc=False):
     role: Role
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""  # for role tool: which call this answers
 
 
-class Usage(Struct, frozen=True):
+class Usage(Struct, frozen=True, gc=False):
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0

@@ -27,20 +27,20 @@ def _snake(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 
-class _Tagged(Struct, frozen=True, tag_field="type", tag=_snake, kw_only=True):
-    """Base of everything that crosses a Session."""
+class _Tagged(Struct, frozen=True, tag_field="type", tag=_snake, kw_only=True, gc=False):
+    """Base of everything that crosses a Session. Values that hold no cycle need no garbage collector (`gc=False`)."""
 
 
 # ── Submissions
 
 
-class Say(_Tagged, frozen=True, kw_only=True):
+class Say(_Tagged, frozen=True, kw_only=True, gc=False):
     """A line or a page from a person: a slash command if its first line is one, else the input of a turn."""
 
     text: str
 
 
-class Answer(_Tagged, frozen=True, kw_only=True):
+class Answer(_Tagged, frozen=True, kw_only=True, gc=False):
     """An answer to an open question; the first one wins."""
 
     question: str
@@ -48,7 +48,7 @@ class Answer(_Tagged, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Interrupt(_Tagged, frozen=True, kw_only=True):
+class Interrupt(_Tagged, frozen=True, kw_only=True, gc=False):
     """Stop what the current turn is doing, keep everything so far."""
 
 
@@ -67,7 +67,7 @@ class Submitted(Struct, frozen=True):
 # ── Events
 
 
-class SessionOpened(_Tagged, frozen=True, kw_only=True):
+class SessionOpened(_Tagged, frozen=True, kw_only=True, gc=False):
     session: str
     project: str
     axes: Axes
@@ -76,7 +76,7 @@ class SessionOpened(_Tagged, frozen=True, kw_only=True):
     forked_after: int = 0
 
 
-class SessionTaken(_Tagged, frozen=True, kw_only=True):
+class SessionTaken(_Tagged, frozen=True, kw_only=True, gc=False):
     """A process became the session's owner."""
 
     owner: str
@@ -84,13 +84,13 @@ class SessionTaken(_Tagged, frozen=True, kw_only=True):
     reason: str
 
 
-class InputReceived(_Tagged, frozen=True, kw_only=True):
+class InputReceived(_Tagged, frozen=True, kw_only=True, gc=False):
     submission: str
     text: str
     surface: Surface
 
 
-class CommandRan(_Tagged, frozen=True, kw_only=True):
+class CommandRan(_Tagged, frozen=True, kw_only=True, gc=False):
     """A slash command was carried out, or refused with `ok` false and an error code."""
 
     submission: str
@@ -101,7 +101,7 @@ class CommandRan(_Tagged, frozen=True, kw_only=True):
     data: dict[str, Any] = field(default_factory=dict)
 
 
-class DialsTurned(_Tagged, frozen=True, kw_only=True):
+class DialsTurned(_Tagged, frozen=True, kw_only=True, gc=False):
     """A transition landed."""
 
     transition: str
@@ -113,7 +113,7 @@ class DialsTurned(_Tagged, frozen=True, kw_only=True):
     change: AxesChange = AxesChange()
 
 
-class TransitionPending(_Tagged, frozen=True, kw_only=True):
+class TransitionPending(_Tagged, frozen=True, kw_only=True, gc=False):
     transition: str
     change: AxesChange
     scope: Scope
@@ -122,31 +122,31 @@ class TransitionPending(_Tagged, frozen=True, kw_only=True):
     axes: Axes
 
 
-class TransitionDropped(_Tagged, frozen=True, kw_only=True):
+class TransitionDropped(_Tagged, frozen=True, kw_only=True, gc=False):
     transition: str
     reason: str
 
 
-class ReasoningSet(_Tagged, frozen=True, kw_only=True):
+class ReasoningSet(_Tagged, frozen=True, kw_only=True, gc=False):
     enabled: bool
     actor: Actor = Actor.USER
 
 
-class ModelChosen(_Tagged, frozen=True, kw_only=True):
+class ModelChosen(_Tagged, frozen=True, kw_only=True, gc=False):
     """The user named a model for this session, or with an empty name went back to the routing table."""
 
     name: str
 
 
-class RunPaused(_Tagged, frozen=True, kw_only=True):
+class RunPaused(_Tagged, frozen=True, kw_only=True, gc=False):
     reason: str
 
 
-class RunResumed(_Tagged, frozen=True, kw_only=True):
+class RunResumed(_Tagged, frozen=True, kw_only=True, gc=False):
     reason: str
 
 
-class TurnStarted(_Tagged, frozen=True, kw_only=True):
+class TurnStarted(_Tagged, frozen=True, kw_only=True, gc=False):
     turn: str
     run: str
     submission: str
@@ -154,13 +154,13 @@ class TurnStarted(_Tagged, frozen=True, kw_only=True):
     axes: Axes
 
 
-class ErrorInfo(Struct, frozen=True):
+class ErrorInfo(Struct, frozen=True, gc=False):
     code: str
     message: str
     hint: str = ""
 
 
-class TurnFinished(_Tagged, frozen=True, kw_only=True):
+class TurnFinished(_Tagged, frozen=True, kw_only=True, gc=False):
     turn: str
     status: str  # done | failed | blocked | limit | interrupted | cancelled
     answer: str = ""
@@ -171,7 +171,7 @@ class TurnFinished(_Tagged, frozen=True, kw_only=True):
     cost: float = 0.0
 
 
-class ModelRequested(_Tagged, frozen=True, kw_only=True):
+class ModelRequested(_Tagged, frozen=True, kw_only=True, gc=False):
     """One request to a model, with everything S1 §9.1 wants logged."""
 
     step: str
@@ -187,7 +187,7 @@ class ModelRequested(_Tagged, frozen=True, kw_only=True):
     attempt: int = 1
 
 
-class ModelReplied(_Tagged, frozen=True, kw_only=True):
+class ModelReplied(_Tagged, frozen=True, kw_only=True, gc=False):
     step: str
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -198,13 +198,13 @@ class ModelReplied(_Tagged, frozen=True, kw_only=True):
     partial: bool = False  # cut off by an interrupt or a broken stream
 
 
-class ModelFailed(_Tagged, frozen=True, kw_only=True):
+class ModelFailed(_Tagged, frozen=True, kw_only=True, gc=False):
     step: str
     error: ErrorInfo
     retry_in: float | None = None
 
 
-class CallDecided(_Tagged, frozen=True, kw_only=True):
+class CallDecided(_Tagged, frozen=True, kw_only=True, gc=False):
     """The gate's decision on one call, with everything it was decided on."""
 
     call: str
@@ -219,12 +219,12 @@ class CallDecided(_Tagged, frozen=True, kw_only=True):
     sandbox: Sandbox
 
 
-class Choice(Struct, frozen=True):
+class Choice(Struct, frozen=True, gc=False):
     key: str
     label: str
 
 
-class QuestionAsked(_Tagged, frozen=True, kw_only=True):
+class QuestionAsked(_Tagged, frozen=True, kw_only=True, gc=False):
     question: str
     kind: str  # approve | choose
     text: str
@@ -233,7 +233,7 @@ class QuestionAsked(_Tagged, frozen=True, kw_only=True):
     detail: tuple[str, ...] = ()
 
 
-class QuestionAnswered(_Tagged, frozen=True, kw_only=True):
+class QuestionAnswered(_Tagged, frozen=True, kw_only=True, gc=False):
     question: str
     choice: str
     note: str = ""
@@ -241,14 +241,14 @@ class QuestionAnswered(_Tagged, frozen=True, kw_only=True):
     by: str = "user"  # user, or why it was closed without an answer
 
 
-class ToolStarted(_Tagged, frozen=True, kw_only=True):
+class ToolStarted(_Tagged, frozen=True, kw_only=True, gc=False):
     call: str
     turn: str
     tool: str
     arguments: str
 
 
-class ToolFinished(_Tagged, frozen=True, kw_only=True):
+class ToolFinished(_Tagged, frozen=True, kw_only=True, gc=False):
     call: str
     tool: str
     status: CallStatus
@@ -258,7 +258,7 @@ class ToolFinished(_Tagged, frozen=True, kw_only=True):
     summary: str = ""
 
 
-class Noticed(_Tagged, frozen=True, kw_only=True):
+class Noticed(_Tagged, frozen=True, kw_only=True, gc=False):
     """Something the person should know that belongs to no call."""
 
     level: str  # info | warning | error
@@ -292,7 +292,7 @@ Event = (
 )
 
 
-class Recorded(Struct, frozen=True):
+class Recorded(Struct, frozen=True, gc=False):
     """An event with its place in the journal."""
 
     seq: int
@@ -303,22 +303,22 @@ class Recorded(Struct, frozen=True):
 # ── Signals
 
 
-class TextDelta(_Tagged, frozen=True, kw_only=True):
+class TextDelta(_Tagged, frozen=True, kw_only=True, gc=False):
     step: str
     text: str
 
 
-class ThinkingDelta(_Tagged, frozen=True, kw_only=True):
+class ThinkingDelta(_Tagged, frozen=True, kw_only=True, gc=False):
     step: str
     text: str
 
 
-class Progress(_Tagged, frozen=True, kw_only=True):
+class Progress(_Tagged, frozen=True, kw_only=True, gc=False):
     call: str
     text: str
 
 
-class Countdown(_Tagged, frozen=True, kw_only=True):
+class Countdown(_Tagged, frozen=True, kw_only=True, gc=False):
     why: str
     seconds: float
 

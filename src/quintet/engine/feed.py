@@ -58,9 +58,11 @@ class Reader:
 class Feed:
     def __init__(self) -> None:
         self._readers: set[Reader] = set()
+        self._closed = False
 
     def reader(self, signals: bool) -> Reader:
         reader = Reader(signals)
+        reader.closed = self._closed
         self._readers.add(reader)
         return reader
 
@@ -77,6 +79,7 @@ class Feed:
             reader.offer_signal(signal)
 
     def close(self) -> None:
+        self._closed = True
         for reader in self._readers:
             reader.closed = True
             reader.wake.set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Callable
 
 from quintet.domain import command_line
 from quintet.domain.axes import AxesChange, ModelMode, Surface
@@ -21,7 +21,6 @@ from quintet.domain.protocol import (
     Event,
     InputReceived,
     Interrupt,
-    Noticed,
     QuestionAnswered,
     QuestionAsked,
     Say,
@@ -62,7 +61,7 @@ class Owner:
         self._turn_task: asyncio.Task[None] | None = None
         self._ending = "interrupted"  # how a cancelled turn ends
         self._closing = False
-        self._asides: set[asyncio.Task[None]] = set()
+        self._follow_ups: dict[str, Callable[[QuestionAnswered], list[Event]]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self.failed: BaseException | None = None
 
@@ -89,15 +88,16 @@ class Owner:
                     turn=state.turn.turn, status="interrupted", reason="its process ended", steps=state.turn.steps
                 )
             )
+            events += dials.reach(state, Boundary.UNIT_END)
         return events
 
     async def close(self) -> None:
         self._closing = True
         if turn := self._cut_short("interrupted"):
             await asyncio.gather(turn, return_exceptions=True)
-        for task in (*self._tasks, *self._asides):
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, *self._asides, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         with contextlib.suppress(QuintetError):
             if self.failed is None:
                 await self._take_all()  # what came last is on record, and waits for the next owner
@@ -119,8 +119,10 @@ class Owner:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(POLL_SECONDS):
                         await self._wake.wait()
-        except QuintetError as error:
-            await self._give_up(error)
+        except Exception as error:
+            if not isinstance(error, QuintetError):
+                self.core.log_crash(error)
+            self._give_up(error)
 
     async def _heartbeat(self) -> None:
         try:
@@ -133,9 +135,9 @@ class Owner:
                 if not await self.core.store.take_lease(lease, now, False):
                     raise LeaseLost()
         except QuintetError as error:
-            await self._give_up(error)
+            self._give_up(error)
 
-    async def _give_up(self, error: BaseException) -> None:
+    def _give_up(self, error: BaseException) -> None:
         """The store fails or the session is another's: stop, and let readers see why."""
         if self.failed is None:
             self.failed = error
@@ -188,7 +190,8 @@ class Owner:
             await self._ran(submitted, "answer", judged, ok=False, code="USAGE")
             return
         assert isinstance(judged, QuestionAnswered)
-        await self.journal.append(judged, consumed=submitted.id)
+        follow = self._follow_ups.pop(judged.question, None)
+        await self.journal.append(judged, *(follow(judged) if follow else ()), consumed=submitted.id)
         self._questions.answered(judged)
 
     async def _ran(self, submitted: Submitted, line: str, text: str, *, ok: bool, code: str = "") -> None:
@@ -230,14 +233,12 @@ class Owner:
             self.core.log_crash(error)
         finally:
             self._turn = None
-        await self.journal.append(ending)
-        if landed := dials.reach(self.state, Boundary.UNIT_END):
-            await self.journal.append(*landed)
+        await self.journal.append(ending, *dials.reach(self.state, Boundary.UNIT_END))
 
     def _turn_done(self, task: asyncio.Task[None]) -> None:
         self._turn_task = None
         if not task.cancelled() and (error := task.exception()):
-            self._aside(self._give_up(error))
+            self._give_up(error)
         elif self.failed is None:
             self._start_next()
 
@@ -279,23 +280,13 @@ class Owner:
         return await fork_session(self.core, self.state.session)
 
     def go_deep_if_told(self, question: QuestionAsked) -> None:
-        future = self._questions.expect(question)
+        def follow(answer: QuestionAnswered) -> list[Event]:
+            if answer.choice != "d":
+                return []
+            wanted = dials.new(self.core.ids, AxesChange(model_mode=ModelMode.DEEP), Scope.NOW, "chosen for review")
+            return [dials.turn(self.state, wanted, self.activity)]
 
-        async def follow() -> None:
-            answer = await future
-            if answer.choice == "d":
-                wanted = dials.new(self.core.ids, AxesChange(model_mode=ModelMode.DEEP), Scope.NOW, "chosen for review")
-                await self.journal.append(dials.turn(self.state, wanted, self.activity))
-
-        self._aside(follow())
-
-    def _aside(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work)
-        self._asides.add(task)
-        task.add_done_callback(self._asides.discard)
-
-    async def notice(self, level: str, code: str, text: str) -> None:
-        await self.journal.append(Noticed(level=level, code=code, text=text))
+        self._follow_ups[question.question] = follow
 
 
 def _info(error: QuintetError) -> ErrorInfo:

@@ -57,14 +57,8 @@ def connect(path: str, *, vfs: str | None = None) -> apsw.Connection:
         fresh = not os.path.exists(path)
         connection = apsw.Connection(path, vfs=vfs)
         connection.set_busy_timeout(BUSY_MS)
-        version = _version(connection)
         names = migrations()
-        if version > len(names):
-            connection.close()
-            raise StoreNewer(
-                f"{path}: schema version {version}, this Quintet knows {len(names)}; it was left untouched",
-                hint="Update Quintet, or set XDG_STATE_HOME to another folder to work without this state.",
-            )
+        version = _refuse_newer(connection, path, len(names))
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -80,11 +74,23 @@ def connect_to_read(path: str) -> apsw.Connection:
     with clear_errors(path):
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
         connection.set_busy_timeout(BUSY_MS)
-        known = len(migrations())
-        if (version := _version(connection)) > known:
-            connection.close()
-            raise StoreNewer(f"{path}: schema version {version}, this Quintet knows {known}; it was left untouched")
+        _refuse_newer(connection, path, len(migrations()))
         return connection
+
+
+def _refuse_newer(connection: apsw.Connection, path: str, known: int) -> int:
+    """The schema's version; one we do not know is refused, and every byte of it left as it is."""
+    unmerged = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, unmerged)  # closing would merge the log
+    version = _version(connection)
+    if version > known:
+        connection.close()
+        raise StoreNewer(
+            f"{path}: schema version {version}, this Quintet knows {known}; it was left untouched",
+            hint="Update Quintet, or set XDG_STATE_HOME to another folder to work without this state.",
+        )
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+    return version
 
 
 def set_aside(path: str, *, move: bool) -> str:

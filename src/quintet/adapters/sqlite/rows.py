@@ -83,7 +83,11 @@ class Rows:
     def inbox(self, session: str) -> list[Submitted]:
         from quintet.domain.protocol import decode_submitted
 
-        return [decode_submitted(data) for (data,) in self.connection.execute(self.sql["read_inbox"], (session,))]
+        rows = self.connection.execute(self.sql["read_inbox"], (session,)).fetchall()
+        try:
+            return [decode_submitted(str(data)) for (data,) in rows]
+        except (msgspec.DecodeError, UnicodeError) as error:
+            raise StoreDamaged(f"{self.path}: a submission to {session} cannot be read ({error})") from error
 
     def data_version(self) -> int:
         return int(self.connection.pragma("data_version"))
