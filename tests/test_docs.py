@@ -1,0 +1,218 @@
+"""The docs cannot drift: reference pages are regenerated, every public name is in them, links resolve, examples run."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from quintet import cli
+from quintet.domain import errors, protocol
+from quintet.domain.axes import AXIS_WORDS, Axes, PermissionProfile, Surface, WorkMode
+from quintet.domain.gate import Verdict, decide
+from quintet.domain.grants import Effect
+from quintet.domain.settings import catalogue
+from quintet.domain.steering import Scope
+from quintet.domain.toolspec import ToolSpec, Touch
+from quintet.engine.commands import TABLE
+from quintet.surfaces.headless import EXIT
+from quintet.tools.registry import ALL, BY_NAME
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text()
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+EXAMPLE = ROOT / "examples" / "library.py"
+OWN = [*PAGES, DOCS / "generate.py", EXAMPLE, ROOT / "scripts" / "docs"]
+
+TERMS = """
+    Axes; Work mode; Run control; Permission profile; Model mode; Surface; Transition; Actor; Badge; Reasoning; Scope;
+    Unit; Pending; Session; Conversation; Run; Turn; Step; Stage; Offline rules; Fork; Prompt; Effect; Gate; Grant; Ask;
+    Question; Protected path; Trust; Sandbox; Submission; Inbox; Event; Signal; Journal; Owner; Lease
+"""
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def reference(page: str) -> str:
+    return (DOCS / "reference" / page).read_text()
+
+
+def test_the_reference_is_what_the_program_says_of_itself() -> None:
+    made = runpy.run_path(str(DOCS / "generate.py"))["pages"]()
+    stored = {path.name: path.read_text() for path in (DOCS / "reference").iterdir()}
+    assert stored == made, "run scripts/docs"
+
+
+def test_every_slash_command_is_documented() -> None:
+    page = reference("commands.md")
+    assert [command.name for command in TABLE if f"`/{command.name}" not in page] == []
+    assert [scope for scope in Scope if f"`{scope}`" not in page] == []
+
+
+def test_every_command_of_the_command_line_is_documented() -> None:
+    page = reference("cli.md")
+    assert [command for command in cli.COMMANDS if f"## `quintet {command}" not in page] == []
+    assert [word for word in ("-p", "--resume", "--output-format", "sessions fork", "--yes") if word not in page] == []
+
+
+def test_every_setting_is_documented() -> None:
+    page = reference("settings.md")
+    assert [key for key in catalogue() if f"| `{key}` |" not in page] == []
+
+
+def test_every_tool_is_documented() -> None:
+    page = reference("tools.md")
+    assert [spec.name for spec in ALL if f"## `{spec.name}`" not in page] == []
+    arguments = {argument for spec in ALL for argument in spec.schema()["properties"]}
+    assert [argument for argument in arguments if f"| `{argument}` |" not in page] == []
+
+
+def test_every_submission_event_and_signal_is_documented() -> None:
+    page = reference("events.md")
+    kinds = get_args(protocol.Submission) + get_args(protocol.Event) + get_args(protocol.Signal)
+    assert len(kinds) > 20
+    assert [kind for kind in kinds if f"### `{kind.__struct_config__.tag}`" not in page] == []
+
+
+def test_every_error_code_is_documented() -> None:
+    page = reference("errors.md")
+    kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.QuintetError)]
+    assert len(kinds) > 10
+    assert [kind for kind in kinds if f"| `{kind.code}` | `{kind.__name__}` |" not in page] == []
+
+
+def test_the_glossary_names_each_term() -> None:
+    page = (DOCS / "glossary.md").read_text()
+    terms = [term.strip() for term in TERMS.replace("\n", " ").split(";")]
+    assert [term for term in terms if f"**{term}** — " not in page] == []
+    assert [word for kind in (Effect, Scope) for word in kind if f"`{word}`" not in page] == []
+
+
+def test_the_readme_has_every_value_of_every_dial() -> None:
+    rows = [line for line in README.splitlines() if line.count("|") == 5]
+    shown = " ".join(rows)
+    values = [value for kind in AXIS_WORDS.values() for value in kind]
+    assert [value for value in values if f"`{value}`" not in shown] == []
+
+
+def test_the_readme_tells_what_the_gate_decides() -> None:
+    words = {Verdict.ALLOW: "goes", Verdict.ASK: "asks", Verdict.DENY: "no"}
+    spec: ToolSpec = BY_NAME["bash"]
+    for effect in spec.effects:
+        cells = [
+            words[decide(spec, Touch(frozenset({effect})), build(profile), root="/p", person=True).verdict]
+            for profile in PermissionProfile
+        ]
+        assert re.search(rf"^\| {effect} \| .* \| {' . '.join(cells)} \|$".replace(" . ", r" \| "), README, re.M), (
+            effect
+        )
+
+
+def build(profile: PermissionProfile) -> Axes:
+    return Axes(work_mode=WorkMode.BUILD, permission_profile=profile, surface=Surface.HEADLESS)
+
+
+def test_the_exit_codes_are_the_documented_ones() -> None:
+    codes = {*EXIT.values(), errors.QuintetError.exit_code, errors.UsageError.exit_code}
+    for page in (README, (DOCS / "howto" / "script-it.md").read_text()):
+        assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.M)} == codes
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_relative_link_resolves(page: Path) -> None:
+    for target in links(page):
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), target
+        if anchor:
+            assert anchor in anchors(file), target
+
+
+def prose(page: Path) -> str:
+    return re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+
+
+def links(page: Path) -> list[str]:
+    found = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "`", prose(page)))
+    return [target for target in found if "://" not in target]
+
+
+def anchors(page: Path) -> set[str]:
+    """Heading anchors as code hosts make them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, queue = set(), [ROOT / "README.md"]
+    while queue:
+        page = queue.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        queue += [(page.parent / target.partition("#")[0]).resolve() for target in links(page)]
+    assert {name(page) for page in PAGES} - {name(page) for page in reached} <= {"docs/benchmarks.md"}
+
+
+def test_the_library_example_is_the_same_everywhere() -> None:
+    block = f"```python\n{EXAMPLE.read_text()}```"
+    assert block in README
+    assert block in (DOCS / "library.md").read_text()
+
+
+def examples() -> list[str]:
+    _, *others = re.findall(r"^```python\n(.*?)^```", (DOCS / "library.md").read_text(), re.M | re.S)
+    return [EXAMPLE.read_text(), *others]
+
+
+@pytest.mark.parametrize("source", examples(), ids=["library.py", "answers", "testing"])
+def test_the_library_examples_run(source: str, repo: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", source], cwd=repo, env=os.environ, capture_output=True, text=True, timeout=60
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout
+
+
+def test_agents_md_is_short_and_its_tree_exists() -> None:
+    text = (ROOT / "AGENTS.md").read_text()
+    assert len(text.splitlines()) <= 60
+    tree = re.search(r"^```text\n(.*?)^```", text, re.M | re.S)
+    assert tree and tree.start() < 40
+    there = {path.name for folder in (ROOT / "src", ROOT / "tests", DOCS) for path in [folder, *folder.rglob("*")]}
+    named = re.findall(r"(?<!\S)\w+(?:\.py|(?=/\s))", tree[1])
+    assert len(named) > 15
+    assert [word for word in named if word not in there] == []
+
+
+def test_decisions_are_short_and_listed() -> None:
+    index = (DOCS / "adr" / "README.md").read_text()
+    records = sorted((DOCS / "adr").glob("0*.md"))
+    assert [record.name[:4] for record in records] == [f"{n:04}" for n in range(1, len(records) + 1)]
+    for record in records:
+        lines = record.read_text().splitlines()
+        assert len(lines) <= 40, record.name
+        assert [line for line in lines if line.startswith("## ")] == ["## Context", "## Decision", "## Consequences"]
+        assert f"]({record.name})" in index
+
+
+@pytest.mark.parametrize("page", OWN, ids=name)
+def test_no_page_speaks_of_anything_but_the_project(page: Path) -> None:
+    text = page.read_text()
+    hosts = r"pypi\.|pythonhosted|npmjs|crates\.io|docker\.io|ghcr\.io|//[\w.]*(?:registry|mirror|artifactory|nexus)"
+    assert re.findall(rf"(?<![\w.])/work\b|\bshared/|/opt/|/root/|{hosts}", text) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_one_voice(page: Path) -> None:
+    text = re.sub(r"`[^`\n]*`|!\[", "", prose(page))
+    assert re.findall(r"\w!(?:\s|$)", text) == [], "no exclamation marks"
+    assert [char for char in text if ord(char) > 0x1F000] == [], "no emoji"
+    assert re.findall(r"(?i)\b(?:simply|powerful|blazing|seamless\w*|effortless\w*|coming soon|todo)\b", text) == []
