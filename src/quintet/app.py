@@ -20,7 +20,7 @@ from quintet.domain.axes import INTERACTIVE, UNATTENDED, Axes, AxesChange, Surfa
 from quintet.domain.errors import NotFound, SettingsError
 from quintet.domain.gate import Sandbox
 from quintet.domain.ports import Clock, Ids, Model, Workbench
-from quintet.domain.protocol import Noticed, ReasoningSet
+from quintet.domain.protocol import Noticed
 from quintet.domain.settings import Settings
 from quintet.domain.state import fold
 from quintet.engine.core import Core
@@ -117,8 +117,6 @@ async def _begin(core: Core, surface: Surface, axes: Axes, loaded: config.Loaded
     since = core.store.last_seq(lease.session)
     owner = Owner(core, state, lease)
     await owner.start()
-    if loaded.settings.dials.reasoning:
-        await owner.journal.append(ReasoningSet(enabled=True))
     await _tell(owner, core, loaded)
     return Session(core, lease.session, surface, owner, since)
 

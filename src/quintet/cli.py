@@ -50,6 +50,10 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     except Exception as error:
         return _failed(error, debug)
+    except BaseException as error:
+        if type(error).__name__ == "CancelledError":  # a second interrupt; asyncio is not imported to name it
+            return 130
+        raise
 
 
 def _failed(error: Exception, debug: bool) -> int:
@@ -76,6 +80,8 @@ def _let_stdout_go() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and arguments[2] in COMMANDS:
+        arguments = [arguments[2], *arguments[:2], *arguments[3:]]
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
         return _session(_main_parser().parse_args(arguments))
@@ -134,7 +140,6 @@ def _session_flags(parser: ArgumentParser) -> None:
     dials.add_argument("--autonomous", action="store_true", help="the same as --control autonomous")
     dials.add_argument("--permission-profile", metavar="P", help="restricted, normal, trusted or unrestricted")
     dials.add_argument("--model-mode", metavar="M", help="fast, smart or deep")
-    dials.add_argument("--reasoning", action="store_true", help="ask the model for visible reasoning")
     session = parser.add_argument_group("session")
     session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a session")
     session.add_argument("--fork", action="store_true", help="with --resume: go on in a copy")
@@ -161,22 +166,29 @@ def _lookup(name: str, about: str, add: Callable[[ArgumentParser], object] | Non
     return run
 
 
+def _id(parser: ArgumentParser) -> object:
+    return parser.add_argument("id", help="the session's id, or the beginning of one")
+
+
 def _sessions(arguments: list[str]) -> int:
     actions: dict[str, Callable[[list[str]], int]] = {
         "list": _lookup("sessions list", "Sessions of this project, newest first."),
         "show": _lookup(
             "sessions show",
             "One session's journal.",
-            lambda p: (p.add_argument("id"), p.add_argument("--events", action="store_true", help="as JSON lines")),
+            lambda p: (_id(p), p.add_argument("--events", action="store_true", help="as JSON lines")),
         ),
         "purge": _lookup(
             "sessions purge",
             "Delete a session and its journal for good.",
-            lambda p: (p.add_argument("id"), p.add_argument("--yes", action="store_true")),
+            lambda p: (_id(p), p.add_argument("--yes", action="store_true", help="do it")),
         ),
         "fork": _fork,
     }
     action = arguments[0] if arguments else "list"
+    if action in ("-h", "--help"):
+        sys.stdout.write(f"usage: quintet sessions {{{','.join(actions)}}} …; each takes --help\n")
+        return 0
     if action not in actions:
         from quintet.domain.errors import UsageError
 
@@ -189,7 +201,7 @@ def _sessions(arguments: list[str]) -> int:
 
 def _fork(arguments: list[str]) -> int:
     parser = _parser("sessions fork", "A new session that begins with another's finished turns.")
-    parser.add_argument("id")
+    _id(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
     import asyncio
@@ -265,8 +277,6 @@ def _options(parsed: Namespace) -> dict[str, Any]:
         flags["limits.max_turns"] = parsed.max_turns
     if parsed.max_cost is not None:
         flags["limits.max_cost"] = parsed.max_cost
-    if parsed.reasoning:
-        flags["dials.reasoning"] = True
     return {"axes": merge(changes), "settings": flags, "resume": parsed.resume, "fork": parsed.fork}
 
 
@@ -298,7 +308,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "status": _lookup(
         "status",
         "Where this project's newest session stands.",
-        lambda p: p.add_argument("--session", default="", metavar="ID"),
+        lambda p: p.add_argument("--session", default="", metavar="ID", help="another session than the newest"),
     ),
     "sessions": _sessions,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),
@@ -310,7 +320,9 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
             p.add_argument("--list", action="store_true", help="list the trusted folders"),
         ),
     ),
-    "why": _lookup("why", "What stands behind an event.", lambda p: p.add_argument("event", type=int)),
+    "why": _lookup(
+        "why", "What stands behind an event.", lambda p: p.add_argument("event", type=int, help="its number")
+    ),
     "headless": _headless_command,
     "tour": _tour,
 }

@@ -93,6 +93,12 @@ def test_secrets_are_never_read(path: str) -> None:
     assert verdict({Effect.READ}, axes, reads=(path,)) is Verdict.DENY
 
 
+@pytest.mark.parametrize("line", ["cat .env", "grep -f.env x", "git show HEAD:.env", "diff --from-file=.env a"])
+def test_a_shell_line_that_names_a_secret_is_not_run(line: str) -> None:
+    axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    assert decide(BASH, judge(line), axes, root=ROOT, person=True, sandbox=Sandbox.BWRAP).verdict is Verdict.DENY
+
+
 @pytest.mark.parametrize("path", [".env.example", "id_ed25519.pub", "src/env.py", "identity.py"])
 def test_what_only_looks_like_a_secret_is_read(path: str) -> None:
     assert verdict({Effect.READ}, Axes(WorkMode.BUILD, RunControl.AUTONOMOUS), reads=(path,)) is Verdict.ALLOW
@@ -141,6 +147,16 @@ def test_a_denied_call_carries_no_grant_and_an_allowed_one_only_what_it_needs() 
         ("frobnicate", "execute"),
         ("pip install x", "install"),
         ("rm -rf build", "destroy"),
+        ("date", "read"),
+        ("date +%F", "read"),
+        ("date -d yesterday +%F", "read"),
+        ("date -s 2020-01-01", "execute"),
+        ("date -u 010100002020", "execute"),
+        ("uniq -c a b", "execute"),
+        ("tree -oout", "execute"),
+        ("grep -r KEY .", "execute"),
+        ("rg --hidden KEY", "execute"),
+        ("rg --pre x KEY", "execute"),
         ("curl example.com", "network"),
         ("sudo ls", "outside"),
         ("PAGER=x git log", "outside"),

@@ -42,7 +42,6 @@ def test_every_event_that_a_person_should_see_has_words() -> None:
         "SessionOpened",
         "SessionTaken",
         "InputReceived",
-        "ReasoningSet",
         "ModelChosen",
         "RunPaused",
         "RunResumed",

@@ -119,7 +119,7 @@ def brief(arguments: str, most: int = 100) -> str:
 
 def _finished(event: p.ToolFinished) -> list[Line]:
     if event.status is CallStatus.DENIED:
-        return []
+        return [Line(f"  {event.content}", "warning")] if event.content.startswith("not run: the user") else []
     took = f" · {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
     if event.status is CallStatus.INTERRUPTED:
         return [Line(f"  {event.content}{took}", "warning")]

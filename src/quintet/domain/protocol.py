@@ -68,6 +68,8 @@ class Submitted(Struct, frozen=True):
 
 
 class SessionOpened(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A session began, new or as a fork of `parent` after its event `forked_after`."""
+
     session: str
     project: str
     axes: Axes
@@ -85,6 +87,8 @@ class SessionTaken(_Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class InputReceived(_Tagged, frozen=True, kw_only=True, gc=False):
+    """An input was taken from the inbox; its turn begins when the one before it has ended."""
+
     submission: str
     text: str
     surface: Surface
@@ -114,6 +118,8 @@ class DialsTurned(_Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class TransitionPending(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A dial was turned that waits for its scope."""
+
     transition: str
     change: AxesChange
     scope: Scope
@@ -123,13 +129,10 @@ class TransitionPending(_Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class TransitionDropped(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A waiting transition will not land."""
+
     transition: str
     reason: str
-
-
-class ReasoningSet(_Tagged, frozen=True, kw_only=True, gc=False):
-    enabled: bool
-    actor: Actor = Actor.USER
 
 
 class ModelChosen(_Tagged, frozen=True, kw_only=True, gc=False):
@@ -139,14 +142,20 @@ class ModelChosen(_Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class RunPaused(_Tagged, frozen=True, kw_only=True, gc=False):
+    """The run holds at its next step."""
+
     reason: str
 
 
 class RunResumed(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A paused run goes on."""
+
     reason: str
 
 
 class TurnStarted(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A turn began, at these axes."""
+
     turn: str
     run: str
     submission: str
@@ -161,6 +170,8 @@ class ErrorInfo(Struct, frozen=True, gc=False):
 
 
 class TurnFinished(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A turn ended: done, failed, blocked, limit, interrupted or cancelled."""
+
     turn: str
     status: str  # done | failed | blocked | limit | interrupted | cancelled
     answer: str = ""
@@ -172,7 +183,7 @@ class TurnFinished(_Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class ModelRequested(_Tagged, frozen=True, kw_only=True, gc=False):
-    """One request to a model, with everything S1 §9.1 wants logged."""
+    """One request to a model, with everything needed to tell later what was sent and why."""
 
     step: str
     turn: str
@@ -182,12 +193,14 @@ class ModelRequested(_Tagged, frozen=True, kw_only=True, gc=False):
     stage: str
     model: str
     tool_count: int
-    reasoning: bool
+    reasoning: bool  # whether visible reasoning was asked for
     axes: Axes
     attempt: int = 1
 
 
 class ModelReplied(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A model's reply, whole or as far as it came."""
+
     step: str
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -199,6 +212,8 @@ class ModelReplied(_Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class ModelFailed(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A model request failed; with `retry_in` it is tried again."""
+
     step: str
     error: ErrorInfo
     retry_in: float | None = None
@@ -225,6 +240,8 @@ class Choice(Struct, frozen=True, gc=False):
 
 
 class QuestionAsked(_Tagged, frozen=True, kw_only=True, gc=False):
+    """The session waits for a person."""
+
     question: str
     kind: str  # approve | choose
     text: str
@@ -234,6 +251,8 @@ class QuestionAsked(_Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class QuestionAnswered(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A question was answered, or closed without an answer."""
+
     question: str
     choice: str
     note: str = ""
@@ -242,6 +261,8 @@ class QuestionAnswered(_Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class ToolStarted(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A call is about to have its effect; durable before it has any."""
+
     call: str
     turn: str
     tool: str
@@ -249,6 +270,8 @@ class ToolStarted(_Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class ToolFinished(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A call's result, as the model is told it."""
+
     call: str
     tool: str
     status: CallStatus
@@ -274,7 +297,6 @@ Event = (
     | DialsTurned
     | TransitionPending
     | TransitionDropped
-    | ReasoningSet
     | ModelChosen
     | RunPaused
     | RunResumed
@@ -304,21 +326,29 @@ class Recorded(Struct, frozen=True, gc=False):
 
 
 class TextDelta(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A piece of the reply that a step is streaming."""
+
     step: str
     text: str
 
 
 class ThinkingDelta(_Tagged, frozen=True, kw_only=True, gc=False):
+    """A piece of the thinking that a step is streaming."""
+
     step: str
     text: str
 
 
 class Progress(_Tagged, frozen=True, kw_only=True, gc=False):
+    """Output of a call that is still running."""
+
     call: str
     text: str
 
 
 class Countdown(_Tagged, frozen=True, kw_only=True, gc=False):
+    """Seconds until something is tried again."""
+
     why: str
     seconds: float
 

@@ -28,7 +28,6 @@ class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
         None
     )
     model_mode: Annotated[ModelMode | None, _about("model mode of a new session")] = None
-    reasoning: Annotated[bool, _about("ask the model for visible reasoning in agent turns")] = False
     abort_active_tool: Annotated[
         bool, _about("a dial turned `now` interrupts the running tool instead of waiting for it")
     ] = False

@@ -68,11 +68,46 @@ SUBCOMMANDS: dict[str, dict[str, frozenset[Effect]]] = {
 }
 SUBCOMMANDS["pip3"] = SUBCOMMANDS["pip"]
 
-WRITING_FLAGS = {  # flags that make a reading program write, or run something
-    "rg": ("--pre", "--hostname-bin", "-z", "--search-zip"),
-    "tree": ("-o", "--output", "-R"),
-    "date": ("-s", "--set"),
-    "file": ("-C", "--compile"),
+# The flags a reading program is known to be safe with, letters of short ones and words of long ones; any other flag
+# makes it an unknown program. A program that is not listed takes none.
+SAFE_FLAGS: dict[str, str] = {
+    "ls": "a A l h t r S R d F 1 i s all almost-all human-readable recursive reverse directory color sort time",
+    "cat": "n b s A E T v number show-all",
+    "head": "n c q v lines bytes",
+    "tail": "n c q v lines bytes",
+    "wc": "l w c m L lines words bytes chars",
+    "stat": "c f L t format printf terse",
+    "file": "b i L mime brief",
+    "echo": "n e E",
+    "grep": "i n l L c v w x o h H s E F P A B C m e color count include exclude exclude-dir max-count no-messages",
+    "egrep": "i n l c v w x o h H A B C m e",
+    "fgrep": "i n l c v w x o h H A B C m e",
+    "rg": "i n l c v w x o h H A B C m e g t F S U files count glob type sort max-count json stats",
+    "diff": "u U q N w b B i y brief unified ignore-all-space ignore-blank-lines color stat",
+    "cmp": "l s b n",
+    "cut": "d f c b s delimiter fields characters bytes complement output-delimiter",
+    "tr": "d s c C t delete squeeze-repeats complement",
+    "uniq": "c d u i f s w count repeated unique",
+    "nl": "b n w s v",
+    "od": "A t x c N j",
+    "basename": "s a z",
+    "dirname": "z",
+    "realpath": "e m s relative-to",
+    "readlink": "f e m n",
+    "du": "s h a c d k m max-depth summarize human-readable total",
+    "df": "h k T i human-readable",
+    "date": "u d I R utc date iso-8601 rfc-3339 rfc-email",
+    "id": "u g n G un gn",
+    "uname": "a s r m n v p o",
+    "which": "a",
+    "tree": "a d L I P C n f h s dirsfirst noreport gitignore",
+    "md5sum": "b t z",
+    "sha1sum": "b t z",
+    "sha256sum": "b t z",
+    "column": "t s c",
+    "comm": "1 2 3 i z",
+    "seq": "s w f",
+    "pwd": "L P",
 }
 PYTHON_MODULES = _table(
     build=(
@@ -108,7 +143,12 @@ def judge(line: str) -> Touch:
 
 def _named(words: list[str]) -> list[str]:
     """The words of a command that may name a file, values of `--flag=value` among them."""
-    named = [word.partition("=")[2] if word.startswith("-") else word for word in words[1:]]
+    named: list[str] = []
+    for word in words[1:]:
+        if word.startswith("-"):
+            named += [word.partition("=")[2], word[2:]]  # --file=x, -fx
+        else:
+            named += [word, word.partition(":")[2]]  # HEAD:x
     return [word for word in named if word]
 
 
@@ -179,11 +219,35 @@ def _judge_command(words: list[str]) -> Judged:
     effects = PROGRAMS.get(program)
     if effects is None:
         return Judged(_EXECUTE, f"{program}: not a program Quintet knows")
-    if flag := next((w for w in words[1:] if w.partition("=")[0] in WRITING_FLAGS.get(program, ())), ""):
-        return Judged(_EXECUTE | _OUTSIDE, f"{program} {flag}: does more than read")
-    if program == "uniq" and len([word for word in words[1:] if not word.startswith("-")]) > 1:
-        return Judged(_EDIT, "uniq writes to its second file")
+    if effects == _READ and (odd := _odd_word(program, words[1:])):
+        return Judged(_EXECUTE, f"{program} {odd}: more than Quintet knows it to read")
     return Judged(effects, program)
+
+
+def _odd_word(program: str, words: list[str]) -> str:
+    """The first word that may make a reading program do something else; empty if there is none."""
+    known = frozenset(SAFE_FLAGS.get(program, "").split())
+    operands = 0
+    for place, word in enumerate(words):
+        if word == "--":
+            break
+        if word.startswith("--"):
+            if word[2:].partition("=")[0] not in known:
+                return word
+        elif word.startswith("-") and len(word) > 1 and program not in ("expr", "test", "printf"):
+            letters = word[1:] if not word[1:].isdigit() else ""
+            cut = next((i for i, letter in enumerate(letters) if letter in _VALUED), len(letters))
+            if any(letter not in known for letter in letters[: cut + 1]):
+                return word
+        else:
+            operands += 1
+            sets_clock = program == "date" and not word.startswith("+") and words[place - 1 : place] != ["-d"]
+            if sets_clock or (program == "uniq" and operands > 1):
+                return word
+    return ""
+
+
+_VALUED = frozenset("ABCmegtncdfsLIPUNjwU")  # short flags whose value may stick to them: -A3, -n10
 
 
 def _judge_python(words: list[str]) -> Judged:

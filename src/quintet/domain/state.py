@@ -15,7 +15,7 @@ from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.messages import Message, Role, Usage
 from quintet.domain.steering import Loan, Scope, Transition
 
-OUTCOME_UNKNOWN = "interrupted, outcome unknown: Quintet stopped while this call was running; it was not run again"
+OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was cut short and was not run again"
 
 
 class OpenTurn(Struct):
@@ -33,7 +33,6 @@ class SessionState(Struct):
     axes: Axes = INTERACTIVE
     pending: tuple[Transition, ...] = ()
     loans: tuple[Loan, ...] = ()
-    reasoning: bool = False
     model: str = ""
     paused: bool = False
     turn: OpenTurn | None = None
@@ -104,10 +103,6 @@ def _pending(state: SessionState, event: p.TransitionPending) -> None:
 def _dropped(state: SessionState, event: p.TransitionDropped) -> None:
     state.pending = tuple(t for t in state.pending if t.id != event.transition)
     state.loans = tuple(loan for loan in state.loans if loan.transition.id != event.transition)
-
-
-def _reasoning(state: SessionState, event: p.ReasoningSet) -> None:
-    state.reasoning = event.enabled
 
 
 def _model(state: SessionState, event: p.ModelChosen) -> None:
@@ -188,7 +183,6 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.DialsTurned: _turned,
     p.TransitionPending: _pending,
     p.TransitionDropped: _dropped,
-    p.ReasoningSet: _reasoning,
     p.ModelChosen: _model,
     p.RunPaused: _paused,
     p.RunResumed: _resumed,

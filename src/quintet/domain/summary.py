@@ -23,7 +23,6 @@ class SessionSummary(Struct, frozen=True):
     cost: float = 0.0
     usage: Usage = Usage()
     model: str = ""
-    reasoning: bool = False
     pending: tuple[Transition, ...] = ()
     waiting: tuple[str, ...] = ()  # the texts of open questions
 
@@ -38,7 +37,6 @@ def summarise(state: SessionState) -> SessionSummary:
         cost=state.cost,
         usage=state.usage,
         model=state.model,
-        reasoning=state.reasoning,
         pending=state.pending,
         waiting=tuple(question.text for question in state.questions.values()),
     )

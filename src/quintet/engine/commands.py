@@ -22,7 +22,6 @@ from quintet.domain.protocol import (
     Event,
     ModelChosen,
     QuestionAsked,
-    ReasoningSet,
     RunPaused,
     RunResumed,
 )
@@ -199,9 +198,10 @@ def _pause(desk: Desk, line: CommandLine) -> Outcome:
 
 def _resume(desk: Desk, line: CommandLine) -> Outcome:
     if desk.state.paused:
-        return Outcome("goes on", [RunResumed(reason="/resume")], _after(None, desk.let_go))
+        turn = desk.state.turn.turn if desk.state.turn else ""
+        return Outcome("goes on", [RunResumed(reason="/resume")], _after(None, desk.let_go), {"turn": turn})
     if desk.state.interrupted and desk.state.turn is None:
-        return Outcome("goes on where it was interrupted", then=desk.continue_turn)
+        return Outcome("goes on where it was interrupted", then=desk.continue_turn, data={"turn": "next"})
     raise UsageError("nothing is paused or interrupted")
 
 
@@ -229,13 +229,6 @@ def _model(desk: Desk, line: CommandLine) -> Outcome:
         f"model {name}" if chosen else f"model by model mode: {desk.core.route(desk.state.axes, '')}",
         [ModelChosen(name=chosen)],
     )
-
-
-def _reasoning(desk: Desk, line: CommandLine) -> Outcome:
-    word = line.words[0].lower() if line.words else ""
-    if word not in ("on", "off"):
-        raise UsageError(f"/reasoning on or off; it is {'on' if desk.state.reasoning else 'off'}")
-    return Outcome(f"reasoning {word}", [ReasoningSet(enabled=word == "on")])
 
 
 def _status(desk: Desk, line: CommandLine) -> Outcome:
@@ -327,7 +320,6 @@ TABLE: tuple[Command, ...] = (
     Command("resume", "/resume", "go on after /pause or an interrupt", _resume),
     Command("stop", "/stop", "end the run as cancelled, drop waiting transitions", _stop),
     Command("model", "/model [NAME|auto]", "choose a model for this session", _model),
-    Command("reasoning", "/reasoning on|off", "ask the model for visible reasoning", _reasoning),
     Command("status", "/status", "where this session stands", _status),
     Command("cost", "/cost", "tokens and money so far", _cost),
     Command("fork", "/fork", "a new session that begins with this one's finished turns", _fork),

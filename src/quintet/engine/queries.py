@@ -52,7 +52,6 @@ def status(
             "smart": routing.smart,
             "deep": routing.deep or routing.smart,
         },
-        "reasoning": summary.reasoning,
         "sandbox": sandbox,
         "trust": trusted,
         "run": {"turns": summary.turns, "steps": summary.steps, "paused": summary.paused},
@@ -80,7 +79,7 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
         ("sandbox", f"{answer['sandbox']}   trust {'yes' if answer['trust'] else 'no'}"),
         ("waiting", "; ".join(answer["waiting"]) or "nothing"),
     ]
-    rows += [("pending", f"{t['change']}  {t['scope']}") for t in answer["pending"]]
+    rows += [("pending", f"{', '.join(t['change'].values())}  {t['scope']}") for t in answer["pending"]]
     head = f"{answer['name']}  {answer['project']}   {answer['badge']}"
     return [head, *(f"{name:<10}{value}" for name, value in rows)]
 

@@ -15,14 +15,14 @@ def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
     match recorded.event:
         case CallDecided() as e:
             outcome = {
-                Verdict.ALLOW: "allowed",
-                Verdict.ASK: "asked" if e.person else "not run",
-                Verdict.DENY: "not run",
+                Verdict.ALLOW: "allowed ",
+                Verdict.ASK: "asked   " if e.person else "not run ",
+                Verdict.DENY: "not run ",
             }[e.verdict]
             network = "on" if e.grant.network else "off"
             writes = ", ".join(e.grant.write_roots) or "none"
             lines = [
-                f"{outcome}  {e.tool}  {brief(e.arguments, 400)}",
+                f"{outcome} {e.tool}  {brief(e.arguments, 400)}",
                 f"because  {e.reason}",
                 f"effects  {', '.join(e.effects) or 'none'}",
                 f"axes     {badge.full(e.axes)}  ({e.axes.surface})",

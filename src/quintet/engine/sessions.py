@@ -37,7 +37,8 @@ async def create_session(
     state.apply(opened)
     now = core.clock.now()
     summary = encode(summarise(state))
-    row = SessionRow(session, now, now, parent, forked_after, "", summary, "", 0, "", 0.0)
+    above = core.store.session(parent) if parent else None
+    row = SessionRow(session, now, now, parent, forked_after, above.title if above else "", summary, "", 0, "", 0.0)
     await core.store.create(row, Batch(lease, [("session_opened", encode(opened))], now, summary))
     return state
 

@@ -79,10 +79,11 @@ class Turn:
         """A person's own shell line: one call through the gate, no model."""
         call = ToolCall(self._core.ids.new("c"), "bash", encode_json({"command": line}).decode())
         try:
-            await self._carry_out(call)
+            if await self._carry_out(call):
+                return self.finished("done", self._journal.state.last_result)
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
-        return self.finished("done", self._journal.state.last_result)
+        return self.finished("blocked", reason=self._journal.state.last_result)
 
     def finished(self, status: str, answer: str = "", reason: str = "", error: ErrorInfo | None = None) -> TurnFinished:
         return TurnFinished(
@@ -98,7 +99,7 @@ class Turn:
 
     def _ended_with(self, reply: Reply) -> TurnFinished:
         if reply.finish is Finish.REFUSED:
-            return self.finished("blocked", reply.text, "the model cannot take this on")
+            return self.finished("blocked", reply.text, "not done; the answer says why")
         if reply.finish is Finish.LENGTH:
             return self.finished("limit", reply.text, "the reply reached the model's own length limit")
         return self.finished("done", reply.text)
@@ -147,7 +148,7 @@ class Turn:
                 stage="act" if self._steps == 1 else "tool_followup",
                 model=name,
                 tool_count=len(tools),
-                reasoning=state.reasoning,
+                reasoning=False,
                 axes=axes,
                 attempt=attempt,
             )
@@ -183,10 +184,11 @@ class Turn:
 
     # ── its calls
 
-    async def _carry_out(self, call: ToolCall) -> None:
+    async def _carry_out(self, call: ToolCall) -> bool:
+        """Run one call, if it may run; returns whether it did."""
         prepared = await self._gatekeeper.admit(call)
         if prepared is None:
-            return
+            return False
         await self._journal.append(ToolStarted(call=call.id, turn=self._turn, tool=call.name, arguments=call.arguments))
         began = self._core.clock.monotonic()
         self.tool_active = True
@@ -205,6 +207,7 @@ class Turn:
         self._journal.post(finished_call(call, result, seconds))
         if landed := dials.reach(self._journal.state, Boundary.TOOL_END):
             self._journal.post(*landed)
+        return True
 
     async def _waited(self, task: asyncio.Task[ToolResult]) -> ToolResult:
         """The tool's result; a tool that a turned dial aborted is interrupted, and the turn goes on."""

@@ -55,9 +55,10 @@ class Headless:
                 case p.CommandRan(submission=of) as ran if of == submission:
                     if self._format == "text" or not ran.ok:
                         self._said(ran)
-                    if ran.line.split()[0] != "/resume" or not ran.ok:
+                    if "turn" not in ran.data:
                         return self._result(_command_result(ran), 0 if ran.ok else 2)
-                    submission = ""  # /resume begins a turn of its own: follow that
+                    # /resume lets a turn go on: follow that one, or the one it begins
+                    turn, submission = (ran.data["turn"], submission) if ran.data["turn"] != "next" else ("", "")
                 case p.TurnStarted(submission=of) as started if of == submission:
                     turn = started.turn
                 case p.TurnFinished() as finished if turn and finished.turn == turn:
@@ -88,7 +89,7 @@ class Headless:
     def _diagnose(self, recorded: p.Recorded) -> None:
         """On stderr, what a person would want to know of a run they do not watch."""
         match recorded.event:
-            case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.DialsTurned():
+            case p.CallDecided() | p.ModelFailed() | p.Noticed():
                 self._diagnostics.print(describe(recorded))
             case p.TurnFinished() as finished if finished.status != "done" and not finished.answer:
                 self._diagnostics.print(describe(recorded))

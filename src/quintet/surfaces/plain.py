@@ -42,6 +42,7 @@ class Plain:
         self._line_open = False
         self._at_prompt = False
         self._turn = ""  # the submission whose turn is running
+        self._own_line = False  # it is a shell line of the person's own
         self._question: p.QuestionAsked | None = None
         self._busy: set[str] = set()  # submissions whose end has not been seen
         self._idle = asyncio.Event()
@@ -163,12 +164,15 @@ class Plain:
         self._print(describe(recorded))
         match event:
             case p.CommandRan():
-                self._finished(event.submission)
-                if event.data.get("quit"):
+                if event.data.get("quit") and event.submission in self._busy:
                     self._left.set()
+                self._finished(event.submission)
             case p.TurnStarted():
                 self._turn = event.submission
+                self._own_line = event.text.startswith("!")
             case p.TurnFinished():
+                if self._own_line:
+                    self._print([Line(visible(line)) for line in event.answer.splitlines()])
                 self._finished(self._turn)
             case p.DialsTurned():
                 self._title(event.after)

@@ -55,9 +55,10 @@ class _Parameters:
     """A function's parameters as a JSON schema and as a check of JSON arguments; made when first needed."""
 
     def __init__(self, function: Function, wire: dict[str, str]) -> None:
-        text, _, notes = (function.__doc__ or "").strip().partition("\n    :")
-        self.description = " ".join(text.split())
-        self._notes = dict(_note(line) for line in f":{notes}".split("\n    :") if notes)
+        # From 3.13 on Python strips a docstring's indentation itself.
+        lines = [line.strip() for line in (function.__doc__ or "").splitlines()]
+        self.description = " ".join(line for line in lines if line and not line.startswith(":"))
+        self._notes = dict(_note(line) for line in lines if line.startswith(":"))
         self._function = function
         self._wire = wire
         self._struct: type[msgspec.Struct] | None = None

@@ -33,7 +33,8 @@ class OfflineRules:
         if missing:
             yield TextPart(
                 f"Nothing was done: this needs {', '.join(missing)}, which this permission profile hides.\n"
-                "Turn the dials first: /mode build --permission-profile normal"
+                "Turn the dials first: --mode build --permission-profile normal, or in a session "
+                "/mode build --permission-profile normal"
             )
             yield EndPart(Finish.REFUSED)
             return

@@ -174,7 +174,7 @@ def _glob(where: str) -> str:
 
 
 def _refused(output: str) -> bool:
-    return output.startswith("not run")
+    return output.startswith(("not run", "interrupted", "fatal: "))
 
 
 def _unnumbered(shown: str) -> str:
