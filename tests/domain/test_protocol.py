@@ -7,9 +7,10 @@ from typing import get_args
 import pytest
 
 from quintet.domain import protocol as p
-from quintet.domain.describe import describe, visible
+from quintet.domain.describe import describe
 from quintet.domain.state import fold
 from quintet.domain.summary import summarise
+from quintet.domain.visible import visible
 
 GOLDEN = Path(__file__).parent / "golden"
 

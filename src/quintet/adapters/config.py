@@ -7,6 +7,7 @@ file cannot loosen anything until its folder is trusted; what was ignored is sai
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Literal, get_origin
@@ -21,6 +22,7 @@ from quintet.domain.nearest import did_you_mean
 from quintet.domain.settings import FREE, TIGHTEN, SettingInfo, Settings, catalogue, is_tighter
 
 PREFIX = "QUINTET_"
+MOST_BYTES = 1_000_000
 SECTIONS = frozenset(Settings.__struct_fields__)
 NOT_SETTINGS = frozenset({"QUINTET_VENV_DIR", "QUINTET_DEBUG"})
 
@@ -113,7 +115,10 @@ def _pattern(key: str) -> str:
 
 def _from_file(path: str) -> list[Leaf]:
     try:
-        with open(path, "rb") as file:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            info = os.fstat(file.fileno())
+            if not stat.S_ISREG(info.st_mode) or info.st_size > MOST_BYTES:
+                raise SettingsError(f"{path}: cannot be read (not a plain file of at most {MOST_BYTES // 1000} kB)")
             data = file.read()
     except (FileNotFoundError, NotADirectoryError):
         return []

@@ -17,6 +17,7 @@ NO_WRITE = (
     ".quintet/prompts",
     ".quintet/tools",
 )
+HOLDERS = ("/.git", "/.quintet")  # folders that hold protected paths
 NO_READ_NAMES = (".env", ".env.*", "*.pem", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc")
 READABLE_ANYWAY = (".env.example", ".env.sample", ".env.template", "*.pub")
 NO_READ_FOLDERS = (".ssh", ".aws")
@@ -37,10 +38,10 @@ def is_secret(path: str) -> bool:
 
 def is_write_protected(path: str) -> bool:
     """Whether `path`, relative to the project root, may never be written by a call."""
-    folded = path.strip("/").lower()
-    return any(
-        folded == guarded or folded.startswith(guarded + "/") or f"/{guarded}/" in f"/{folded}/" for guarded in NO_WRITE
-    )
+    folded = f"/{path.strip('/').lower()}/"
+    if folded.rstrip("/").endswith(HOLDERS):  # moving or replacing the folder would move what is in it
+        return True
+    return any(f"/{guarded}/" in folded for guarded in NO_WRITE)
 
 
 def inside(path: str, root: str) -> str | None:

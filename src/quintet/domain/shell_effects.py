@@ -39,7 +39,7 @@ PROGRAMS: dict[str, frozenset[Effect]] = _table(
         "basename dirname realpath readlink du df date whoami id uname which tree cksum md5sum sha1sum sha256sum "
         "column comm expr seq test",
     ),
-    edit=(_EDIT, "mkdir touch cp mv ln patch"),
+    edit=(_EDIT, "mkdir touch cp mv ln"),
     build=(
         _BUILD,
         "pytest make ruff mypy black isort flake8 pylint tox nox ctest cmake gcc cc g++ clang rustc javac",
@@ -117,6 +117,7 @@ PYTHON_MODULES = _table(
     install=(_INSTALL, "pip venv"),
 )
 _FORCE = frozenset({"-f", "--force", "--force-with-lease", "--mirror", "--delete", "-d", "-D", "--hard", "--prune"})
+_BRANCH_LISTS = frozenset({"-a", "-r", "-v", "-vv", "--all", "--remotes", "--verbose", "--list", "--show-current"})
 _GIT_READ_FLAGS_THAT_WRITE = frozenset({"-d", "-D", "-m", "-M", "-c", "-C", "-f", "--delete", "--move", "--copy"})
 
 
@@ -278,7 +279,7 @@ def _judge_subcommand(words: list[str]) -> Judged:
         and (
             flags & _GIT_READ_FLAGS_THAT_WRITE
             or any(f.startswith(("--output", "--ext-diff", "--textconv", "--open")) for f in flags)
-            or (sub == "branch" and any(not f.startswith("-") for f in flags))
+            or (sub == "branch" and not flags <= _BRANCH_LISTS)
         )
     ):
         return Judged(_COMMIT | _EDIT, f"git {sub} with a flag that writes")

@@ -16,7 +16,8 @@ import msgspec
 
 from quintet.domain import badge
 from quintet.domain import protocol as p
-from quintet.domain.describe import describe, visible
+from quintet.domain.describe import describe
+from quintet.domain.visible import visible
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
@@ -89,7 +90,7 @@ class Headless:
     def _diagnose(self, recorded: p.Recorded) -> None:
         """On stderr, what a person would want to know of a run they do not watch."""
         match recorded.event:
-            case p.CallDecided() | p.ModelFailed() | p.Noticed():
+            case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.DialsTurned():
                 self._diagnostics.print(describe(recorded))
             case p.TurnFinished() as finished if finished.status != "done" and not finished.answer:
                 self._diagnostics.print(describe(recorded))

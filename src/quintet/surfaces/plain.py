@@ -18,9 +18,10 @@ from collections.abc import AsyncIterator, Iterator
 from quintet.domain import badge
 from quintet.domain import protocol as p
 from quintet.domain.axes import Axes
-from quintet.domain.describe import Line, describe, question, visible
+from quintet.domain.describe import Line, describe, question
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Role
+from quintet.domain.visible import visible
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 

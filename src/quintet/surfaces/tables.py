@@ -8,10 +8,12 @@ from typing import Any
 
 import msgspec
 
+from quintet.domain.visible import visible
+
 
 def say(lines: Iterable[str]) -> None:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.write("".join(f"{visible(line)}\n" for line in lines))
 
 
 def say_json(value: Any) -> None:

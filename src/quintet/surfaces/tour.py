@@ -11,8 +11,9 @@ import shutil
 import sys
 
 from quintet.domain import protocol as p
-from quintet.domain.describe import Line, describe, visible
+from quintet.domain.describe import Line, describe
 from quintet.domain.gate import Verdict
+from quintet.domain.visible import visible
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 

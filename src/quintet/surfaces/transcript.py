@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from quintet.domain import protocol as p
-from quintet.domain.describe import Line, describe, question, visible
+from quintet.domain.describe import Line, describe, question
+from quintet.domain.visible import visible
 
 
 def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:

@@ -1,0 +1,138 @@
+"""The commands that only look: a table for people, JSON for programs, the same facts in both."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from quintet.domain.settings import catalogue
+from tests.adapters.model_server import Reply
+from tests.surfaces.program import Model, Program, call
+
+
+def test_settings_show_every_value_and_where_it_came_from(quintet: Program) -> None:
+    user = quintet.settings("[limits]\nmax_turns = 40\nmax_cost = 2.5\n")
+    own = quintet.settings("[limits]\nmax_turns = 30\n", project=True)
+    variables = {"QUINTET_LIMITS_RETRIES": "1"}
+    rows = quintet.run("settings", "--json", **variables).clean(0).json()
+    found = {row["key"]: (row["value"], row["source"]) for row in rows}
+    assert found["limits.max_turns"] == (30, str(own))
+    assert found["limits.max_cost"] == (2.5, str(user))
+    assert found["limits.retries"] == (1, "QUINTET_LIMITS_RETRIES")
+    assert found["limits.max_seconds"] == (0.0, "default")
+    assert {key for key in catalogue() if not key.startswith("models.")} == set(found)
+
+    shown = quintet.run("settings", **variables).clean(0).out
+    lines = [line.split() for line in shown.splitlines()]
+    assert ["limits.max_turns", "30", str(own)] in lines
+    assert ["limits.max_cost", "2.5", str(user)] in lines
+    assert ["limits.retries", "1", "QUINTET_LIMITS_RETRIES"] in lines
+    assert str(user) in shown.split("yours")[1]
+
+
+def test_a_setting_in_a_session_is_the_one_that_is_shown(quintet: Program) -> None:
+    quintet.settings('[dials]\nwork_mode = "research"\nmodel_mode = "fast"\n')
+    assert quintet.run("status", "--json").clean(0).json()["badge"].startswith("research")
+    assert quintet.run("-p", "/settings").clean(0).out.count("dials.work_mode") == 1
+    assert "research │ autonomous │ restricted │ fast" in quintet.run("-p", "/status").clean(0).out
+
+
+def test_status_says_where_the_newest_session_stands(quintet: Program, model: Model) -> None:
+    nothing = quintet.run("status", "--json").clean(0).json()
+    assert (nothing["session"], nothing["live"], nothing["status"]) == (None, False, "idle")
+    model(Reply(text="hello"), more="price_input = 50000")
+    done = quintet.run("-p", "hello", "--mode", "plan", "--output-format", "json").clean(0).json()
+    status = quintet.run("status", "--json").clean(0).json()
+    assert status["session"] == done["session"]
+    assert status["axes"] == done["axes"]
+    assert status["badge"] == "plan │ autonomous │ restricted │ smart"
+    assert status["cost"] == pytest.approx(0.5)
+    assert status["usage"]["input_tokens"] == 10
+    assert status["model"]["in_use"] == "m"
+    assert {"project", "sandbox", "trust", "run", "limits", "waiting", "pending"} <= set(status)
+    text = quintet.run("status").clean(0).out
+    assert status["badge"] in text
+    assert status["session"] in text
+
+
+def test_sessions_are_listed_newest_first_and_shown_and_purged(quintet: Program, model: Model) -> None:
+    model(call("Read", file_path="tally/count.py"), Reply(text="An answer."))
+    older = quintet.run("-p", "a question about words", "--output-format", "json").json()["session"]
+    newer = quintet.run("-p", "/mode plan", "--output-format", "json").json()["session"]
+    assert [session["session"] for session in quintet.sessions()] == [newer, older]
+    listed = quintet.run("sessions", "list").clean(0).out
+    assert "a question about words" in listed
+    assert "plan │ autonomous │ restricted │ smart" in listed
+
+    shown = quintet.run("sessions", "show", older).clean(0).out
+    positions = [shown.index(text) for text in ("a question about words", "Read tally/count.py", "An answer.")]
+    assert positions == sorted(positions)
+
+    refused = quintet.run("sessions", "purge", older).clean(2)
+    assert "--yes" in refused.err
+    quintet.run("sessions", "purge", older, "--yes").clean(0)
+    assert [session["session"] for session in quintet.sessions()] == [newer]
+
+
+def test_what_is_listed_and_shown_cannot_write_to_the_terminal_on_its_own(quintet: Program) -> None:
+    folder = quintet.root / "odd\x1b[31m\x07name"
+    folder.mkdir()
+    odd = Program(folder)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    session = odd.run("-p", "find \x1b]0;pwned\x07words", "--output-format", "json").clean(0).json()["session"]
+    for arguments in (("sessions", "list"), ("sessions", "show", session), ("status",), ("trust",), ("settings",)):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", odd.run(*arguments).clean(0).out), arguments
+    terminal = odd.plain()
+    terminal.sees("\x1b]0;Quintet[chat|S|normal|smart] odd␛[31m␇name\x07", "› ")
+    odd.close()
+
+
+def test_a_live_session_is_not_purged(quintet: Program) -> None:
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    session = quintet.sessions()[0]["session"]
+    assert "is open in process" in quintet.run("sessions", "purge", session, "--yes").clean(2).err
+    assert quintet.sessions()[0]["session"] == session
+
+
+def test_a_transition_can_be_asked_why(quintet: Program) -> None:
+    quintet.run("-p", "/mode build").clean(0)
+    (turned,) = quintet.events("dials_turned")
+    why = quintet.run("why", str(turned["seq"])).clean(0).out
+    assert "chat │ autonomous │ restricted │ smart  →  build │ autonomous │ restricted │ smart" in why
+    assert "/mode" in why
+    assert "user" in why
+
+
+def test_it_works_from_a_folder_below_and_from_one_that_is_no_repository(quintet: Program, tmp_path: Path) -> None:
+    session = quintet.run("-p", "/cost", "--output-format", "json").json()["session"]
+    below = quintet.run("-C", "tally", "-p", "/cost", "--resume", "--output-format", "json").clean(0).json()
+    assert below["session"] == session
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/note.txt").write_text("words\n")
+    other = Program(tmp_path / "elsewhere")
+    assert other.sessions() == []
+    assert "note.txt:1:words" in other.run("-p", "find words").clean(0).out
+
+
+def test_the_tour_ends_well_and_says_what_to_type_next(quintet: Program) -> None:
+    done = quintet.run("tour").clean(0)
+    for text in (
+        "build │ autonomous │ trusted │ smart",
+        "+def to_slug(title: str) -> str:",
+        "Tests passed",
+        "not run  bash git push --force",
+        "quintet why",
+        "quintet sessions list",
+        "Next",
+    ):
+        assert text in done.out
+    assert done.err == ""
+
+
+def test_help_lists_every_command_there_is(quintet: Program) -> None:
+    text = quintet.run("--help").clean(0).out
+    for name in ("-p", "--plain", "--resume", "--fork", "tour", "status", "sessions", "settings", "trust", "why"):
+        assert name in text
+    assert quintet.run("--version").clean(0).out.startswith("quintet ")

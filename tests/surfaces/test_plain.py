@@ -1,0 +1,308 @@
+"""The plain surface, at a real terminal: line by line, for any terminal and for screen readers."""
+
+import os
+import re
+import signal
+
+import pytest
+
+from quintet.adapters.proc import process_start
+from tests.adapters.model_server import Reply
+from tests.surfaces.program import EDIT, PROGRAM, Model, Program, call, stuck_after
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning")
+
+HEADER = "chat │ assisted │ normal │ smart"
+COUNT = "tally/count.py"
+
+
+def test_it_opens_with_the_badge_the_model_and_a_title(quintet: Program) -> None:
+    terminal = quintet.plain()
+    terminal.sees("\x1b]0;Quintet[chat|S|normal|smart] repo\x07", "QUINTET", HEADER, "offline rules", "sandbox", "› ")
+    terminal.types("/mode build --autonomous")
+    terminal.sees("build │ autonomous │ normal │ smart", "chat → build, assisted → autonomous, by user, now (/mode)")
+    terminal.sees("\x1b]0;Quintet[build|A|normal|smart] repo\x07", "› ")
+
+
+def test_text_appears_while_the_model_is_still_speaking(quintet: Program, model: Model) -> None:
+    model(stuck_after("The first half, "))
+    terminal = quintet.plain()
+    terminal.types("hello")
+    terminal.sees("The first half, ")
+
+
+def test_the_answer_of_a_model_is_shown_once_and_whole(quintet: Program, model: Model) -> None:
+    model(Reply(text=["Eins, ", "zwei, ", "drei — ", "größer."]))
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.types("zähl")
+    shown = terminal.sees("größer.", "› ")
+    assert shown.count("Eins") == 1
+    assert "Eins, zwei, drei — größer." in shown
+
+
+def test_a_tools_result_stands_before_the_answer_that_follows_it(quintet: Program) -> None:
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.types("find the definition of words")
+    shown = terminal.sees("definition of words: 1 place", "› ")
+    assert re.search(r"▸ grep.*1 line.*definition of words", shown, re.S), shown
+
+
+def test_an_unknown_command_is_answered_with_the_nearest_and_no_model_hears_of_it(
+    quintet: Program, model: Model
+) -> None:
+    server = model(Reply(text="should not be asked"))
+    terminal = quintet.plain()
+    terminal.types("/moed build")
+    terminal.sees("/moed is not a command.", "/mode")
+    terminal.types("/mode bild")
+    terminal.sees('mode "bild": not one of', "Did you mean build?")
+    assert server.server.requests == []
+
+
+# ── questions
+
+
+@pytest.mark.parametrize(
+    ("typed", "word", "answer"), [("y", "def tokens", "Renamed."), ("n not that one", "def words", "Renamed.")]
+)
+def test_in_chat_an_edit_is_made_only_after_a_yes(
+    quintet: Program, model: Model, typed: str, word: str, answer: str
+) -> None:
+    server = model(*EDIT)
+    terminal = quintet.plain()
+    terminal.types("rename it")
+    terminal.sees("Edit wants: tally/count.py", "why asked", "in chat every change asks", "[y] once", "[n] no")
+    assert "def words" in (quintet.root / COUNT).read_text()
+    terminal.types("perhaps")
+    terminal.sees("Edit wants: tally/count.py", "[n] no")
+    terminal.types(typed)
+    terminal.sees(answer, "› ")
+    assert word in (quintet.root / COUNT).read_text()
+    told = server.said[2][-1]
+    assert ("the user said no: not that one" in told[1]) == typed.startswith("n")
+
+
+def test_a_command_runs_while_a_question_stands(quintet: Program, model: Model) -> None:
+    model(*EDIT)
+    terminal = quintet.plain()
+    terminal.types("rename it")
+    terminal.sees("[n] no")
+    terminal.types("/model-mode deep")
+    terminal.sees("smart → deep, by user, now (/model-mode)")
+    terminal.types("y")
+    terminal.sees("Renamed.")
+    assert "def tokens" in (quintet.root / COUNT).read_text()
+
+
+def test_a_question_is_closed_by_an_interrupt_and_nothing_is_done(quintet: Program, model: Model) -> None:
+    model(*EDIT)
+    terminal = quintet.plain()
+    terminal.types("rename it")
+    terminal.sees("[n] no")
+    terminal.interrupts()
+    terminal.sees("interrupted", "› ")
+    terminal.types("/status")
+    terminal.sees("session", "interrupted")
+    assert "def words" in (quintet.root / COUNT).read_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "badge"), [("d", "review │ assisted │ normal │ deep"), ("g", "review │ assisted │ normal │ smart")]
+)
+def test_review_asks_once_whether_to_go_deep_and_changes_nothing_unasked(
+    quintet: Program, typed: str, badge: str
+) -> None:
+    terminal = quintet.plain()
+    terminal.types("/mode review")
+    terminal.sees("review │ assisted │ normal │ smart", "Go deep?", "[d] go deep", "[g] go on at smart")
+    terminal.types(typed)
+    terminal.types("/status")
+    terminal.sees("axes", badge)
+    terminal.types("/mode review")
+    assert "Go deep?" not in terminal.sees("unchanged", "› ")
+
+
+# ── Ctrl+C
+
+
+def test_ctrl_c_interrupts_the_turn_and_the_session_goes_on(quintet: Program, model: Model) -> None:
+    server = model(stuck_after("Half an ans"), Reply(text="A whole answer."))
+    terminal = quintet.plain()
+    terminal.types("first")
+    terminal.sees("Half an ans")
+    terminal.interrupts()
+    terminal.sees("interrupted", "› ")
+    terminal.types("second")
+    terminal.sees("A whole answer.", "› ")
+    assert server.said[1][1:] == [("user", "first"), ("assistant", "Half an ans"), ("user", "second")]
+    assert [event["partial"] for event in quintet.events("model_replied")] == [True, False]
+
+
+def test_ctrl_c_ends_the_command_that_runs(quintet: Program) -> None:
+    os.mkfifo(quintet.root / "ready")
+    (quintet.root / "slow.mk").write_text("all:\n\t@echo $$$$ > ready; sleep 60\n")
+    terminal = quintet.plain("--mode", "build", "--permission-profile", "trusted")
+    terminal.types("! make -f slow.mk")
+    pid = int((quintet.root / "ready").read_text())
+    terminal.interrupts()
+    terminal.sees("interrupted", "› ")
+    assert process_start(pid) == ""
+
+
+def test_ctrl_c_at_the_prompt_does_not_leave(quintet: Program) -> None:
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.interrupts()
+    terminal.sees("Ctrl+C again to leave", "› ")
+    terminal.types("/cost")
+    terminal.sees("tokens in")
+
+
+def test_ctrl_c_twice_at_the_prompt_leaves(quintet: Program) -> None:
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.interrupts()
+    terminal.sees("Ctrl+C again to leave")
+    terminal.interrupts()
+    code, rest = terminal.leaves()
+    assert "Traceback" not in rest
+    assert code == 0
+
+
+def test_quit_and_the_end_of_input_leave(quintet: Program) -> None:
+    first, second = quintet.plain(), quintet.plain()
+    first.sees("› ")
+    first.child.sendeof()
+    assert first.leaves()[0] == 0
+    second.types("/quit")
+    assert second.leaves()[0] == 0
+
+
+def test_a_terminal_that_goes_away_ends_the_session_and_keeps_it(quintet: Program, model: Model) -> None:
+    model(stuck_after("Half an ans"), Reply(text="after"))
+    terminal = quintet.plain()
+    terminal.types("first")
+    terminal.sees("Half an ans")
+    terminal.child.kill(signal.SIGHUP)
+    terminal.child.close()
+    assert quintet.run("-p", "second", "--resume").clean(0).out == "after\n"
+
+
+# ── output that could do harm
+
+
+CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"  # all but tab, newline and the return a terminal adds
+HOSTILE = "\x1b]0;pwned\x07\x1b[2J\x1b[31mred\x9b0m\x08\x7f\rover"
+
+
+def test_escape_sequences_of_a_model_are_shown_and_not_executed(quintet: Program, model: Model) -> None:
+    model(Reply(text=["An answer " + HOSTILE[:3], HOSTILE[3:] + " to show."]))
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.types("hello")
+    shown = terminal.sees("to show.", "› ")
+    assert not re.search(CONTROL, shown), repr(shown)
+    assert "␛]0;pwned␇␛[2J␛[31mred" in shown
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "asks"),
+    [
+        ("bash", {"command": "x\x1bcy\x07 --flag"}, True),
+        ("bash", {"command": f"git {HOSTILE}"}, True),
+        ("Read", {"file_path": f"/etc/{HOSTILE}"}, True),
+        ("Read", {"file_path": f".ssh/{HOSTILE}"}, False),
+        ("Write", {"file_path": f"{HOSTILE}.txt", "content": HOSTILE}, True),
+        (f"Read{HOSTILE}", {}, False),
+    ],
+    ids=["program", "argument", "outside", "secret", "write", "tool"],
+)
+def test_escape_sequences_in_a_call_and_its_question_are_shown_and_not_executed(
+    quintet: Program, model: Model, tool: str, arguments: dict[str, str], asks: bool
+) -> None:
+    model(call(tool, **arguments), Reply(text="The end."))
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.types("hello")
+    shown = ""
+    if asks:
+        shown += terminal.sees("[n] no")
+        terminal.types("n")
+    shown += terminal.sees("The end.", "› ")
+    assert not re.search(CONTROL, shown), repr(shown)
+    decided = next((event for event in quintet.journal() if event["type"] == "call_decided"), None)
+    if decided:
+        assert not re.search(CONTROL, quintet.run("why", str(decided["seq"])).clean(0).out)
+
+
+def test_colours_are_used_where_wanted_and_nowhere_else(quintet: Program) -> None:
+    quintet.settings('[display]\ncolor = "always"\n')
+    coloured = quintet.plain(TERM="dumb")
+    assert "\x1b[" in coloured.sees(HEADER[-5:], "› ")
+    quintet.settings('[display]\ncolor = "never"\n')
+    bare = quintet.plain(command=["env", "-u", "NO_COLOR", *PROGRAM, "--plain"])
+    assert "\x1b[" not in bare.sees(HEADER, "› ")
+
+
+def test_what_goes_into_a_pipe_is_plain_text_even_from_a_terminal(quintet: Program) -> None:
+    terminal = quintet.plain(command=["bash", "-c", f"{' '.join(PROGRAM)} --plain | cat > out.txt"])
+    terminal.child.sendeof()
+    terminal.leaves()
+    text = (quintet.root / "out.txt").read_text()
+    assert "QUINTET" in text
+    assert "\x1b" not in text
+
+
+# ── without a terminal
+
+
+def test_piped_input_is_taken_line_by_line_to_its_end(quintet: Program) -> None:
+    script = "find the definition of words\n/moed\n\n/mode build\nfind usages of words"
+    done = quintet.run("--plain", stdin=script).clean(0)
+    assert "\x1b" not in done.out
+    where = [
+        done.out.index(text)
+        for text in (
+            "QUINTET  chat │ autonomous │ restricted │ smart",
+            "tally/count.py:1:def words",
+            "/moed is not a command.",
+            "build │ autonomous │ restricted │ smart",
+            "usages of words: 5 places",
+        )
+    ]
+    assert where == sorted(where)
+
+
+def test_piped_input_has_nobody_to_ask_so_nothing_is_changed(quintet: Program, model: Model) -> None:
+    model(*EDIT)
+    done = quintet.run("--plain", "--permission-profile", "normal", stdin="rename it\n").clean(0)
+    assert "nobody is attached to ask" in done.out
+    assert "def words" in (quintet.root / COUNT).read_text()
+
+
+# ── trust
+
+
+@pytest.mark.parametrize(("typed", "badge"), [("y", "chat │ assisted │ trusted │ smart"), ("", HEADER)])
+def test_a_folder_with_settings_of_its_own_is_asked_about_once(quintet: Program, typed: str, badge: str) -> None:
+    quintet.settings('[dials]\npermission_profile = "trusted"\n', project=True)
+    terminal = quintet.plain()
+    terminal.sees("has settings of its own", "Trust this folder? [y/N]")
+    terminal.types(typed)
+    terminal.sees("QUINTET", badge, "› ")
+    again = quintet.plain()
+    assert "Trust this folder?" not in again.sees("QUINTET", badge, "› ")
+
+
+def test_a_resumed_session_shows_the_question_it_stands_at(quintet: Program, model: Model) -> None:
+    model(*EDIT)
+    first = quintet.plain()
+    first.types("rename it")
+    first.sees("[n] no")
+    second = quintet.plain("--resume")
+    second.sees("Edit wants: tally/count.py", "[n] no")
+    second.types("y")
+    first.sees("Renamed.")
+    assert "def tokens" in (quintet.root / COUNT).read_text()

@@ -1,0 +1,61 @@
+"""Calls tools as a model does: JSON arguments, through the toolbox and its gate."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.processes import LocalProcesses
+from quintet.app import find_ripgrep
+from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.gate import Sandbox, Verdict
+from quintet.domain.messages import ToolCall
+from quintet.domain.ports import Workbench
+from quintet.domain.toolspec import CallStatus, ToolResult
+from quintet.engine.toolbox import Prepared, Toolbox
+from quintet.tools.registry import BY_NAME
+
+BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+
+
+class Caller:
+    """A project's tools, and a person who says yes to whatever may be asked."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        processes = LocalProcesses()
+        bench = Workbench(str(root), ProjectFiles(str(root)), processes, find_ripgrep())
+        self.toolbox = Toolbox(BY_NAME, bench, Sandbox.NONE)
+
+    def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
+        return self.toolbox.prepare(ToolCall("call-1", tool, arguments), axes, person=True)
+
+    def verdict(self, tool: str, axes: Axes = BUILD, /, **arguments: Any) -> Verdict:
+        prepared = self.prepare(tool, json.dumps(arguments), axes)
+        assert isinstance(prepared, Prepared), prepared
+        return prepared.decision.verdict
+
+    def __call__(self, tool: str, /, **arguments: Any) -> ToolResult:
+        """The result of a call; a denied one gives a result that says so."""
+        return asyncio.run(self.call(tool, **arguments))
+
+    async def call(self, tool: str, /, **arguments: Any) -> ToolResult:
+        prepared = self.prepare(tool, json.dumps(arguments))
+        if isinstance(prepared, ToolResult):
+            return prepared
+        if prepared.decision.verdict is Verdict.DENY:
+            return ToolResult(prepared.decision.reason, CallStatus.DENIED)
+        return await self.toolbox.run(prepared, lambda text: None)
+
+    def ok(self, tool: str, /, **arguments: Any) -> str:
+        """What a call that must succeed says."""
+        result = self(tool, **arguments)
+        assert result.status is CallStatus.OK, result.content
+        return result.content
+
+    def fails(self, tool: str, /, **arguments: Any) -> str:
+        """What a call that must not succeed says."""
+        result = self(tool, **arguments)
+        assert result.status in (CallStatus.ERROR, CallStatus.DENIED), result.content
+        return result.content

@@ -1,0 +1,78 @@
+"""The git tools, in a real repository."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.tools.calling import Caller
+
+
+def git(root: Path, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def changed(tools: Caller) -> Caller:
+    """One staged change, one that is not, and one new file."""
+    staged, unstaged = tools.root / "tally/__init__.py", tools.root / "tally/count.py"
+    staged.write_text("staged = True\n")
+    git(tools.root, "add", "tally/__init__.py")
+    unstaged.write_text(unstaged.read_text().replace("words", "tokens"))
+    (tools.root / "new.txt").write_text("new\n")
+    return tools
+
+
+def test_status_names_the_branch_and_every_change(changed: Caller) -> None:
+    assert changed.ok("git_status") == "## main\nM  tally/__init__.py\n M tally/count.py\n?? new.txt"
+
+
+def test_a_clean_tree_has_nothing_to_show(tools: Caller) -> None:
+    assert tools.ok("git_status") == "## main"
+    assert tools.ok("git_diff_unstaged") == "nothing to show"
+    assert tools.ok("git_diff_staged") == "nothing to show"
+
+
+def test_the_diffs_show_each_their_own_change(changed: Caller) -> None:
+    unstaged, staged = changed.ok("git_diff_unstaged"), changed.ok("git_diff_staged")
+    assert "+def tokens(text: str) -> int:" in unstaged
+    assert "staged = True" not in unstaged
+    assert "+staged = True" in staged
+    assert "tokens" not in staged
+    both = changed.ok("git_diff", target="HEAD")
+    assert "+staged = True" in both
+    assert "+def tokens" in both
+
+
+def test_context_lines_are_as_many_as_asked_for(changed: Caller) -> None:
+    assert "return len" in changed.ok("git_diff_unstaged", context_lines=3)
+    assert "return len" not in changed.ok("git_diff_unstaged", context_lines=0)
+
+
+@pytest.mark.parametrize("target", ["--output=leak.txt", "-p", "nowhere", "nowhere..main"])
+def test_a_target_is_a_revision_and_nothing_else(changed: Caller, target: str) -> None:
+    said = changed.fails("git_diff", target=target)
+    assert target in said
+    assert not (changed.root / "leak.txt").exists()
+
+
+def test_a_folder_that_is_no_repository_says_so(tools: Caller, tmp_path: Path) -> None:
+    (tmp_path / "bare").mkdir()
+    assert "not a git repository" in Caller(tmp_path / "bare").fails("git_status")
+
+
+def test_the_repositorys_own_helpers_are_not_run(changed: Caller) -> None:
+    """A diff driver, a text converter and a monitor, set up in the repository, each of which would leave a mark."""
+    root = changed.root
+    helper = root.parent / "helper.sh"
+    helper.write_text(f'#!/bin/sh\ntouch {root.parent}/helper-ran\ncat "$1" 2>/dev/null\n')
+    helper.chmod(0o755)
+    (root / ".gitattributes").write_text("*.py diff=mine\n")
+    git(root, "config", "diff.external", str(helper))
+    git(root, "config", "diff.mine.textconv", str(helper))
+    git(root, "config", "core.fsmonitor", str(helper))
+    git(root, "config", "core.pager", str(helper))
+    changed.ok("git_status")
+    changed.ok("git_diff_unstaged")
+    changed.ok("git_diff", target="HEAD")
+    assert not (root.parent / "helper-ran").exists()

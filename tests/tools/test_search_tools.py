@@ -1,0 +1,97 @@
+"""grep and glob, with the ripgrep that ships with Quintet."""
+
+import pytest
+
+from tests.tools.calling import Caller
+
+
+def test_grep_lists_files_lines_or_counts(tools: Caller) -> None:
+    assert tools.ok("grep", pattern="words") == "tally/count.py\ntests/test_count.py"
+    assert (
+        tools.ok("grep", pattern="def words", output_mode="content") == "tally/count.py:1:def words(text: str) -> int:"
+    )
+    assert tools.ok("grep", pattern="words", output_mode="count") == "tally/count.py:2\ntests/test_count.py:3"
+    assert tools.ok("grep", pattern="nowhere") == "no matches"
+
+
+@pytest.mark.parametrize(
+    ("flags", "lines"),
+    [
+        ({"-i": True, "pattern": "DEF WORDS"}, ["1:def words(text: str) -> int:"]),
+        ({"-n": False, "pattern": "def words"}, ["def words(text: str) -> int:"]),
+        (
+            {"-A": 1, "pattern": "def words"},
+            ["1:def words(text: str) -> int:", '2-    """How many words `text` has."""'],
+        ),
+        ({"-B": 1, "pattern": "return"}, ['2-    """How many words `text` has."""', "3:    return len(text.split())"]),
+        (
+            {"multiline": True, "pattern": "int:.*How many"},
+            ["1:def words(text: str) -> int:", '2:    """How many words `text` has."""'],
+        ),
+    ],
+    ids=["-i", "-n", "-A", "-B", "multiline"],
+)
+def test_grep_takes_the_flags_a_model_knows_from_ripgrep(
+    tools: Caller, flags: dict[str, object], lines: list[str]
+) -> None:
+    said = tools.ok("grep", output_mode="content", path="tally", **flags)
+    shown = [line.removeprefix("tally/count.py")[1:] for line in said.splitlines()]
+    assert shown == lines
+
+
+def test_grep_narrows_by_path_glob_and_type(tools: Caller) -> None:
+    (tools.root / "notes.md").write_text("words\n")
+    assert tools.ok("grep", pattern="words", path="tests") == "tests/test_count.py"
+    assert tools.ok("grep", pattern="words", glob="*.md") == "notes.md"
+    assert tools.ok("grep", pattern="words", type="py") == "tally/count.py\ntests/test_count.py"
+    assert tools.ok("grep", pattern="words", head_limit=1) == "notes.md\n(2 more)"
+
+
+def test_a_pattern_or_path_that_looks_like_a_flag_is_none(tools: Caller) -> None:
+    (tools.root / "dash.txt").write_text("--version\n")
+    assert tools.ok("grep", pattern="--version") == "dash.txt"
+    assert tools.ok("glob", pattern="--version") == "no files match"
+    assert "No such file" in tools.fails("grep", pattern="x", path="--version")
+
+
+def test_a_pattern_that_is_no_regular_expression_is_explained(tools: Caller) -> None:
+    assert "unclosed group" in tools.fails("grep", pattern="(")
+    assert "unrecognized file type" in tools.fails("grep", pattern="x", type="nonsense")
+
+
+def test_ignored_files_are_left_alone(tools: Caller) -> None:
+    (tools.root / ".gitignore").write_text("build/\n")
+    (tools.root / "build").mkdir()
+    (tools.root / "build/out.py").write_text("words\n")
+    assert tools.ok("grep", pattern="words") == "tally/count.py\ntests/test_count.py"
+    assert tools.ok("glob", pattern="**/*.py").splitlines() == [
+        "tally/__init__.py",
+        "tally/count.py",
+        "tests/__init__.py",
+        "tests/test_count.py",
+    ]
+
+
+def test_the_persons_own_ripgrep_configuration_changes_nothing(tools: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tools.root.parent / "ripgreprc"
+    config.write_text("--invert-match\n")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(config))
+    assert tools.ok("grep", pattern="nowhere") == "no matches"
+
+
+def test_glob_finds_hidden_files_but_not_gits_own(tools: Caller) -> None:
+    (tools.root / ".github").mkdir()
+    (tools.root / ".github/ci.yml").write_text("")
+    assert tools.ok("glob", pattern="**/*.yml") == ".github/ci.yml"
+    assert ".git/config" not in tools.ok("glob", pattern="**")
+
+
+def test_a_long_list_of_files_is_cut_between_names_and_counted(tools: Caller) -> None:
+    folder = tools.root / "many"
+    folder.mkdir()
+    names = [f"a-rather-long-name-for-a-small-file-{number:04}.txt" for number in range(1500)]
+    for name in names:
+        (folder / name).touch()
+    *listed, more = tools.ok("glob", pattern="many/*.txt").splitlines()
+    assert listed == [f"many/{name}" for name in names[: len(listed)]]
+    assert more == f"({1500 - len(listed)} more)"

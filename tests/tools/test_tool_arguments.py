@@ -1,0 +1,76 @@
+"""What a model gets wrong in a call comes back as a result it can act on."""
+
+import pytest
+
+from quintet.domain.axes import Axes, PermissionProfile, WorkMode
+from quintet.domain.gate import Verdict
+from quintet.domain.toolspec import CallStatus, ToolResult
+from quintet.engine.toolbox import Prepared
+from quintet.tools.registry import ALL
+from tests.tools.calling import Caller
+
+
+def refused(tools: Caller, tool: str, arguments: str) -> str:
+    result = tools.prepare(tool, arguments)
+    assert isinstance(result, ToolResult), "the call was taken"
+    assert result.status is CallStatus.ERROR
+    return result.content
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("Read", "{}", ["Read", "file_path", "It takes: file_path, offset?, limit?."]),
+        ("Read", '{"file_path": "a", "offset": "three"}', ["Read", "int", "offset"]),
+        ("Read", '{"file_path": null}', ["Read", "str", "file_path"]),
+        ("Read", '{"file": "a"}', ["Read", "file_path", "It takes: file_path"]),
+        ("Edit", '{"file_path": "a", "old_string": "b", "new_strin": "c"}', ["Did you mean new_string?"]),
+        ("grep", '{"pattern": "a", "output_mode": "lines"}', ["grep", "lines", "output_mode"]),
+        ("grep", '{"pattern": "a", "ignore_case": true}', ["grep", "ignore_case", "-i?"]),
+        ("bash", "ls -la", ["bash", "not JSON"]),
+        ("bash", '{"command": "ls"', ["bash", "not JSON"]),
+        ("bash", '["ls"]', ["bash", "object", "It takes: command"]),
+        ("bash", "null", ["bash", "object", "It takes: command"]),
+        ("bash", '"ls"', ["bash", "object", "It takes: command"]),
+        ("bash", '{"command": "\\ud800"}', ["bash", "not JSON"]),
+    ],
+)
+def test_wrong_arguments_are_answered_with_what_is_wanted(
+    tools: Caller, tool: str, arguments: str, said: list[str]
+) -> None:
+    text = refused(tools, tool, arguments)
+    assert [word for word in said if word not in text] == []
+    assert "\n" not in text.strip()
+
+
+def test_arguments_that_no_encoding_can_carry_are_refused_like_others(tools: Caller) -> None:
+    assert "not JSON" in refused(tools, "bash", '{"command": "\udcff"}')
+
+
+def test_an_unknown_tool_is_answered_with_the_nearest_or_with_all(tools: Caller) -> None:
+    assert refused(tools, "read", "{}") == "there is no tool read. Nearest: Read"
+    everything = refused(tools, "launch_rocket", "{}")
+    assert all(spec.name in everything for spec in ALL)
+
+
+def test_no_arguments_at_all_are_an_empty_object(tools: Caller) -> None:
+    assert isinstance(tools.prepare("git_status", ""), Prepared)
+
+
+def test_every_tool_tells_a_model_all_it_needs(tools: Caller) -> None:
+    for spec in ALL:
+        schema = spec.schema()
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False, spec.name
+        assert len(spec.description) > 20, spec.name
+        assert ":" not in spec.description.split()[-1]
+        for name in schema.get("required", ()):
+            assert schema["properties"][name].get("description"), f"{spec.name}.{name} has no description"
+
+
+def test_a_tool_above_the_profile_is_hidden_and_denied_when_called(tools: Caller) -> None:
+    axes = Axes(WorkMode.BUILD, permission_profile=PermissionProfile.RESTRICTED)
+    shown = {schema.name for schema in tools.toolbox.schemas(axes)}
+    assert {"Read", "grep", "git_status"} <= shown
+    assert not {"Edit", "Write"} & shown
+    assert tools.verdict("Write", axes, file_path="new.txt", content="x") is Verdict.DENY
