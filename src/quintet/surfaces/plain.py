@@ -89,7 +89,7 @@ class Plain:
 
     def _title(self, axes: Axes) -> None:
         if self._terminal:
-            self._paint.write(f"\x1b]0;{badge.title(axes, self._project)}\x07")
+            self._paint.write(f"\x1b]0;{badge.title(axes, visible(self._project))}\x07")
 
     def _recap(self) -> None:
         """On resuming, the last exchange, so that the person knows where they are."""
