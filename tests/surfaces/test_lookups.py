@@ -83,9 +83,8 @@ def test_what_is_listed_and_shown_cannot_write_to_the_terminal_on_its_own(quinte
     session = odd.run("-p", "find \x1b]0;pwned\x07words", "--output-format", "json").clean(0).json()["session"]
     for arguments in (("sessions", "list"), ("sessions", "show", session), ("status",), ("trust",), ("settings",)):
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", odd.run(*arguments).clean(0).out), arguments
-    terminal = odd.plain()
+    terminal = quintet.plain("-C", str(folder))
     terminal.sees("\x1b]0;Quintet[chat|S|normal|smart] odd␛[31m␇name\x07", "› ")
-    odd.close()
 
 
 def test_a_live_session_is_not_purged(quintet: Program) -> None:
