@@ -260,19 +260,20 @@ def _text(figures: dict[str, Any]) -> str:
             ["", "events/s", "ratio", "target", ""],
             [
                 ["bare, one by one", f"{batches['bare_per_second']}", "1.0", "", ""],
-                *(
-                    [
-                        name,
-                        f"{batches[f'{key}_per_second']}",
-                        f"{batches[f'{key}_ratio']:.1f}",
-                        f"≥ {BATCH_TARGET:g}",
-                        verdict(batches[f"{key}_ratio"] >= BATCH_TARGET),
-                    ]
-                    for name, key in (
-                        (f"{BATCH} appends awaited together", "together"),
-                        (f"one append of {BATCH} events", "at_once"),
-                    )
-                ),
+                [
+                    f"one append of {BATCH} events",
+                    f"{batches['at_once_per_second']}",
+                    f"{batches['at_once_ratio']:.1f}",
+                    f"≥ {BATCH_TARGET:g}",
+                    verdict(batches["at_once_ratio"] >= BATCH_TARGET),
+                ],
+                [
+                    f"{BATCH} appends awaited together",
+                    f"{batches['together_per_second']}",
+                    f"{batches['together_ratio']:.1f}",
+                    "",
+                    "",
+                ],
             ],
         ),
         f"\none append, by the session's length (median of {ONE_BY_ONE}): {'does not grow' if steady else 'GROWS'}",

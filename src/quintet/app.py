@@ -17,7 +17,7 @@ from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.trust import decided, set_trust
 from quintet.domain.axes import INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
-from quintet.domain.errors import NotFound, SettingsError
+from quintet.domain.errors import NotFound, SettingsError, StoreDamaged
 from quintet.domain.gate import Sandbox
 from quintet.domain.ports import Clock, Ids, Model, Workbench
 from quintet.domain.protocol import Noticed
@@ -69,7 +69,12 @@ async def open_session(
         if resume:
             session = await _take_up(core, store, surface, resume, fork, loaded)
         else:
-            session = await _begin(core, surface, _first_axes(loaded.settings, surface, person, axes), loaded)
+            first = _first_axes(loaded.settings, surface, person, axes)
+            try:
+                session = await _begin(core, surface, first, loaded)
+            except StoreDamaged as error:  # nothing new can be written beside the damage: begin afresh, and say so
+                core.store = store = await store.begun_afresh(error)
+                session = await _begin(core, surface, first, loaded)
     except BaseException:
         await store.close()
         raise

@@ -402,3 +402,12 @@ def test_an_owner_that_loses_its_lease_during_a_call_starts_no_further_call(proj
     assert effects_in(project) == {"m1": 1}
     events = events_of(read_state(locate(project).database, session).rows)
     assert [e.call for e in events if isinstance(e, p.ToolStarted)] == ["m1.1"]
+
+
+def test_a_journal_that_cannot_be_written_is_moved_aside_and_a_new_session_begins(project: str) -> None:
+    _worked(project, *(f"do w{number}" for number in range(1, 9)))
+    database = locate(project).database
+    damaged = _overwrite(database, (_root_page(database, "journal") - 1) * PAGE, b"\xa5" * 200)
+    second = _worked(project, "do w9")
+    assert damaged in _kept_aside(database)
+    assert any("moved to" in str(row) for row in read_state(database, second).rows)

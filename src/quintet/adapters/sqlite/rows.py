@@ -116,7 +116,9 @@ class Rows:
         from quintet.domain.protocol import VERSION
 
         execute = self.connection.execute
-        if batch.lease and not execute(self.sql["holds_lease"], (session, batch.lease.owner)).fetchall():
+        owner = batch.lease.owner if batch.lease else ""
+        execute(self.sql["touch_session"], (batch.at, batch.summary.decode(), batch.title, session, owner))
+        if self.connection.changes() != 1:
             raise LeaseLost()
         if batch.consumed:
             execute(self.sql["consume"], (batch.consumed,))
@@ -130,7 +132,6 @@ class Rows:
             execute(self.sql["open_question"], (question, session, batch.at, body))
         for question, answer in batch.closes:
             execute(self.sql["close_question"], (answer, batch.at, question))
-        execute(self.sql["touch_session"], (batch.at, batch.summary.decode(), batch.title, session))
         return seqs
 
     def submit(self, session: str, submitted: Submitted, at: str) -> None:

@@ -51,8 +51,7 @@ class SqliteStore:
                 Rows(connection, self.path).sessions(1)
             return connection
         except StoreDamaged as error:
-            folder = set_aside(self.path, move=True)
-            self.notice = f"{error.message}. It was moved to {folder}, whole; this session starts with an empty one."
+            self.notice = _moved(self.path, error)
             return connect(self.path, vfs=vfs)
 
     # ── writes
@@ -92,6 +91,14 @@ class SqliteStore:
         future: asyncio.Future[Any] = self._loop.create_future()
         self._jobs.put((work, future))
         return future
+
+    async def begun_afresh(self, error: StoreDamaged) -> SqliteStore:
+        """A new store in this one's place; the damaged one is moved aside, whole."""
+        await self.close()
+        notice = _moved(self.path, error)
+        fresh = SqliteStore(self.path)
+        fresh.notice = notice
+        return fresh
 
     async def close(self) -> None:
         self._closed = True
@@ -183,7 +190,13 @@ class SqliteStore:
             return self._read.last_of_type(session, kind)
 
     def data_version(self) -> int:
-        return self._read.data_version()
+        with clear_errors(self.path):
+            return self._read.data_version()
+
+
+def _moved(path: str, error: StoreDamaged) -> str:
+    folder = set_aside(path, move=True)
+    return f"{error.message}. It was moved to {folder}, whole; this session starts with an empty one."
 
 
 def _resolve(outcomes: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:

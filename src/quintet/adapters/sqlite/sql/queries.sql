@@ -15,10 +15,8 @@ SELECT id, created, updated, parent, forked_after, title, summary, owner, owner_
 FROM sessions ORDER BY updated DESC, id DESC LIMIT ?
 
 -- name: touch_session
-UPDATE sessions SET updated = ?, summary = ?, title = CASE WHEN title = '' THEN ? ELSE title END WHERE id = ?
-
--- name: holds_lease
-SELECT 1 FROM sessions WHERE id = ? AND owner = ?
+UPDATE sessions SET updated = ?1, summary = ?2, title = CASE WHEN title = '' THEN ?3 ELSE title END
+WHERE id = ?4 AND (?5 = '' OR owner = ?5)
 
 -- name: take_lease
 UPDATE sessions SET owner = ?1, owner_pid = ?2, owner_started = ?3, lease_until = ?4
