@@ -331,6 +331,8 @@ def _kind(kind: Any, nothing: str = "nothing") -> str:
 def _schema_kind(body: dict[str, Any]) -> str:
     if "enum" in body:
         return _listed(body["enum"])
+    if body["type"] == "array":
+        return f"list of {_schema_kind(body['items'])}"
     return {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}[body["type"]]
 
 

@@ -105,7 +105,7 @@ def make_core(
         clock=clock or SystemClock(),
         ids=ids or RandomIds(),
         settings=loaded.settings,
-        toolbox=Toolbox(BY_NAME, bench, Sandbox.NONE),
+        toolbox=Toolbox(BY_NAME, bench, Sandbox.NONE, loaded.settings.tools.presentation),
         prompts=Prompts(PROMPTS),
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,

@@ -84,6 +84,8 @@ def drive(
             options.setdefault("clock", FrozenClock())
             options.setdefault("ids", CountingIds())
         options.setdefault("axes", BUILD)
+        # Scripted models call tools by name; how a model finds them is the menu's own tests' business.
+        options["settings"] = {"tools.presentation": "flat", **(options.get("settings") or {})}
         chosen = model if model is not None else ScriptedModel(["done"])
         async with open_session(str(root), model=chosen, **options) as session:
             driver = Driver(session)

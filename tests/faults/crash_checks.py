@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
-from crash_session import Person, careful_model, effects_in, label_of
+from crash_session import FLAT, Person, careful_model, effects_in, label_of
 
 import quintet
 from quintet.adapters.places import locate
@@ -189,7 +189,7 @@ async def _go_on(project: str, session: str) -> list[str]:
     try:
         async with (
             asyncio.timeout(PATIENCE),
-            quintet.open(project, resume=session, person=True, model=careful_model()) as opened,
+            quintet.open(project, resume=session, person=True, model=careful_model(), settings=FLAT) as opened,
         ):
             return await _finish(opened)
     except TimeoutError:

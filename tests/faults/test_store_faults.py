@@ -15,6 +15,7 @@ import pytest
 from crash_checks import Witness, events_of, read_state, witness_of
 from crash_runs import VICTIM
 from crash_session import (
+    FLAT,
     Person,
     ReportingStore,
     careful_model,
@@ -54,7 +55,7 @@ async def _turns(session: Session, *texts: str) -> None:
 
 
 def _open(project: str, **options: Any) -> contextlib.AbstractAsyncContextManager[Session]:
-    return quintet.open(project, person=True, model=careful_model(), **options)
+    return quintet.open(project, person=True, model=careful_model(), settings=FLAT, **options)
 
 
 def _worked(project: str, *texts: str) -> str:

@@ -55,6 +55,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.TurnFinished() as e if e.status != "done":
             hint = _lines(e.error.hint, "dim") if e.error and e.error.hint else []
             return [Line(f"{e.status}: {e.reason}", "warning"), *hint]
+        case p.UserMessaged() as e:
+            return _lines(e.text)
         case p.Noticed() as e:
             return _lines(e.text, {"warning": "warning", "error": "error"}.get(e.level, "dim"))
         case _:

@@ -111,7 +111,7 @@ def _asks(effects: frozenset[Effect], axes: Axes, touch: Touch, sandbox: Sandbox
         return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}"
     if Effect.EXECUTE in effects and sandbox is not Sandbox.BWRAP:
         return f"execute asks without a sandbox{why}"
-    if axes.run_control is RunControl.MANUAL:
+    if axes.run_control is RunControl.MANUAL and effects:
         return "run control is manual: each step asks"
     return ""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from quintet.domain.grants import Grant
+from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
     from quintet.domain.messages import Part, Request
@@ -161,5 +162,7 @@ class Workbench(Struct):
     processes: Processes
     ripgrep: str
     grant: Grant = Grant()
+    menu: MenuManager = field(default_factory=lambda: MenuManager(()))
+    may_wait: bool = False  # whether the model may wait for the user's answer
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)

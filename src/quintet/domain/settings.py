@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from msgspec import Meta, Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.tool_menu import Presentation
 
 FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
 
@@ -62,6 +63,12 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     retries: Annotated[int, _about("times a failed model request is tried again", FREE)] = 3
 
 
+class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    presentation: Annotated[
+        Presentation, _about("how tools are put before a model: menu (by toolset), flat (all), search")
+    ] = Presentation.MENU
+
+
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
 
@@ -71,6 +78,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     models: dict[str, ModelSettings] = field(default_factory=dict)
     routing: RoutingSettings = RoutingSettings()
     limits: LimitSettings = LimitSettings()
+    tools: ToolSettings = ToolSettings()
     display: DisplaySettings = DisplaySettings()
 
 

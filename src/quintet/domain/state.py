@@ -34,6 +34,7 @@ class SessionState(Struct):
     pending: tuple[Transition, ...] = ()
     loans: tuple[Loan, ...] = ()
     model: str = ""
+    toolset: str = ""  # the model's place in the tool menu; empty at ROOT
     paused: bool = False
     turn: OpenTurn | None = None
     waiting: list[p.InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
@@ -156,6 +157,10 @@ def _replied(state: SessionState, event: p.ModelReplied) -> None:
     state.unanswered.update({call.id: call.name for call in event.calls})
 
 
+def _moved(state: SessionState, event: p.MenuMoved) -> None:
+    state.toolset = event.toolset
+
+
 def _started(state: SessionState, event: p.ToolStarted) -> None:
     state.running[event.call] = event
 
@@ -190,6 +195,7 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.TurnFinished: _turn_finished,
     p.ModelRequested: _requested,
     p.ModelReplied: _replied,
+    p.MenuMoved: _moved,
     p.ToolStarted: _started,
     p.ToolFinished: _finished,
     p.QuestionAsked: _asked,

@@ -55,6 +55,10 @@ class ToolResult(Struct, frozen=True):
     status: CallStatus = CallStatus.OK
     changed: tuple[str, ...] = ()  # project files the call is known to have changed
     summary: str = ""  # a few words for the person: "+9 −2", "12 passed"
+    toolset: str | None = None  # the place in the tool menu the model goes to ("" for ROOT)
+    message: str = ""  # something to tell the user
+    ends: str = ""  # the turn ends here: done or blocked
+    answer: str = ""  # with this answer
 
 
 Runner = Callable[["Workbench", dict[str, Any]], Awaitable[ToolResult]]

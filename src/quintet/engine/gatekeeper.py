@@ -38,7 +38,7 @@ class Gatekeeper:
         if axes.run_control is not RunControl.MANUAL or not self._core.person:
             return calls
         prepared = [self._prepare(call) for call in calls]
-        runnable = [p for p in prepared if isinstance(p, Prepared) and p.decision.verdict is not Verdict.DENY]
+        runnable = [p for p in prepared if isinstance(p, Prepared) and p.decision.verdict is Verdict.ASK]
         if not runnable:
             return calls
         self._journal.post(*(self._decided(p) for p in runnable))
@@ -53,18 +53,23 @@ class Gatekeeper:
             self._refuse(call, _declined(answer.note))
         return []
 
-    async def admit(self, call: ToolCall) -> Prepared | None:
-        """The call, ready to run; None if it may not, and then its result is on record."""
-        prepared = self._prepare(call)
+    async def admit(self, call: ToolCall, toolset: str | None = None) -> Prepared | None:
+        """The call, ready to run; None if it may not, and then its result is on record.
+
+        `toolset` says where the call is made from, if not from the model's own place in the menu.
+        """
+        prepared = self._prepare(call, toolset)
         if isinstance(prepared, ToolResult):
             self._journal.post(finished_call(call, prepared))
             return None
-        return await self._permitted(prepared)
+        return await self._permitted(prepared, toolset)
 
-    def _prepare(self, call: ToolCall) -> Prepared | ToolResult:
-        return self._core.toolbox.prepare(call, self._journal.state.axes, person=self._core.person)
+    def _prepare(self, call: ToolCall, toolset: str | None = None) -> Prepared | ToolResult:
+        state = self._journal.state
+        place = state.toolset if toolset is None else toolset
+        return self._core.toolbox.prepare(call, state.axes, place, person=self._core.person)
 
-    async def _permitted(self, prepared: Prepared) -> Prepared | None:
+    async def _permitted(self, prepared: Prepared, toolset: str | None) -> Prepared | None:
         while True:
             now = self._journal.state.axes
             approved_before = prepared.call.id in self._step_approved and not tightens(self._step_axes or now, now)
@@ -88,7 +93,7 @@ class Gatekeeper:
                 return None
             if not tightens(asked_at, self._journal.state.axes):
                 return prepared
-            again = self._prepare(prepared.call)
+            again = self._prepare(prepared.call, toolset)
             if isinstance(again, ToolResult):
                 self._journal.post(finished_call(prepared.call, again))
                 return None

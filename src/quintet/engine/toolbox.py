@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, structs
 
 from quintet.domain import gate
-from quintet.domain.axes import Axes
+from quintet.domain.axes import Axes, RunControl
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Decision, Sandbox
 from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
 from quintet.domain.ports import Workbench
+from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, visible_tools
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
 
 
@@ -32,21 +33,31 @@ class Prepared(Struct, frozen=True):
 
 
 class Toolbox:
-    def __init__(self, specs: Mapping[str, ToolSpec], bench: Workbench, sandbox: Sandbox) -> None:
+    def __init__(
+        self, specs: Mapping[str, ToolSpec], bench: Workbench, sandbox: Sandbox, presentation: Presentation
+    ) -> None:
         self._specs = specs
         self._bench = bench
+        self._presentation = presentation
         self.sandbox = sandbox
 
-    def schemas(self, axes: Axes) -> tuple[ToolSchema, ...]:
-        """The tools a model may call now; the same test holds again when it calls one."""
-        return tuple(spec.shown() for spec in self._specs.values() if gate.visible(spec, axes))
+    def schemas(self, axes: Axes, toolset: str) -> tuple[ToolSchema, ...]:
+        """The tools a model may call now; the same mask holds again when it calls one."""
+        shown = visible_tools(self._useful(axes), toolset, self._presentation)
+        return tuple(spec.shown() for name, spec in self._specs.items() if name in shown)
 
-    def prepare(self, call: ToolCall, axes: Axes, *, person: bool) -> Prepared | ToolResult:
+    def _useful(self, axes: Axes) -> list[str]:
+        return [name for name, spec in self._specs.items() if gate.visible(spec, axes)]
+
+    def prepare(self, call: ToolCall, axes: Axes, toolset: str, *, person: bool) -> Prepared | ToolResult:
         spec = self._specs.get(call.name)
         if spec is None:
             close = nearest(call.name, self._specs)
             known = ", ".join(close or list(self._specs))
             return _refused(f"there is no tool {call.name}. {'Nearest' if close else 'Tools'}: {known}")
+        if call.name not in visible_tools(self._specs, toolset, self._presentation):
+            homes = ", ".join(toolsets_of(call.name))
+            return _refused(f"{call.name} is not in this toolset; it is in: {homes}. menu_enter goes there.")
         try:
             arguments = spec.bind(call.arguments)
             touch = spec.touch(arguments)
@@ -55,8 +66,16 @@ class Toolbox:
         decision = gate.decide(spec, touch, axes, root=self._bench.root, person=person, sandbox=self.sandbox)
         return Prepared(call, spec, arguments, touch, decision)
 
-    async def run(self, prepared: Prepared, progress: Callable[[str], None]) -> ToolResult:
-        bench = structs.replace(self._bench, grant=prepared.decision.grant, progress=progress)
+    async def run(
+        self, prepared: Prepared, axes: Axes, toolset: str, *, person: bool, progress: Callable[[str], None]
+    ) -> ToolResult:
+        bench = structs.replace(
+            self._bench,
+            grant=prepared.decision.grant,
+            progress=progress,
+            menu=MenuManager(self._useful(axes), toolset),
+            may_wait=person and axes.run_control is not RunControl.AUTONOMOUS,
+        )
         try:
             result = await prepared.spec.run(bench, **prepared.arguments)
             # File names and contents may hold bytes that are no text; what is journalled and sent has to be.

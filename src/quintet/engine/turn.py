@@ -17,12 +17,15 @@ from quintet.domain.messages import Finish, Message, Request, Role, ToolCall, Us
 from quintet.domain.protocol import (
     Countdown,
     ErrorInfo,
+    Event,
+    MenuMoved,
     ModelFailed,
     ModelReplied,
     ModelRequested,
     Progress,
     ToolStarted,
     TurnFinished,
+    UserMessaged,
 )
 from quintet.domain.state import OUTCOME_UNKNOWN
 from quintet.domain.steering import Boundary
@@ -54,6 +57,7 @@ class Turn:
         self._steps = 0
         self._usage = Usage()
         self._cost = 0.0
+        self._ended: TurnFinished | None = None  # set by a call that ends the turn
         self.tool_active = False
         self.tool_task: asyncio.Task[ToolResult] | None = None
 
@@ -68,6 +72,8 @@ class Turn:
                     return self._ended_with(reply)
                 for call in await self._gatekeeper.admit_step(reply.calls):
                     await self._carry_out(call)
+                    if self._ended:
+                        return self._ended
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
         except LimitReached as limit:
@@ -79,7 +85,7 @@ class Turn:
         """A person's own shell line: one call through the gate, no model."""
         call = ToolCall(self._core.ids.new("c"), "bash", encode_json({"command": line}).decode())
         try:
-            if await self._carry_out(call):
+            if await self._carry_out(call, "swe"):
                 return self.finished("done", self._journal.state.last_result)
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
@@ -133,7 +139,7 @@ class Turn:
         axes = state.axes
         name = core.route(axes, state.model)
         model = core.make_model(name)
-        tools = core.toolbox.schemas(axes)
+        tools = core.toolbox.schemas(axes, state.toolset)
         system = core.prompts.system({"project_root": core.project})
         request = Request(model.name, (Message(Role.SYSTEM, system), *state.messages), tools)
         if attempt == 1:
@@ -184,17 +190,24 @@ class Turn:
 
     # ── its calls
 
-    async def _carry_out(self, call: ToolCall) -> bool:
+    async def _carry_out(self, call: ToolCall, toolset: str | None = None) -> bool:
         """Run one call, if it may run; returns whether it did."""
-        prepared = await self._gatekeeper.admit(call)
+        prepared = await self._gatekeeper.admit(call, toolset)
         if prepared is None:
             return False
         await self._journal.append(ToolStarted(call=call.id, turn=self._turn, tool=call.name, arguments=call.arguments))
         began = self._core.clock.monotonic()
+        state = self._journal.state
         self.tool_active = True
         try:
             self.tool_task = asyncio.ensure_future(
-                self._core.toolbox.run(prepared, lambda text: self._journal.signal(Progress(call=call.id, text=text)))
+                self._core.toolbox.run(
+                    prepared,
+                    state.axes,
+                    state.toolset,
+                    person=self._core.person,
+                    progress=lambda text: self._journal.signal(Progress(call=call.id, text=text)),
+                )
             )
             result = await self._waited(self.tool_task)
         except asyncio.CancelledError:
@@ -204,7 +217,10 @@ class Turn:
             self.tool_active = False
             self.tool_task = None
         seconds = round(self._core.clock.monotonic() - began, 3)
-        self._journal.post(finished_call(call, result, seconds))
+        self._journal.post(finished_call(call, result, seconds), *_brought_about(call, result))
+        if result.ends:
+            reason = "" if result.ends == "done" else "not done; the answer says why"
+            self._ended = self.finished(result.ends, result.answer, reason)
         if landed := dials.reach(self._journal.state, Boundary.TOOL_END):
             self._journal.post(*landed)
         return True
@@ -229,6 +245,16 @@ class Turn:
         taken = self._core.clock.monotonic() - self._began
         if limits.max_seconds and taken >= limits.max_seconds:
             raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")
+
+
+def _brought_about(call: ToolCall, result: ToolResult) -> list[Event]:
+    """What a call did to the conversation itself."""
+    events: list[Event] = []
+    if result.toolset is not None:
+        events.append(MenuMoved(toolset=result.toolset))
+    if result.message:
+        events.append(UserMessaged(call=call.id, text=result.message))
+    return events
 
 
 def _info(error: QuintetError) -> ErrorInfo:

@@ -29,6 +29,10 @@ class OfflineRules:
             yield EndPart(Finish.REFUSED)
             return
         offered = {tool.name for tool in request.tools}
+        if "menu_enter" in offered and "grep" not in offered and "git_status" not in offered:
+            yield CallPart(ToolCall(f"rule-{len(request.messages)}-menu", "menu_enter", '{"mode":"swe"}'))
+            yield EndPart(Finish.TOOL_CALLS)
+            return
         missing = sorted(set().union(*(needs(intent) for intent in intents)) - offered)
         if missing:
             yield TextPart(
@@ -71,7 +75,9 @@ def _this_turn(messages: tuple[Message, ...]) -> tuple[str, list[str]]:
     """The request of the current turn, and the results of its calls so far."""
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].role is Role.USER:
-            results = [m.text for m in messages[place + 1 :] if m.role is Role.TOOL]
+            later = messages[place + 1 :]
+            moves = {call.id for message in later for call in message.calls if call.name == "menu_enter"}
+            results = [m.text for m in later if m.role is Role.TOOL and m.call_id not in moves]
             return messages[place].text, results
     return "", []
 

@@ -1,0 +1,296 @@
+"""Every event a session can journal: one closed union.
+
+An event is durable, numbered, replayed, and complete by itself. A change of an event's shape raises
+`protocol.VERSION` and needs an upcaster there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from quintet.domain.axes import Axes, AxesChange, Surface
+from quintet.domain.gate import Sandbox, Verdict
+from quintet.domain.grants import Effect, Grant
+from quintet.domain.messages import Finish, ToolCall, Usage
+from quintet.domain.steering import Actor, Scope
+from quintet.domain.toolspec import CallStatus
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+class Tagged(Struct, frozen=True, tag_field="type", tag=_snake, kw_only=True, gc=False):
+    """Base of everything that crosses a Session. Values that hold no cycle need no garbage collector (`gc=False`)."""
+
+
+class SessionOpened(Tagged, frozen=True, kw_only=True, gc=False):
+    """A session began, new or as a fork of `parent` after its event `forked_after`."""
+
+    session: str
+    project: str
+    axes: Axes
+    program: str
+    parent: str = ""
+    forked_after: int = 0
+
+
+class SessionTaken(Tagged, frozen=True, kw_only=True, gc=False):
+    """A process became the session's owner."""
+
+    owner: str
+    pid: int
+    reason: str
+
+
+class InputReceived(Tagged, frozen=True, kw_only=True, gc=False):
+    """An input was taken from the inbox; its turn begins when the one before it has ended."""
+
+    submission: str
+    text: str
+    surface: Surface
+
+
+class CommandRan(Tagged, frozen=True, kw_only=True, gc=False):
+    """A slash command was carried out, or refused with `ok` false and an error code."""
+
+    submission: str
+    line: str
+    text: str
+    ok: bool = True
+    code: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+class DialsTurned(Tagged, frozen=True, kw_only=True, gc=False):
+    """A transition landed."""
+
+    transition: str
+    before: Axes
+    after: Axes
+    actor: Actor
+    reason: str
+    scope: Scope
+    change: AxesChange = AxesChange()
+
+
+class TransitionPending(Tagged, frozen=True, kw_only=True, gc=False):
+    """A dial was turned that waits for its scope."""
+
+    transition: str
+    change: AxesChange
+    scope: Scope
+    actor: Actor
+    reason: str
+    axes: Axes
+
+
+class TransitionDropped(Tagged, frozen=True, kw_only=True, gc=False):
+    """A waiting transition will not land."""
+
+    transition: str
+    reason: str
+
+
+class ModelChosen(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user named a model for this session, or with an empty name went back to the routing table."""
+
+    name: str
+
+
+class RunPaused(Tagged, frozen=True, kw_only=True, gc=False):
+    """The run holds at its next step."""
+
+    reason: str
+
+
+class RunResumed(Tagged, frozen=True, kw_only=True, gc=False):
+    """A paused run goes on."""
+
+    reason: str
+
+
+class TurnStarted(Tagged, frozen=True, kw_only=True, gc=False):
+    """A turn began, at these axes."""
+
+    turn: str
+    run: str
+    submission: str
+    text: str
+    axes: Axes
+
+
+class ErrorInfo(Struct, frozen=True, gc=False):
+    code: str
+    message: str
+    hint: str = ""
+
+
+class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):
+    """A turn ended: done, failed, blocked, limit, interrupted or cancelled."""
+
+    turn: str
+    status: str  # done | failed | blocked | limit | interrupted | cancelled
+    answer: str = ""
+    reason: str = ""
+    error: ErrorInfo | None = None
+    steps: int = 0
+    usage: Usage = Usage()
+    cost: float = 0.0
+
+
+class ModelRequested(Tagged, frozen=True, kw_only=True, gc=False):
+    """One request to a model, with everything needed to tell later what was sent and why."""
+
+    step: str
+    turn: str
+    run: str
+    conversation: str
+    user_mode: str  # Chat or Agent, derived from the work mode
+    stage: str
+    model: str
+    tool_count: int
+    reasoning: bool  # whether visible reasoning was asked for
+    axes: Axes
+    attempt: int = 1
+
+
+class ModelReplied(Tagged, frozen=True, kw_only=True, gc=False):
+    """A model's reply, whole or as far as it came."""
+
+    step: str
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    finish: Finish = Finish.STOP
+    thinking: str = ""
+    usage: Usage = Usage()
+    cost: float = 0.0
+    partial: bool = False  # cut off by an interrupt or a broken stream
+
+
+class ModelFailed(Tagged, frozen=True, kw_only=True, gc=False):
+    """A model request failed; with `retry_in` it is tried again."""
+
+    step: str
+    error: ErrorInfo
+    retry_in: float | None = None
+
+
+class CallDecided(Tagged, frozen=True, kw_only=True, gc=False):
+    """The gate's decision on one call, with everything it was decided on."""
+
+    call: str
+    tool: str
+    arguments: str
+    verdict: Verdict
+    reason: str
+    effects: tuple[Effect, ...]
+    grant: Grant
+    axes: Axes
+    person: bool
+    sandbox: Sandbox
+
+
+class Choice(Struct, frozen=True, gc=False):
+    key: str
+    label: str
+
+
+class QuestionAsked(Tagged, frozen=True, kw_only=True, gc=False):
+    """The session waits for a person."""
+
+    question: str
+    kind: str  # approve | choose
+    text: str
+    choices: tuple[Choice, ...]
+    digest: str = ""  # of the exact call an approval is for
+    detail: tuple[str, ...] = ()
+
+
+class QuestionAnswered(Tagged, frozen=True, kw_only=True, gc=False):
+    """A question was answered, or closed without an answer."""
+
+    question: str
+    choice: str
+    note: str = ""
+    surface: Surface = Surface.TUI
+    by: str = "user"  # user, or why it was closed without an answer
+
+
+class ToolStarted(Tagged, frozen=True, kw_only=True, gc=False):
+    """A call is about to have its effect; durable before it has any."""
+
+    call: str
+    turn: str
+    tool: str
+    arguments: str
+
+
+class ToolFinished(Tagged, frozen=True, kw_only=True, gc=False):
+    """A call's result, as the model is told it."""
+
+    call: str
+    tool: str
+    status: CallStatus
+    content: str
+    seconds: float = 0.0
+    changed: tuple[str, ...] = ()
+    summary: str = ""
+
+
+class MenuMoved(Tagged, frozen=True, kw_only=True, gc=False):
+    """The model went to another place in the tool menu; an empty toolset is ROOT."""
+
+    toolset: str
+
+
+class UserMessaged(Tagged, frozen=True, kw_only=True, gc=False):
+    """The model told the user something while it works."""
+
+    call: str
+    text: str
+
+
+class Noticed(Tagged, frozen=True, kw_only=True, gc=False):
+    """Something the person should know that belongs to no call."""
+
+    level: str  # info | warning | error
+    code: str
+    text: str
+
+
+Event = (
+    SessionOpened
+    | SessionTaken
+    | InputReceived
+    | CommandRan
+    | DialsTurned
+    | TransitionPending
+    | TransitionDropped
+    | ModelChosen
+    | RunPaused
+    | RunResumed
+    | TurnStarted
+    | TurnFinished
+    | ModelRequested
+    | ModelReplied
+    | ModelFailed
+    | CallDecided
+    | QuestionAsked
+    | QuestionAnswered
+    | ToolStarted
+    | ToolFinished
+    | MenuMoved
+    | UserMessaged
+    | Noticed
+)
+
+
+class Recorded(Struct, frozen=True, gc=False):
+    """An event with its place in the journal."""
+
+    seq: int
+    at: str
+    event: Event
