@@ -22,6 +22,7 @@ commands:
   quintet tour                a minute's tour on a small repository
   quintet status              where this project's newest session stands
   quintet sessions list | show ID [--events] | fork ID | purge ID
+  quintet tools list | show NAME
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
   quintet trust               let this folder's own settings loosen anything
@@ -185,18 +186,31 @@ def _sessions(arguments: list[str]) -> int:
         ),
         "fork": _fork,
     }
-    action = arguments[0] if arguments else "list"
+    return _action("sessions", actions, arguments)
+
+
+def _action(command: str, actions: dict[str, Callable[[list[str]], int]], arguments: list[str]) -> int:
+    """Run one of a command's actions; `list` if none is named."""
+    action = arguments[0] if arguments and arguments[0] != "--json" else "list"
     if action in ("-h", "--help"):
-        sys.stdout.write(f"usage: quintet sessions {{{','.join(actions)}}} …; each takes --help\n")
+        sys.stdout.write(f"usage: quintet {command} {{{','.join(actions)}}} …; each takes --help\n")
         return 0
     if action not in actions:
         from quintet.domain.errors import UsageError
 
-        raise UsageError(f'sessions "{action}": not one of {", ".join(actions)}')
-    return actions[action](arguments[1:])
+        raise UsageError(f'{command} "{action}": not one of {", ".join(actions)}')
+    return actions[action](arguments[1:] if arguments[:1] == [action] else arguments)
 
 
 # ── sessions
+
+
+def _tools(arguments: list[str]) -> int:
+    actions = {
+        "list": _lookup("tools list", "Every tool: its toolsets, least profile and effects."),
+        "show": _lookup("tools show", "One tool, with its parameters.", lambda p: p.add_argument("name")),
+    }
+    return _action("tools", actions, arguments)
 
 
 def _fork(arguments: list[str]) -> int:
@@ -311,6 +325,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
         lambda p: p.add_argument("--session", default="", metavar="ID", help="another session than the newest"),
     ),
     "sessions": _sessions,
+    "tools": _tools,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),
     "trust": _lookup(
         "trust",

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from argparse import Namespace
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,6 +26,9 @@ from quintet.domain.ports import SessionRow
 from quintet.engine import queries
 from quintet.engine.leases import owner_lives
 from quintet.surfaces.tables import say, say_json, table
+
+if TYPE_CHECKING:
+    from quintet.domain.toolspec import ToolSpec
 
 
 def _rows(places: Places) -> Rows | None:
@@ -206,6 +210,58 @@ def trust(arguments: Namespace) -> int:
     else:
         say([f"{places.root} {'is now' if changed and not arguments.revoke else 'is'} {state}"])
     return 0
+
+
+def tools_list(arguments: Namespace) -> int:
+    from quintet.tools.registry import ALL
+
+    if arguments.json:
+        say_json([_tool(spec) for spec in ALL])
+        return 0
+    heading = ("TOOL", "TOOLSETS", "PROFILE", "EFFECTS")
+    rows = [
+        (tool["name"], " ".join(tool["toolsets"]) or "everywhere", tool["profile"], " ".join(tool["effects"]) or "none")
+        for tool in map(_tool, ALL)
+    ]
+    say(table(rows, heading=heading))
+    return 0
+
+
+def tools_show(arguments: Namespace) -> int:
+    from quintet.domain.nearest import did_you_mean
+    from quintet.tools.registry import BY_NAME
+
+    if arguments.name not in BY_NAME:
+        raise NotFound(f"there is no tool {arguments.name}.{did_you_mean(arguments.name, BY_NAME)}")
+    tool = _tool(BY_NAME[arguments.name])
+    if arguments.json:
+        say_json(tool)
+        return 0
+    needed = tool["parameters"].get("required", ())
+    parameters = [
+        (name + ("" if name in needed else "?"), str(body.get("type", "choice")), body.get("description", ""))
+        for name, body in tool["parameters"]["properties"].items()
+    ]
+    toolsets = " ".join(tool["toolsets"]) or "visible everywhere"
+    effects = ", ".join(tool["effects"]) or "no effects"
+    say(
+        [f"{tool['name']}  {toolsets} · profile {tool['profile']} · {effects}", tool["description"], *table(parameters)]
+    )
+    return 0
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    from quintet.domain.grants import ordered
+    from quintet.domain.tool_menu import toolsets_of
+
+    return {
+        "name": spec.name,
+        "toolsets": toolsets_of(spec.name),
+        "profile": spec.profile,
+        "effects": list(ordered(spec.effects)),
+        "description": spec.description,
+        "parameters": spec.schema(),
+    }
 
 
 def why(arguments: Namespace) -> int:

@@ -8,9 +8,11 @@ from msgspec.json import decode
 from quintet.domain import badge
 from quintet.domain import protocol as p
 from quintet.domain.gate import Verdict
+from quintet.domain.tool_menu import META_TOOLS
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import visible
 
+QUIET = frozenset(META_TOOLS)  # a model finding its way, or its last word, which the turn's end shows
 MOST_LINES = 60  # of one tool's output
 
 
@@ -41,6 +43,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
                 Line(f"         {e.reason}", "warning"),
                 Line(f"         axes {badge.full(e.axes)} · quintet why {recorded.seq}", "dim"),
             ]
+        case p.ToolStarted(tool=tool) if tool in QUIET:
+            return []
         case p.ToolStarted() as e:
             return [Line(f"▸ {e.tool} {brief(e.arguments)}", "accent")]
         case p.ToolFinished() as e:
@@ -97,6 +101,8 @@ def brief(arguments: str, most: int = 100) -> str:
 
 
 def _finished(event: p.ToolFinished) -> list[Line]:
+    if event.tool in QUIET and event.status is CallStatus.OK:
+        return []
     if event.status is CallStatus.DENIED:
         return [Line(f"  {event.content}", "warning")] if event.content.startswith("not run: the user") else []
     took = f" · {event.seconds:.1f} s" if event.seconds >= 0.1 else ""

@@ -43,7 +43,7 @@ class Plain:
         self._line_open = False
         self._at_prompt = False
         self._turn = ""  # the submission whose turn is running
-        self._own_line = False  # it is a shell line of the person's own
+        self._said = ""  # its newest reply
         self._question: p.QuestionAsked | None = None
         self._busy: set[str] = set()  # submissions whose end has not been seen
         self._idle = asyncio.Event()
@@ -154,6 +154,7 @@ class Plain:
             case p.ModelReplied():
                 self._stream(event.step, event.text[self._shown.get(event.step, 0) :])
                 self._shown.pop(event.step, None)
+                self._said = event.text
                 self._open_line_ends()
                 return
             case p.QuestionAsked():
@@ -169,10 +170,9 @@ class Plain:
                     self._left.set()
                 self._finished(event.submission)
             case p.TurnStarted():
-                self._turn = event.submission
-                self._own_line = event.text.startswith("!")
+                self._turn, self._said = event.submission, ""
             case p.TurnFinished():
-                if self._own_line:
+                if event.answer != self._said:  # of a shell line, or of `complete`
                     self._print([Line(visible(line)) for line in event.answer.splitlines()])
                 self._finished(self._turn)
             case p.DialsTurned():

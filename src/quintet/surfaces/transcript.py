@@ -10,9 +10,14 @@ from quintet.domain.visible import visible
 
 
 def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:
+    said = ""
     for recorded in events:
-        for line in describe(recorded) or _spoken(recorded.event):
+        event = recorded.event
+        said = event.text if isinstance(event, p.ModelReplied) else said
+        for line in describe(recorded) or _spoken(event):
             yield f"{recorded.seq:>6}  {line.text}"
+        if isinstance(event, p.TurnFinished) and event.answer != said:  # of a shell line, or of `complete`
+            yield from (f"{recorded.seq:>6}  {visible(line)}" for line in event.answer.splitlines())
 
 
 def _spoken(event: p.Event) -> list[Line]:
