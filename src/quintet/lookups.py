@@ -244,9 +244,8 @@ def tools_show(arguments: Namespace) -> int:
     ]
     toolsets = " ".join(tool["toolsets"]) or "visible everywhere"
     effects = ", ".join(tool["effects"]) or "no effects"
-    say(
-        [f"{tool['name']}  {toolsets} · profile {tool['profile']} · {effects}", tool["description"], *table(parameters)]
-    )
+    head = f"{tool['name']}  {toolsets} · profile {tool['profile']} · {effects}"
+    say([head, tool["description"], *(line.rstrip() for line in table(parameters))])
     return 0
 
 

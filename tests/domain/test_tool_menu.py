@@ -17,6 +17,8 @@ from quintet.domain.tool_menu import (
 )
 from quintet.tools.registry import BY_NAME
 
+ABOUT = {name: spec.description for name, spec in BY_NAME.items()}
+
 EVERY = {tool for toolset in TOOL_MODES.values() for tool in toolset.tool_list}
 COUNTS = {
     "swe": 30,
@@ -74,9 +76,9 @@ def test_presentations_differ_only_in_what_they_show() -> None:
 
 
 def test_navigation_tells_the_choices_when_it_fails() -> None:
-    menu = MenuManager(BY_NAME)
+    menu = MenuManager(ABOUT)
     assert menu.state is MenuState.ROOT
-    with pytest.raises(ToolFailed, match=r"already at ROOT\. Toolsets to enter: swe, git, data"):
+    with pytest.raises(ToolFailed, match=r"already at ROOT\. Toolsets to enter: swe, git, data, deploy, integrations"):
         menu.exit()
     with pytest.raises(ToolFailed, match=r'toolset "sew": not one of .*Did you mean swe\?'):
         menu.enter("sew")
@@ -87,7 +89,7 @@ def test_navigation_tells_the_choices_when_it_fails() -> None:
 
 
 def test_a_toolset_without_a_tool_is_hidden() -> None:
-    menu = MenuManager(BY_NAME)
+    menu = MenuManager(ABOUT)
     assert "browser" not in menu.list()
     with pytest.raises(ToolFailed):
         menu.enter("browser")
@@ -97,3 +99,18 @@ def test_a_toolset_without_a_tool_is_hidden() -> None:
 def test_the_mask_never_shows_what_is_not_registered(registered: set[str], toolset: str) -> None:
     for presentation in Presentation:
         assert visible_tools(registered, toolset, presentation) <= registered
+
+
+@pytest.mark.parametrize(
+    ("words", "best"),
+    [
+        (["Read"], "Read"),
+        (["git diff"], "git_diff"),
+        (["git_status"], "git_status"),
+        (["search file contents"], "grep"),
+        (["run a shell line"], "bash"),
+        (["list files"], "glob"),
+    ],
+)
+def test_a_tool_is_found_by_its_name_or_by_what_it_does(words: list[str], best: str) -> None:
+    assert MenuManager(ABOUT).find(words)[0] == best

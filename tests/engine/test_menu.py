@@ -31,6 +31,20 @@ def test_s0_a_model_starts_at_root_with_six_tools_and_enters_a_toolset(repo: Pat
     assert [event.toolset for event in driver.of(p.MenuMoved)] == ["git", ""]
 
 
+def test_request_tools_finds_a_tool_and_goes_to_it_from_anywhere(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.turn("look")
+
+    find = [call("request_tools", tool_names=["git diff"])]
+    nothing = [call("request_tools", tool_names=["brew coffee"])]
+    model = ScriptedModel([find, nothing, "done"])
+    drive(repo, script, model, settings={"tools.presentation": "search"})
+    assert shown(model, 0) == [*META_TOOLS, "request_tools"]
+    assert "git_diff" in shown(model, 1)
+    assert model.requests[1].messages[-1].text.startswith("git_diff it is.")
+    assert model.requests[2].messages[-1].text.startswith("no tool fits brew coffee.")
+
+
 def test_the_toolset_is_kept_from_turn_to_turn_and_over_a_resume(repo: Path) -> None:
     async def first(driver: Driver) -> None:
         await driver.turn("look")

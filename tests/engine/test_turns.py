@@ -51,7 +51,7 @@ def test_a_turn_with_one_call_is_these_events_and_no_others(repo: Path) -> None:
         user_mode="Agent",
         stage="act",
         model="builtin",
-        tool_count=16,
+        tool_count=17,
         reasoning=False,
         axes=axes,
     )

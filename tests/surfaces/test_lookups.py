@@ -135,3 +135,17 @@ def test_help_lists_every_command_there_is(quintet: Program) -> None:
     for name in ("-p", "--plain", "--resume", "--fork", "tour", "status", "sessions", "settings", "trust", "why"):
         assert name in text
     assert quintet.run("--version").clean(0).out.startswith("quintet ")
+
+
+def test_tools_are_listed_with_their_toolsets_profile_and_effects(quintet: Program) -> None:
+    listed = {tool["name"]: tool for tool in quintet.run("tools", "list", "--json").clean(0).json()}
+    assert listed["think"]["toolsets"] == [] and listed["think"]["effects"] == []
+    edit = listed["Edit"]
+    assert (edit["toolsets"], edit["profile"], edit["effects"]) == (["swe"], "normal", ["edit"])
+    assert listed["grep"]["parameters"]["required"] == ["pattern"]
+    table = quintet.run("tools").clean(0).out.splitlines()
+    assert len(table) == len(listed) + 1
+    shown = quintet.run("tools", "show", "menu_enter").clean(0).out
+    assert "mode  string" in shown
+    assert "Did you mean grep?" in quintet.run("tools", "show", "gerp").clean(1).err
+    assert "not one of list, show" in quintet.run("tools", "lsit").clean(2).err

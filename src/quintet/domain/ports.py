@@ -162,7 +162,7 @@ class Workbench(Struct):
     processes: Processes
     ripgrep: str
     grant: Grant = Grant()
-    menu: MenuManager = field(default_factory=lambda: MenuManager(()))
+    menu: MenuManager = field(default_factory=lambda: MenuManager({}))
     may_wait: bool = False  # whether the model may wait for the user's answer
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)

@@ -6,7 +6,7 @@ visible is a mask, the same one when tools are shown and when one is called. Too
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -132,7 +132,8 @@ def visible_tools(registered: Iterable[str], toolset: str, presentation: Present
 class MenuManager:
     """A model's place in the menu, over the tools that are registered and of use now."""
 
-    def __init__(self, tools: Iterable[str], toolset: str = "") -> None:
+    def __init__(self, tools: Mapping[str, str], toolset: str = "") -> None:
+        self._about = tools  # name → description
         self._tools = frozenset(tools)
         self.toolset = toolset
 
@@ -166,3 +167,18 @@ class MenuManager:
             raise ToolFailed(f"already at ROOT. Toolsets to enter: {choices}")
         left, self.toolset = self.toolset, ""
         return f"Left {left}; at ROOT."
+
+    def find(self, words: Iterable[str]) -> tuple[str, ...]:
+        """Tools that fit the words, best first: by name before by description."""
+        wanted = [word.lower() for phrase in words for word in phrase.replace("_", " ").split()]
+        scores = {name: _fit(name, about, wanted) for name, about in self._about.items() if name not in META_TOOLS}
+        return tuple(sorted((name for name, fit in scores.items() if fit), key=lambda name: (-scores[name], name)))
+
+
+def _fit(name: str, about: str, words: Iterable[str]) -> float:
+    """How well a tool fits: each word by name, part of a name or description; a name used up whole counts more."""
+    wanted = tuple(words)
+    parts = name.lower().split("_")
+    described = set(about.lower().replace(",", " ").replace(".", " ").split())
+    hits = sum(4 * (word in parts) + 2 * (word in name.lower()) + (word in described) for word in wanted)
+    return hits + 3 * sum(part in wanted for part in parts) / len(parts) if hits else 0

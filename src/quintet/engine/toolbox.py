@@ -73,7 +73,7 @@ class Toolbox:
             self._bench,
             grant=prepared.decision.grant,
             progress=progress,
-            menu=MenuManager(self._useful(axes), toolset),
+            menu=MenuManager({name: self._specs[name].description for name in self._useful(axes)}, toolset),
             may_wait=person and axes.run_control is not RunControl.AUTONOMOUS,
         )
         try:

@@ -1,10 +1,12 @@
-"""The six meta-tools: the model's navigation, its notes, its word to the user, and its end."""
+"""The six meta-tools, and request_tools: the model's navigation, its notes, its word to the user, and its end."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Workbench
+from quintet.domain.tool_menu import toolsets_of
 from quintet.domain.toolspec import ToolResult
 from quintet.tools.declare import tool
 
@@ -71,3 +73,25 @@ async def message_user(
         summary="asked nobody",
         message=message + named,
     )
+
+
+@tool(effects=set())
+async def request_tools(
+    bench: Workbench, category: str = "", tool_names: tuple[str, ...] = (), list_categories: bool = False
+) -> ToolResult:
+    """Find a tool by words and go straight to its toolset.
+
+    :category: a toolset to enter, if you know it
+    :tool_names: names of tools, or words for what you want to do
+    :list_categories: only list the toolsets
+    """
+    if list_categories or not (category or tool_names):
+        return ToolResult(bench.menu.list(), summary=bench.menu.toolset or "ROOT")
+    if category:
+        return ToolResult(bench.menu.enter(category), summary=category, toolset=category)
+    found = bench.menu.find(tool_names)
+    if not found:
+        raise ToolFailed(f"no tool fits {' '.join(tool_names)}.\n{bench.menu.list()}")
+    toolset = toolsets_of(found[0])[0]
+    others = f" Also: {', '.join(found[1:5])}." if found[1:] else ""
+    return ToolResult(f"{found[0]} it is.{others}\n{bench.menu.enter(toolset)}", summary=toolset, toolset=toolset)
