@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from quintet.domain.axes import AxesChange
+
 DESCRIPTION = "A coding agent you steer by five dials."
 EPILOG = """\
 commands:
@@ -23,6 +25,7 @@ commands:
   quintet status              where this project's newest session stands
   quintet sessions list | show ID [--events] | fork ID | purge ID
   quintet tools list | show NAME
+  quintet permit --tool NAME --args JSON   what the gate would decide about a call
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
   quintet trust               let this folder's own settings loosen anything
@@ -134,13 +137,17 @@ def _main_parser() -> ArgumentParser:
     return parser
 
 
-def _session_flags(parser: ArgumentParser) -> None:
+def _dial_flags(parser: ArgumentParser) -> None:
     dials = parser.add_argument_group("dials")
     dials.add_argument("--mode", metavar="MODE", help="chat, plan, build, review, repair or research")
     dials.add_argument("--control", metavar="CONTROL", help="manual, assisted or autonomous")
     dials.add_argument("--autonomous", action="store_true", help="the same as --control autonomous")
     dials.add_argument("--permission-profile", metavar="P", help="restricted, normal, trusted or unrestricted")
     dials.add_argument("--model-mode", metavar="M", help="fast, smart or deep")
+
+
+def _session_flags(parser: ArgumentParser) -> None:
+    _dial_flags(parser)
     session = parser.add_argument_group("session")
     session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a session")
     session.add_argument("--fork", action="store_true", help="with --resume: go on in a copy")
@@ -213,6 +220,23 @@ def _tools(arguments: list[str]) -> int:
     return _action("tools", actions, arguments)
 
 
+def _permit(arguments: list[str]) -> int:
+    parser = _parser("permit", "What the gate would decide about a call; nothing is run.")
+    parser.add_argument("--tool", required=True, metavar="NAME", help="the tool")
+    parser.add_argument("--args", default="{}", metavar="JSON", help="its arguments")
+    _dial_flags(parser)
+    parser.add_argument("--person", action="store_true", default=True, help="somebody is attached (the default)")
+    parser.add_argument("--no-person", action="store_false", dest="person", help="nobody is attached")
+    parser.add_argument(
+        "--sandbox", choices=("bwrap", "partial", "none"), default="none", help="what contains commands"
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parsed = parser.parse_args(arguments)
+    from quintet import lookups
+
+    return lookups.permit(parsed, _dials(parsed))
+
+
 def _fork(arguments: list[str]) -> int:
     parser = _parser("sessions fork", "A new session that begins with another's finished turns.")
     _id(parser)
@@ -276,7 +300,8 @@ async def _plain(parsed: Namespace) -> int:
         return await Plain(session, *looks(parsed.directory)).run()
 
 
-def _options(parsed: Namespace) -> dict[str, Any]:
+def _dials(parsed: Namespace) -> AxesChange:
+    """The dials the flags turn."""
     from quintet.domain.axes import AxesChange, RunControl, merge, parse_axis
 
     changes = [
@@ -286,12 +311,16 @@ def _options(parsed: Namespace) -> dict[str, Any]:
     ]
     if parsed.autonomous:
         changes.append(AxesChange(run_control=RunControl.AUTONOMOUS))
+    return merge(changes)
+
+
+def _options(parsed: Namespace) -> dict[str, Any]:
     flags: dict[str, object] = {}
     if parsed.max_turns is not None:
         flags["limits.max_turns"] = parsed.max_turns
     if parsed.max_cost is not None:
         flags["limits.max_cost"] = parsed.max_cost
-    return {"axes": merge(changes), "settings": flags, "resume": parsed.resume, "fork": parsed.fork}
+    return {"axes": _dials(parsed), "settings": flags, "resume": parsed.resume, "fork": parsed.fork}
 
 
 def _stdin_text() -> str:
@@ -326,6 +355,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     ),
     "sessions": _sessions,
     "tools": _tools,
+    "permit": _permit,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),
     "trust": _lookup(
         "trust",

@@ -249,6 +249,38 @@ def tools_show(arguments: Namespace) -> int:
     return 0
 
 
+def permit(arguments: Namespace, dials: AxesChange) -> int:
+    """The gate's decision on a call that is not made."""
+    from quintet.domain import gate
+    from quintet.domain.errors import ToolFailed
+    from quintet.domain.nearest import did_you_mean
+    from quintet.tools.registry import BY_NAME
+
+    spec = BY_NAME.get(arguments.tool)
+    if spec is None:
+        raise UsageError(f"there is no tool {arguments.tool}.{did_you_mean(arguments.tool, BY_NAME)}")
+    try:
+        touch = spec.touch(spec.bind(arguments.args))
+    except ToolFailed as error:
+        raise UsageError(error.message) from None
+    axes, root = dials.applied_to(INTERACTIVE), locate(arguments.directory).root
+    sandbox = gate.Sandbox(arguments.sandbox)
+    decision = gate.decide(spec, touch, axes, root=root, person=arguments.person, sandbox=sandbox)
+    answer = {
+        "decision": decision.verdict,
+        "reason": decision.reason,
+        "effects": list(decision.effects),
+        "axes": msgspec.to_builtins(axes),
+        "grant": msgspec.to_builtins(decision.grant),
+    }
+    if arguments.json:
+        say_json(answer)
+    else:
+        effects = ", ".join(decision.effects) or "none"
+        say([f"{decision.verdict}  {decision.reason}", f"effects  {effects}", f"axes     {badge.full(axes)}"])
+    return 0
+
+
 def _tool(spec: ToolSpec) -> dict[str, Any]:
     from quintet.domain.grants import ordered
     from quintet.domain.tool_menu import toolsets_of

@@ -107,9 +107,10 @@ def test_the_mask_never_shows_what_is_not_registered(registered: set[str], tools
         (["Read"], "Read"),
         (["git diff"], "git_diff"),
         (["git_status"], "git_status"),
-        (["search file contents"], "grep"),
+        (["search with a regular expression"], "grep"),
         (["run a shell line"], "bash"),
-        (["list files"], "glob"),
+        (["files whose path matches a glob"], "glob"),
+        (["move or rename"], "fs_move"),
     ],
 )
 def test_a_tool_is_found_by_its_name_or_by_what_it_does(words: list[str], best: str) -> None:

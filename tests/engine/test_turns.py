@@ -13,6 +13,7 @@ from quintet.domain.gate import Verdict
 from quintet.domain.messages import EndPart, Finish, Message, Part, Request, Role, TextPart, Usage
 from quintet.domain.toolspec import CallStatus
 from quintet.testing import ScriptedModel, call
+from quintet.tools.registry import BY_NAME
 from tests.engine.driving import BUILD, Driver, drive
 
 
@@ -51,7 +52,7 @@ def test_a_turn_with_one_call_is_these_events_and_no_others(repo: Path) -> None:
         user_mode="Agent",
         stage="act",
         model="builtin",
-        tool_count=17,
+        tool_count=len(BY_NAME),
         reasoning=False,
         axes=axes,
     )

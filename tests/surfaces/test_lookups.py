@@ -1,5 +1,6 @@
 """The commands that only look: a table for people, JSON for programs, the same facts in both."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -149,3 +150,30 @@ def test_tools_are_listed_with_their_toolsets_profile_and_effects(quintet: Progr
     assert "mode  string" in shown
     assert "Did you mean grep?" in quintet.run("tools", "show", "gerp").clean(1).err
     assert "not one of list, show" in quintet.run("tools", "lsit").clean(2).err
+
+
+@pytest.mark.parametrize(
+    ("flags", "tool", "args", "decision"),
+    [
+        (("--mode", "build", "--autonomous", "--permission-profile", "trusted"), "bash", "git push --force", "ask"),
+        (("--mode", "build", "--autonomous", "--permission-profile", "trusted"), "bash", "make test", "allow"),
+        (("--mode", "build", "--autonomous", "--permission-profile", "normal"), "bash", "make test", "ask"),
+        (("--mode", "review", "--permission-profile", "unrestricted", "--sandbox", "bwrap"), "bash", "rm x", "deny"),
+        (("--permission-profile", "restricted", "--no-person"), "bash", "ls", "allow"),
+    ],
+)
+def test_permit_says_what_the_gate_would_decide_and_runs_nothing(
+    quintet: Program, flags: tuple[str, ...], tool: str, args: str, decision: str
+) -> None:
+    call = ("permit", "--tool", tool, "--args", json.dumps({"command": args}), *flags)
+    answer = quintet.run(*call, "--json").clean(0).json()
+    assert answer["decision"] == decision
+    assert answer["reason"] and answer["effects"] and answer["axes"]["surface"] == "tui"
+    assert quintet.run(*call).clean(0).out.startswith(decision)
+    assert quintet.run("sessions", "list", "--json").json() == []
+
+
+def test_permit_says_what_is_wrong_with_a_call(quintet: Program) -> None:
+    assert "Did you mean bash?" in quintet.run("permit", "--tool", "bahs").clean(2).err
+    assert "not JSON" in quintet.run("permit", "--tool", "bash", "--args", "{").clean(2).err
+    assert "command" in quintet.run("permit", "--tool", "bash").clean(2).err

@@ -76,3 +76,43 @@ def test_the_repositorys_own_helpers_are_not_run(changed: Caller) -> None:
     changed.ok("git_diff_unstaged")
     changed.ok("git_diff", target="HEAD")
     assert not (root.parent / "helper-ran").exists()
+
+
+def test_a_change_is_staged_unstaged_committed_and_shown(tools: Caller) -> None:
+    (tools.root / "new.txt").write_text("one\n")
+    assert tools.ok("git_add", files=["new.txt"]) == "A  new.txt"
+    assert tools.ok("git_reset") == "?? new.txt"
+    tools.ok("git_add", files=["."])
+    with (tools.root / ".git/config").open("a") as config:
+        config.write("[user]\nname = Ada\nemail = ada@example.com\n")
+    assert "Add new" in tools.ok("git_commit", message="Add new")
+    assert "Add new" in tools.ok("git_log", max_count=1)
+    shown = tools.ok("git_show", revision="HEAD")
+    assert "+one" in shown and "new.txt" in shown
+    assert "nothing to commit" in tools.fails("git_commit", message="again")
+
+
+def test_branches_are_made_listed_and_gone_to(tools: Caller) -> None:
+    tools.ok("git_create_branch", branch_name="topic")
+    assert "## topic" in tools.ok("git_checkout", branch_name="topic")
+    listed = tools.ok("git_branch_list")
+    assert "* topic" in listed and "main" in listed
+    assert tools.fails("git_checkout", branch_name="nowhere")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("git_checkout", {"branch_name": "--orphan"}),
+        ("git_create_branch", {"branch_name": "-D"}),
+        ("git_show", {"revision": "--output=leak"}),
+        ("git_show", {"revision": "HEAD:.env"}),
+        ("git_diff", {"target": "--output=leak"}),
+        ("git_add", {"files": []}),
+    ],
+)
+def test_a_word_that_git_would_take_for_an_option_is_refused(
+    tools: Caller, tool: str, arguments: dict[str, object]
+) -> None:
+    assert tools.fails(tool, **arguments)
+    assert not (tools.root / "leak").exists()

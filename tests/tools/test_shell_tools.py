@@ -100,3 +100,8 @@ def test_programs_that_page_or_ask_do_not_wait(tools: Caller) -> None:
 @pytest.mark.parametrize("timeout", [0, -1])
 def test_no_time_at_all_is_a_timeout_and_not_a_failure_of_ours(tools: Caller, timeout: int) -> None:
     assert "exit 124" in tools.fails("bash", command="sleep 60", timeout=timeout)
+
+
+def test_waiting_is_bounded(tools: Caller) -> None:
+    assert tools.ok("wait", seconds=0.01) == "waited 0.01 s"
+    assert "0 to 600" in tools.fails("wait", seconds=601)

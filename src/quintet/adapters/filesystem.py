@@ -11,10 +11,12 @@ import ctypes
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from itertools import count
 
 from quintet.domain.errors import ToolFailed
+from quintet.domain.ports import Entry
 from quintet.domain.protected import inside, is_secret, is_write_protected
 
 MOST_BYTES = 50_000_000
@@ -66,8 +68,7 @@ class ProjectFiles:
     def replace(self, path: str, data: bytes) -> None:
         folder, name = os.path.split(self._through_link(self.relative(path)))
         with self._folder(folder) as at:
-            if is_write_protected(self.relative(f"{os.readlink(f'/proc/self/fd/{at}')}/{name}")):
-                raise ToolFailed(f"{path}: protected: no call may write it")
+            self._refuse_protected(at, name, path)
             access = self._access_of(name, at)
             temporary = f".quintet-{os.getpid()}-{next(self._numbers)}"
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=at)
@@ -82,6 +83,45 @@ class ProjectFiles:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(temporary, dir_fd=at)
                 raise
+
+    def entries(self, path: str) -> list[Entry]:
+        with self._opened(self.relative(path), os.O_RDONLY | os.O_DIRECTORY) as handle:
+            self._refuse_secret(handle, path)
+            return [
+                _entry(name, os.stat(name, dir_fd=handle, follow_symlinks=False)) for name in sorted(os.listdir(handle))
+            ]
+
+    def info(self, path: str) -> Entry:
+        with self._opened(self.relative(path), os.O_PATH) as handle:
+            return _entry(path, os.fstat(handle))
+
+    def make_folder(self, path: str) -> bool:
+        relative = self.relative(path)
+        missing = not os.path.isdir(os.path.join(self.root, relative))
+        with self._folder(relative if relative != "." else ""):
+            return missing
+
+    def delete(self, path: str) -> None:
+        folder, name = os.path.split(self.relative(path))
+        with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
+            self._refuse_protected(at, name, path)
+            if stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+                os.rmdir(name, dir_fd=at)
+            else:
+                os.unlink(name, dir_fd=at)
+
+    def move(self, source: str, destination: str) -> None:
+        (folder, name), (above, new) = os.path.split(self.relative(source)), os.path.split(self.relative(destination))
+        with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at, self._folder(above) as to:
+            self._refuse_protected(at, name, source)
+            self._refuse_protected(to, new, destination)
+            if _exists(new, to):
+                raise ToolFailed(f"{destination}: is there already")
+            os.rename(name, new, src_dir_fd=at, dst_dir_fd=to)
+
+    def _refuse_protected(self, at: int, name: str, path: str) -> None:
+        if is_write_protected(self.relative(f"{os.readlink(f'/proc/self/fd/{at}')}/{name}")):
+            raise ToolFailed(f"{path}: protected: no call may write it")
 
     def _access_of(self, name: str, at: int) -> int:
         try:
@@ -108,8 +148,10 @@ class ProjectFiles:
         for part in folder.split("/") if folder else []:
             made = f"{made}/{part}" if made else part
             parent = os.path.dirname(made)
-            with self._opened(parent or ".", os.O_RDONLY | os.O_DIRECTORY) as at, contextlib.suppress(FileExistsError):
-                os.mkdir(part, dir_fd=at)
+            with self._opened(parent or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
+                if not _exists(part, at):
+                    self._refuse_protected(at, part, made)
+                    os.mkdir(part, dir_fd=at)
         with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
             yield at
 
@@ -128,6 +170,21 @@ class ProjectFiles:
             yield handle
         finally:
             os.close(handle)
+
+
+def _entry(name: str, info: os.stat_result) -> Entry:
+    kinds = ((stat.S_ISDIR, "folder"), (stat.S_ISREG, "file"), (stat.S_ISLNK, "link"))
+    kind = next((word for test, word in kinds if test(info.st_mode)), "other")
+    changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(info.st_mtime))
+    return Entry(name, kind, info.st_size, stat.S_IMODE(info.st_mode), changed)
+
+
+def _exists(name: str, at: int) -> bool:
+    try:
+        os.stat(name, dir_fd=at, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _open_beneath(base: int, relative: str, flags: int) -> int:

@@ -137,6 +137,16 @@ class Processes(Protocol):
         """
 
 
+class Entry(Struct, frozen=True):
+    """A file or folder as listings show it."""
+
+    name: str
+    kind: str  # file, folder, link or other
+    size: int
+    access: int  # permission bits
+    changed: str  # ISO 8601, UTC
+
+
 class Files(Protocol):
     """The project's files. Paths are relative to the root or absolute; nothing outside the root is opened."""
 
@@ -146,6 +156,19 @@ class Files(Protocol):
 
     def replace(self, path: str, data: bytes) -> None:
         """Write atomically: the old file or the new one, never a mixture. Makes parent folders."""
+
+    def entries(self, path: str) -> list[Entry]: ...
+
+    def info(self, path: str) -> Entry: ...
+
+    def make_folder(self, path: str) -> bool:
+        """Make a folder and those above it; returns whether it was missing."""
+
+    def delete(self, path: str) -> None:
+        """Delete a file or an empty folder."""
+
+    def move(self, source: str, destination: str) -> None:
+        """Move without overwriting anything."""
 
     def relative(self, path: str) -> str:
         """The path relative to the root, by its words alone."""

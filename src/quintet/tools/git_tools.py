@@ -1,9 +1,10 @@
-"""Local git: status and diffs, as git prints them, with none of the user's pagers or helpers."""
+"""The twelve local git tools: what git does and prints, with none of the user's pagers or helpers."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from quintet.domain.axes import PermissionProfile
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Workbench
@@ -52,21 +53,124 @@ async def git_diff(bench: Workbench, target: str, repo_path: str = ".", context_
     :target: branch, commit or range
     :repo_path: the repository, the project if left out
     """
-    if target.startswith("-"):
-        raise ToolFailed(f"{target}: a branch, commit or range is wanted")
-    return await _diff(bench, repo_path, f"-U{max(context_lines, 0)}", "--end-of-options", target, "--")
+    return await _diff(bench, repo_path, f"-U{max(context_lines, 0)}", "--end-of-options", _name(target), "--")
+
+
+def _commits(arguments: dict[str, Any]) -> Touch:
+    return Touch(frozenset({Effect.COMMIT}), reads=(arguments["repo_path"],))
+
+
+def _checks_out(arguments: dict[str, Any]) -> Touch:
+    return Touch(frozenset({Effect.COMMIT, Effect.EDIT}), reads=(arguments["repo_path"],))
+
+
+@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits)
+async def git_commit(bench: Workbench, message: str, repo_path: str = ".") -> ToolResult:
+    """Commit what is staged.
+
+    :message: the commit message
+    :repo_path: the repository, the project if left out
+    """
+    return await _git(bench, repo_path, "commit", "-q", "-m", message, then=("log", "-1", "--stat", "--format=%h %s"))
+
+
+@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits)
+async def git_add(bench: Workbench, files: tuple[str, ...], repo_path: str = ".") -> ToolResult:
+    """Stage files for the next commit.
+
+    :files: paths to stage, . for all
+    :repo_path: the repository, the project if left out
+    """
+    if not files:
+        raise ToolFailed("name at least one file, or . for all")
+    return await _git(bench, repo_path, "add", "--", *files, then=("status", "--short"))
+
+
+@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits)
+async def git_reset(bench: Workbench, repo_path: str = ".") -> ToolResult:
+    """Unstage everything; the files stay as they are.
+
+    :repo_path: the repository, the project if left out
+    """
+    return await _git(bench, repo_path, "reset", "-q", then=("status", "--short"))
+
+
+@tool(effects={Effect.READ}, touch=_reads)
+async def git_log(bench: Workbench, repo_path: str = ".", max_count: int = 10) -> ToolResult:
+    """Show the newest commits.
+
+    :repo_path: the repository, the project if left out
+    :max_count: how many
+    """
+    return await _git(bench, repo_path, "log", f"-{max(max_count, 1)}", "--date=iso", "--format=%h  %ad  %an  %s")
+
+
+@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits)
+async def git_create_branch(
+    bench: Workbench, branch_name: str, base_branch: str = "", repo_path: str = "."
+) -> ToolResult:
+    """Make a branch, without going to it.
+
+    :branch_name: its name
+    :base_branch: where it begins, the current commit if left out
+    :repo_path: the repository, the project if left out
+    """
+    names = [_name(branch_name), *([_name(base_branch)] if base_branch else [])]
+    return await _git(bench, repo_path, "branch", *names, then=("branch", "--list", "-v", branch_name))
+
+
+@tool(effects={Effect.COMMIT, Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_checks_out)
+async def git_checkout(bench: Workbench, branch_name: str, repo_path: str = ".") -> ToolResult:
+    """Go to a branch, and take its files.
+
+    :branch_name: its name
+    :repo_path: the repository, the project if left out
+    """
+    return await _git(
+        bench, repo_path, "checkout", "-q", _name(branch_name), "--", then=("status", "--short", "--branch")
+    )
+
+
+@tool(effects={Effect.READ}, touch=_reads)
+async def git_show(bench: Workbench, revision: str, repo_path: str = ".") -> ToolResult:
+    """Show a commit: its message and its diff.
+
+    :revision: a commit, branch or tag
+    :repo_path: the repository, the project if left out
+    """
+    if ":" in revision:
+        raise ToolFailed(f"{revision}: a commit is wanted; Read reads files")
+    return await _git(bench, repo_path, "show", "--no-ext-diff", "--no-textconv", "--stat", "-p", _name(revision), "--")
+
+
+@tool(effects={Effect.READ}, touch=_reads)
+async def git_branch_list(bench: Workbench, repo_path: str = ".", show_remote: bool = False) -> ToolResult:
+    """List branches, the current one marked.
+
+    :repo_path: the repository, the project if left out
+    :show_remote: remote branches too
+    """
+    return await _git(bench, repo_path, "branch", "--list", "-v", *(["--all"] if show_remote else []))
+
+
+def _name(text: str) -> str:
+    """A branch or revision; a word that git would take for an option is not one."""
+    if text.startswith("-") or not text.strip():
+        raise ToolFailed(f'"{text}": the name of a branch or commit is wanted')
+    return text
 
 
 async def _diff(bench: Workbench, repo_path: str, *arguments: str) -> ToolResult:
     return await _git(bench, repo_path, "diff", "--no-ext-diff", "--no-textconv", *arguments)
 
 
-async def _git(bench: Workbench, repo_path: str, *arguments: str) -> ToolResult:
-    done = await bench.processes.run(
-        (*_PLAIN, *arguments), cwd=bench.files.real(repo_path), grant=bench.grant, timeout=GIT_SECONDS
-    )
-    if done.exit_code:
-        raise ToolFailed(done.output.strip() or f"git ended with {done.exit_code}")
-    return ToolResult(
-        done.output.rstrip("\n") or "nothing to show", summary=counted(len(done.output.splitlines()), "line")
-    )
+async def _git(bench: Workbench, repo_path: str, *arguments: str, then: tuple[str, ...] = ()) -> ToolResult:
+    """Run git, and after it a second command whose output shows what the first one did."""
+    folder = bench.files.real(repo_path)
+    output = ""
+    for command in filter(None, (arguments, then)):
+        done = await bench.processes.run((*_PLAIN, *command), cwd=folder, grant=bench.grant, timeout=GIT_SECONDS)
+        if done.exit_code:
+            raise ToolFailed(done.output.strip() or f"git ended with {done.exit_code}")
+        output += done.output
+    return ToolResult(output.rstrip("\n") or "nothing to show", summary=counted(len(output.splitlines()), "line"))

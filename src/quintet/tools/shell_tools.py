@@ -1,7 +1,8 @@
-"""bash: one shell line, run to its end or to its timeout."""
+"""bash: one shell line, run to its end or to its timeout; and wait."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from quintet.domain.axes import PermissionProfile
@@ -13,6 +14,7 @@ from quintet.domain.toolspec import CallStatus, ToolResult, Touch
 from quintet.tools.declare import tool
 
 TIMED_OUT = 124
+LONGEST_WAIT = 600.0
 
 
 def _line(arguments: dict[str, Any]) -> Touch:
@@ -40,6 +42,18 @@ async def bash(
         ("bash", "-c", command), cwd=cwd, grant=bench.grant, timeout=timeout, on_output=bench.progress
     )
     return shown(done, timeout)
+
+
+@tool(effects=set())
+async def wait(bench: Workbench, seconds: float) -> ToolResult:
+    """Wait, for something that takes its time.
+
+    :seconds: 0 to 600
+    """
+    if not 0 <= seconds <= LONGEST_WAIT:
+        raise ToolFailed(f"seconds = {seconds:g}: 0 to {LONGEST_WAIT:g} is wanted")
+    await asyncio.sleep(seconds)
+    return ToolResult(f"waited {seconds:g} s", summary=f"{seconds:g} s")
 
 
 def shown(done: Finished, timeout: float) -> ToolResult:
