@@ -277,7 +277,7 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
         say_json(answer)
     else:
         effects = ", ".join(decision.effects) or "none"
-        say([f"{decision.verdict}  {decision.reason}", f"effects  {effects}", f"axes     {badge.full(axes)}"])
+        say([f"{decision.verdict:<9}{decision.reason}", f"effects  {effects}", f"axes     {badge.full(axes)}"])
     return 0
 
 
