@@ -9,6 +9,7 @@ import pytest
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Verdict
+from quintet.domain.protected import inside
 from tests.tools.calling import Caller
 
 SECRET = "the-outside-secret"
@@ -48,8 +49,19 @@ def way_out(request: pytest.FixtureRequest, tools: Caller, outside: Path) -> str
             return f"link{outside}/note.txt"
 
 
-def test_read_does_not_leave_the_project(tools: Caller, way_out: str) -> None:
-    assert "outside the project" in tools.fails("Read", file_path=way_out)
+def test_read_does_not_leave_the_project_by_a_path_that_does_not_say_so(tools: Caller, way_out: str) -> None:
+    if inside(way_out, str(tools.root)) is None:  # the path itself says it leads outside: asked about, then read
+        assert tools.verdict("Read", file_path=way_out) is Verdict.ASK
+        assert SECRET in tools.ok("Read", file_path=way_out)
+    else:
+        assert "outside the project" in tools.fails("Read", file_path=way_out)
+
+
+def test_a_secret_outside_the_project_is_not_read_even_when_asked(tools: Caller, outside: Path) -> None:
+    (outside / ".env").write_text("TOKEN=x")
+    (outside / "plain.txt").symlink_to(".env")
+    assert tools.verdict("Read", file_path=str(outside / ".env")) is Verdict.DENY
+    assert "secrets" in tools.fails("Read", file_path=str(outside / "plain.txt"))
 
 
 def test_write_does_not_leave_the_project(tools: Caller, way_out: str, outside: Path) -> None:

@@ -148,7 +148,10 @@ class Entry(Struct, frozen=True):
 
 
 class Files(Protocol):
-    """The project's files. Paths are relative to the root or absolute; nothing outside the root is opened."""
+    """The project's files. Paths are relative to the root or absolute.
+
+    Nothing outside the root is opened, but for a read whose path says so: the gate has asked about that one.
+    """
 
     root: str
 

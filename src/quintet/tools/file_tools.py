@@ -9,6 +9,7 @@ from quintet.domain.axes import PermissionProfile
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Workbench
+from quintet.domain.protected import inside
 from quintet.domain.toolspec import ToolResult, Touch
 from quintet.tools.declare import counted, tool
 
@@ -34,7 +35,8 @@ async def Read(bench: Workbench, file_path: str, offset: int = 1, limit: int = M
     :limit: how many lines to show
     """
     data = bench.files.read(file_path)
-    bench.seen[bench.files.relative(file_path)] = _hash(data)
+    if (relative := inside(file_path, bench.root)) is not None:
+        bench.seen[relative] = _hash(data)
     if b"\0" in data[:BINARY_PROBE]:
         return ToolResult(f"{file_path}: a binary file of {len(data)} bytes")
     lines = _decoded(data).split("\n")
