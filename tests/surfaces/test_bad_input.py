@@ -164,6 +164,18 @@ def test_a_home_that_cannot_be_written_is_a_clear_error(quintet: Program) -> Non
     quintet.run("sessions", "list", **nowhere).clean(0)
 
 
+@pytest.mark.system("bwrap")
+def test_a_disk_that_cannot_be_written_is_said_and_can_still_be_read(quintet: Program) -> None:
+    quintet.run("-p", "find words").clean(0)
+    bound = "bwrap --ro-bind / / --dev /dev --proc /proc"
+    done = quintet.shell(f"{bound} $Q -p 'find words'")
+    assert done.code == 1 and "Traceback" not in done.err
+    assert "cannot be written" in done.err and "XDG_STATE_HOME" in done.err
+    for look in ("status", "sessions list"):
+        seen = quintet.shell(f"{bound} $Q {look}").clean(0)
+        assert "q5-" in seen.out
+
+
 def test_a_file_where_the_state_folder_should_be_is_a_clear_error(quintet: Program, tmp_path: Path) -> None:
     (tmp_path / "occupied").write_text("")
     done = quintet.run("-p", "find words", XDG_STATE_HOME=str(tmp_path / "occupied")).clean(1)

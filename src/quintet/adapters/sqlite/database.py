@@ -75,8 +75,16 @@ def connect(path: str, *, vfs: str | None = None) -> apsw.Connection:
 def connect_to_read(path: str) -> apsw.Connection:
     """Open what is there; never creates and never migrates."""
     with clear_errors(path):
-        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
-        connection.set_busy_timeout(BUSY_MS)
+        try:
+            connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+            connection.set_busy_timeout(BUSY_MS)
+            _version(connection)
+        except (apsw.CantOpenError, apsw.ReadOnlyError):  # a disk that cannot be written can still be read
+            name = "".join(
+                f"%{byte:02x}" if byte > 127 or chr(byte) in "%?#" else chr(byte) for byte in os.fsencode(path)
+            )
+            still = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+            connection = apsw.Connection(f"file:{name}?immutable=1", flags=still)
         _refuse_newer(connection, path, len(migrations()))
         return connection
 
