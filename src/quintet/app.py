@@ -16,7 +16,8 @@ from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.trust import decided, set_trust
-from quintet.domain.axes import INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
+from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
+from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, SettingsError, StoreDamaged
 from quintet.domain.gate import Sandbox
 from quintet.domain.ports import Clock, Ids, Model, Workbench
@@ -171,14 +172,10 @@ def _first_axes(settings: Settings, surface: Surface, person: bool, axes: AxesCh
 
 def _as_command(change: AxesChange) -> str:
     """Flags on a resumed session are dials turned by the user, as everybody else's."""
-    flags = {"run_control": "control", "permission_profile": "permission-profile", "model_mode": "model-mode"}
     values = change.values()
-    work_mode = values.pop("work_mode", None)
-    words = [f"--{flags[name]} {value}" for name, value in values.items()]
-    if work_mode is None:
-        first, *words = words
-        return f"/{first[2:]} {' '.join(words)}".strip()
-    return f"/mode {work_mode} {' '.join(words)}".strip()
+    turned = {word: str(values[name]) for word, name in AXIS_FIELDS.items() if name in values}
+    first = next(iter(turned))
+    return format_command(CommandLine(first, (turned.pop(first),), dict(turned)))
 
 
 async def fork(path: str, session: str) -> str:

@@ -32,13 +32,8 @@ def command_name(text: str) -> str | None:
     return name.lower() if "/" not in name else None
 
 
-def split_words(line: str) -> list[str]:
-    """Split as a shell would, with " quotes, ' quotes and backslash; an unclosed quote is an error."""
-    return [word for word, _ in _tokens(line)]
-
-
 def _tokens(line: str) -> list[tuple[str, bool]]:
-    """Words, each with whether it begins with a quote (a quoted `--x` is a word, not a flag)."""
+    """Words split as a shell would, each with whether it begins with a quote: a quoted `--x` is a word, not a flag."""
     words: list[tuple[str, bool]] = []
     current: list[str] = []
     quote = ""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolSchema
-
-if TYPE_CHECKING:
-    from quintet.domain.ports import Workbench
 
 
 class Touch(Struct, frozen=True):
@@ -38,10 +35,6 @@ class ToolSpec(Struct, frozen=True):
     def shown(self) -> ToolSchema:
         return ToolSchema(self.name, self.description, self.schema())
 
-    @property
-    def reads_only(self) -> bool:
-        return self.effects <= {Effect.READ, Effect.FETCH}
-
 
 class CallStatus(StrEnum):
     OK = "ok"
@@ -59,6 +52,3 @@ class ToolResult(Struct, frozen=True):
     message: str = ""  # something to tell the user
     ends: str = ""  # the turn ends here: done or blocked
     answer: str = ""  # with this answer
-
-
-Runner = Callable[["Workbench", dict[str, Any]], Awaitable[ToolResult]]

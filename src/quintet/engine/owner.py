@@ -10,6 +10,8 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
+from msgspec import structs
+
 from quintet.domain import command_line
 from quintet.domain.axes import AxesChange, ModelMode, Surface
 from quintet.domain.errors import LeaseLost, QuintetError, UsageError
@@ -39,7 +41,7 @@ from quintet.engine.feed import Feed
 from quintet.engine.journal import Journal
 from quintet.engine.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
 from quintet.engine.sessions import fork_session
-from quintet.engine.turn import Turn
+from quintet.engine.turn import Turn, error_info
 
 SHELL = "!"  # begins a shell line of the person's own
 POLL_SECONDS = 0.1  # how soon another process's submission is noticed
@@ -129,9 +131,7 @@ class Owner:
             while True:
                 await asyncio.sleep(HEARTBEAT_SECONDS)
                 now = self.core.clock.epoch()
-                lease = Lease(
-                    self._lease.session, self._lease.owner, self._lease.pid, self._lease.started, now + LEASE_SECONDS
-                )
+                lease = structs.replace(self._lease, until=now + LEASE_SECONDS)
                 if not await self.core.store.take_lease(lease, now, False):
                     raise LeaseLost()
         except QuintetError as error:
@@ -226,7 +226,7 @@ class Owner:
             reason = "stopped by /stop" if self._ending == "cancelled" else "interrupted"
             ending = turn.finished(self._ending, reason=reason)
         except QuintetError as error:
-            ending = turn.finished("failed", reason=error.message, error=_info(error))
+            ending = turn.finished("failed", reason=error.message, error=error_info(error))
         except Exception as error:
             crash = ErrorInfo("UNKNOWN", f"{type(error).__name__}: {error}")
             ending = turn.finished("failed", reason=crash.message, error=crash)
@@ -287,7 +287,3 @@ class Owner:
             return [dials.turn(self.state, wanted, self.activity)]
 
         self._follow_ups[question.question] = follow
-
-
-def _info(error: QuintetError) -> ErrorInfo:
-    return ErrorInfo(error.code, error.message, error.hint)

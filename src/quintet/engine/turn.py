@@ -79,7 +79,7 @@ class Turn:
         except LimitReached as limit:
             return self.finished("limit", reason=str(limit))
         except ModelError as error:
-            return self.finished("failed", reason=error.message, error=_info(error))
+            return self.finished("failed", reason=error.message, error=error_info(error))
 
     async def run_line(self, line: str) -> TurnFinished:
         """A person's own shell line: one call through the gate, no model."""
@@ -128,7 +128,7 @@ class Turn:
                 wait = _delay(error, attempt) if again else None
                 if not again:
                     self._keep_partial(step, reply)
-                self._journal.post(ModelFailed(step=step, error=_info(error), retry_in=wait))
+                self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=wait))
                 if wait is None:
                     raise
                 await self._count_down(wait, error.message)
@@ -257,7 +257,7 @@ def _brought_about(call: ToolCall, result: ToolResult) -> list[Event]:
     return events
 
 
-def _info(error: QuintetError) -> ErrorInfo:
+def error_info(error: QuintetError) -> ErrorInfo:
     return ErrorInfo(error.code, error.message, error.hint)
 
 
