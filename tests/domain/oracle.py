@@ -1,0 +1,134 @@
+"""What the gate must answer, told from the rules alone: plain tables of strings, written by hand.
+
+Nothing of the program is imported here, so a mistake in the gate cannot repeat itself in what it is measured by.
+`expected` speaks of calls inside the project that name no protected path and no secret.
+"""
+
+WORK_MODES = ("chat", "plan", "build", "review", "repair", "research")
+RUN_CONTROLS = ("manual", "assisted", "autonomous")
+PROFILES = ("restricted", "normal", "trusted", "unrestricted")
+MODEL_MODES = ("fast", "smart", "deep")
+SURFACES = ("tui", "web", "headless", "rpc")
+SANDBOXES = ("bwrap", "partial", "none")
+EFFECTS = (
+    "read",
+    "edit",
+    "execute",
+    "build",
+    "install",
+    "commit",
+    "fetch",
+    "network",
+    "outside",
+    "destroy",
+    "publish",
+)
+
+# effect: the profiles at which it proceeds unasked, R N T U
+UNASKED = {
+    "read": "RNTU",
+    "fetch": "RNTU",
+    "edit": "NTU",
+    "execute": "NTU",
+    "build": "TU",
+    "install": "TU",
+    "commit": "TU",
+    "network": "U",
+    "outside": "",
+    "destroy": "",
+    "publish": "",
+}
+
+# effect: what chat | plan, review and research | build and repair say of it
+BY_PROFILE, ASK, DENY, ARTIFACT = "by profile", "ask", "deny", "own artifact only"
+WORK = {
+    "read": (BY_PROFILE, BY_PROFILE, BY_PROFILE),
+    "fetch": (BY_PROFILE, BY_PROFILE, BY_PROFILE),
+    "edit": (ASK, ARTIFACT, BY_PROFILE),
+    "execute": (ASK, BY_PROFILE, BY_PROFILE),
+    "build": (ASK, BY_PROFILE, BY_PROFILE),
+    "install": (ASK, DENY, BY_PROFILE),
+    "commit": (ASK, DENY, BY_PROFILE),
+    "network": (ASK, BY_PROFILE, BY_PROFILE),
+    "outside": (ASK, DENY, BY_PROFILE),
+    "destroy": (ASK, DENY, BY_PROFILE),
+    "publish": (ASK, DENY, BY_PROFILE),
+}
+COLUMN = {"chat": 0, "plan": 1, "review": 1, "research": 1, "build": 2, "repair": 2}
+OPENS_THE_NETWORK = {"network", "install", "publish"}
+
+# tool: the least profile it is any use in, and the most a call may do
+TOOLS = {
+    "menu_list": ("restricted", ""),
+    "menu_enter": ("restricted", ""),
+    "menu_exit": ("restricted", ""),
+    "complete": ("restricted", ""),
+    "think": ("restricted", ""),
+    "message_user": ("restricted", ""),
+    "request_tools": ("restricted", ""),
+    "wait": ("restricted", ""),
+    "Read": ("restricted", "read"),
+    "grep": ("restricted", "read"),
+    "glob": ("restricted", "read"),
+    "fs_read_file": ("restricted", "read"),
+    "fs_list_directory": ("restricted", "read"),
+    "fs_file_info": ("restricted", "read"),
+    "git_status": ("restricted", "read"),
+    "git_diff_unstaged": ("restricted", "read"),
+    "git_diff_staged": ("restricted", "read"),
+    "git_diff": ("restricted", "read"),
+    "git_log": ("restricted", "read"),
+    "git_show": ("restricted", "read"),
+    "git_branch_list": ("restricted", "read"),
+    "Edit": ("normal", "edit"),
+    "Write": ("normal", "edit"),
+    "fs_write_file": ("normal", "edit"),
+    "fs_create_directory": ("normal", "edit"),
+    "fs_move": ("normal", "edit"),
+    "fs_delete": ("normal", "destroy"),
+    "git_add": ("normal", "commit"),
+    "git_commit": ("normal", "commit"),
+    "git_reset": ("normal", "commit"),
+    "git_create_branch": ("normal", "commit"),
+    "git_checkout": ("normal", "edit commit"),
+    "bash": ("restricted", "read edit execute build install commit network outside destroy publish"),
+}
+SHELL_LINES = {"bash"}  # tools whose call is a shell line
+
+Dials = tuple[str, str, str, str, str]
+
+
+def shown(tool: str, dials: Dials) -> bool:
+    return PROFILES.index(TOOLS[tool][0]) <= PROFILES.index(dials[2])
+
+
+def expected(
+    tool: str, effects: frozenset[str], dials: Dials, sandbox: str, person: bool, *, artifact: bool = False
+) -> str:
+    """allow, ask or deny; `artifact`: the call writes nothing but what its work mode is there to leave behind.
+
+    `person` changes nothing: what is asked with nobody attached stays asked, and is not run.
+    """
+    work_mode, run_control, profile, _model_mode, _surface = dials
+    says = {WORK[effect][COLUMN[work_mode]] for effect in effects}
+    line = tool in SHELL_LINES
+
+    if not shown(tool, dials):
+        return "deny"
+    if DENY in says or (ARTIFACT in says and not artifact):
+        return "deny"
+    if line and sandbox == "none" and effects - {"read"} and (COLUMN[work_mode] == 1 or profile == "restricted"):
+        return "deny"
+
+    if ASK in says:
+        return "ask"
+    if any(profile[0].upper() not in UNASKED[effect] for effect in effects):
+        return "ask"
+    # An unknown program runs unasked only where it can neither be heard outside nor reach what is protected.
+    if line and "execute" in effects and (sandbox != "bwrap" or effects & OPENS_THE_NETWORK):
+        return "ask"
+    if line and "edit" in effects and sandbox == "partial":
+        return "ask"
+    if run_control == "manual" and effects:
+        return "ask"
+    return "allow"

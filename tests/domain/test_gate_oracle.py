@@ -1,0 +1,181 @@
+"""The gate equals the oracle, tool by tool, over every combination of the axes."""
+
+import ast
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from quintet.domain import axes as dials
+from quintet.domain.axes import Axes
+from quintet.domain.gate import Sandbox, decide, visible
+from quintet.domain.grants import Effect
+from quintet.domain.toolspec import Touch
+from quintet.tools.registry import BY_NAME
+from tests.domain import oracle
+
+ROOT = "/project"
+STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
+
+# A call of each tool that stays inside the project and away from what is protected.
+ARGUMENTS: dict[str, dict[str, object]] = {
+    "menu_list": {},
+    "menu_enter": {"mode": "swe"},
+    "menu_exit": {},
+    "complete": {"final_answer": "done"},
+    "think": {"content": "hm"},
+    "message_user": {"message": "hello"},
+    "request_tools": {"category": "git"},
+    "wait": {"seconds": 1},
+    "Read": {"file_path": "src/a.py"},
+    "Edit": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"},
+    "Write": {"file_path": "src/a.py", "content": "a"},
+    "grep": {"pattern": "a", "path": "src"},
+    "glob": {"pattern": "*.py"},
+    "git_status": {},
+    "git_diff_unstaged": {},
+    "git_diff_staged": {},
+    "git_diff": {"target": "main"},
+    "git_commit": {"message": "Add a"},
+    "git_add": {"files": ["src/a.py"]},
+    "git_reset": {},
+    "git_log": {},
+    "git_create_branch": {"branch_name": "topic"},
+    "git_checkout": {"branch_name": "topic"},
+    "git_show": {"revision": "HEAD"},
+    "git_branch_list": {},
+    "fs_read_file": {"path": "src/a.py"},
+    "fs_write_file": {"path": "src/a.py", "content": "a"},
+    "fs_list_directory": {"path": "src"},
+    "fs_create_directory": {"path": "src/new"},
+    "fs_delete": {"path": "src/a.py"},
+    "fs_move": {"source": "src/a.py", "destination": "src/b.py"},
+    "fs_file_info": {"path": "src/a.py"},
+}
+
+# Paths that no call may touch unasked, put in place of every path a tool takes; the guarded ones where it writes.
+OUTSIDE = ("/etc/passwd", "../sibling/a", "src/../../a")
+SECRETS = (".env", "conf/key.pem", "keys/id_rsa", ".netrc", ".aws/credentials")
+GUARDED = (".git/hooks/pre-commit", ".git", ".quintet/settings.toml", ".quintet/tools/a.py")
+PATHS = ("path", "file_path", "source", "destination", "repo_path")
+
+EVERY = list(
+    itertools.product(oracle.WORK_MODES, oracle.RUN_CONTROLS, oracle.PROFILES, oracle.MODEL_MODES, oracle.SURFACES)
+)
+AXES = {
+    combination: Axes(
+        dials.WorkMode(combination[0]),
+        dials.RunControl(combination[1]),
+        dials.PermissionProfile(combination[2]),
+        dials.ModelMode(combination[3]),
+        dials.Surface(combination[4]),
+    )
+    for combination in EVERY
+}
+PLAIN = [combination for combination in EVERY if combination[3:] == ("smart", "tui")]
+
+
+def touch_of(tool: str, **changed: object) -> Touch:
+    spec = BY_NAME[tool]
+    return spec.touch(spec.bind(json.dumps({**ARGUMENTS[tool], **changed})))
+
+
+def verdict(tool: str, touch: Touch, combination: oracle.Dials, sandbox: str, person: bool) -> str:
+    decided = decide(BY_NAME[tool], touch, AXES[combination], root=ROOT, person=person, sandbox=Sandbox(sandbox))
+    return str(decided.verdict)
+
+
+def surroundings(combinations: Iterable[oracle.Dials]) -> Iterator[tuple[oracle.Dials, str, bool]]:
+    return itertools.product(combinations, oracle.SANDBOXES, (True, False))
+
+
+def differences(tool: str, touch: Touch, combinations: Iterable[oracle.Dials], *, artifact: bool = False) -> str:
+    """Where gate and oracle differ, empty if nowhere."""
+    effects = frozenset(str(effect) for effect in touch.effects)
+    found: list[str] = []
+    for combination, sandbox, person in surroundings(combinations):
+        due = oracle.expected(tool, effects, combination, sandbox, person, artifact=artifact)
+        got = verdict(tool, touch, combination, sandbox, person)
+        if got != due:
+            place = " ".join(combination[:3])
+            found.append(f"{'+'.join(sorted(effects))} {place} sandbox={sandbox}: {got}, should be {due}")
+    return "\n".join([f"{tool}: {len(found)} differences", *dict.fromkeys(found)]) if found else ""
+
+
+def test_the_oracle_knows_nothing_of_the_program() -> None:
+    tree = ast.parse(Path(oracle.__file__).read_text("utf-8"))
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def test_s3_2_the_oracle_covers_all_864_combinations() -> None:
+    assert len(AXES) == 864 == len(set(AXES.values()))
+
+
+def test_every_tool_has_its_row_written_by_hand() -> None:
+    declared = {name: (str(spec.profile), {str(e) for e in spec.effects}) for name, spec in BY_NAME.items()}
+    assert {name: (least, set(effects.split())) for name, (least, effects) in oracle.TOOLS.items()} == declared
+    assert set(ARGUMENTS) == set(BY_NAME) - oracle.SHELL_LINES
+
+
+@pytest.mark.parametrize("tool", sorted(ARGUMENTS))
+def test_s3_5_the_gate_equals_the_oracle(tool: str) -> None:
+    assert not differences(tool, touch_of(tool), EVERY)
+
+
+@pytest.mark.parametrize("effect", oracle.TOOLS["bash"][1].split())
+def test_s3_5_the_gate_equals_the_oracle_for_a_shell_line_of_each_effect(effect: str) -> None:
+    assert not differences("bash", Touch(frozenset({Effect(effect)})), EVERY)
+
+
+def test_s3_5_the_gate_equals_the_oracle_for_a_shell_line_of_two_effects() -> None:
+    """A part of a line is judged beside the rest: an unknown program next to a download has a network."""
+    pairs = itertools.combinations(oracle.TOOLS["bash"][1].split(), 2)
+    found = [differences("bash", Touch(frozenset(map(Effect, pair))), PLAIN) for pair in pairs]
+    assert not "\n".join(filter(None, found))
+
+
+@pytest.mark.parametrize("folder", ["specs", "docs/specs"])
+def test_s3_3_2_plan_writes_specs_and_the_other_reading_modes_do_not(folder: str) -> None:
+    touch = touch_of("Write", file_path=f"{folder}/search.md")
+    plan = [combination for combination in EVERY if combination[0] == "plan"]
+    assert not differences("Write", touch, plan, artifact=True)
+    others = [combination for combination in EVERY if combination[0] in ("review", "research")]
+    assert not differences("Write", touch, others)
+
+
+@pytest.mark.parametrize("tool", sorted(oracle.TOOLS))
+def test_s3_5_1_what_is_hidden_is_refused_and_what_is_shown_is_not(tool: str) -> None:
+    nothing = Touch(frozenset())  # so that only being hidden can be the reason
+    for combination in EVERY:
+        shown = oracle.shown(tool, combination)
+        assert visible(BY_NAME[tool], AXES[combination]) == shown
+        assert verdict(tool, nothing, combination, "bwrap", True) == ("allow" if shown else "deny")
+
+
+@pytest.mark.parametrize("tool", sorted(ARGUMENTS))
+def test_arguments_never_loosen_what_the_declared_effects_allow(tool: str) -> None:
+    spec = BY_NAME[tool]
+    usual, hostile = touch_of(tool), hostile_touches(tool)
+    assert all(touch.effects <= spec.effects for touch in (usual, *hostile))
+    for combination in PLAIN:
+        bare = verdict(tool, Touch(spec.effects), combination, "bwrap", True)
+        assert STRICTNESS[verdict(tool, usual, combination, "bwrap", True)] >= STRICTNESS[bare]
+        for touch in hostile:  # reaches outside, or to what is protected: never unasked
+            got = verdict(tool, touch, combination, "bwrap", True)
+            assert STRICTNESS[got] >= max(STRICTNESS[bare], STRICTNESS["ask"]), (touch, combination)
+
+
+def test_a_secret_is_not_put_where_a_diff_would_show_it() -> None:
+    for secret in SECRETS:
+        touch = touch_of("git_add", files=[secret])
+        assert verdict("git_add", touch, ("build", "autonomous", "trusted", "smart", "tui"), "bwrap", True) == "deny"
+
+
+def hostile_touches(tool: str) -> list[Touch]:
+    spec = BY_NAME[tool]
+    writes = spec.effects & {Effect.EDIT, Effect.DESTROY}
+    taken = [name for name in PATHS if name in spec.schema()["properties"]]
+    paths = {name: OUTSIDE + SECRETS + (GUARDED if writes and name != "repo_path" else ()) for name in taken}
+    return [touch_of(tool, **{name: path}) for name in taken for path in paths[name]]
