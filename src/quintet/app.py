@@ -8,18 +8,23 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from quintet.adapters import config
+from quintet.adapters import config, sandbox
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.rule_book import FileRuleBook
+from quintet.adapters.sandbox.ground import Containment, Ground
+from quintet.adapters.sandbox.guarded import Scanner
+from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
+from quintet.adapters.terms import make_terms
 from quintet.adapters.trust import decided, set_trust
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, SettingsError, StoreDamaged
-from quintet.domain.gate import Sandbox
+from quintet.domain.gate import Terms
 from quintet.domain.ports import Clock, Ids, Model, Workbench
 from quintet.domain.protocol import Noticed
 from quintet.domain.settings import Settings
@@ -96,25 +101,53 @@ def make_core(
     clock: Clock | None = None,
     ids: Ids | None = None,
 ) -> Core:
+    terms = make_terms(places, loaded.settings)
+    containment = make_containment(places, loaded.settings, terms)
+    shells = BackgroundShells(containment, places.outputs)
+    rule_book = FileRuleBook(places.rules_file)
     bench = Workbench(
-        root=places.root, files=ProjectFiles(places.root), processes=LocalProcesses(), ripgrep=find_ripgrep()
+        root=places.root,
+        files=ProjectFiles(places.root, terms.protection),
+        processes=LocalProcesses(containment),
+        shells=shells,
+        ripgrep=find_ripgrep(),
+        outputs=places.outputs,
     )
     models = Models(loaded.settings)
+
+    async def close() -> None:
+        await shells.close()
+        await models.close()
+        containment.close()
+
     return Core(
         project=places.root,
         store=SqliteStore(places.database),
         clock=clock or SystemClock(),
         ids=ids or RandomIds(),
         settings=loaded.settings,
-        toolbox=Toolbox(BY_NAME, bench, Sandbox.NONE, loaded.settings.tools.presentation),
+        toolbox=Toolbox(BY_NAME, bench, terms, loaded.settings.tools.presentation, rule_book),
+        rule_book=rule_book,
         prompts=Prompts(PROMPTS),
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
-        close_models=models.close,
+        close=close,
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),
     )
+
+
+def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:
+    ground = Ground(
+        root=places.root,
+        private=(places.state, places.config),
+        scratch_parent=places.scratch,
+        file_bytes=settings.sandbox.file_bytes,
+        protection=terms.protection,
+        scanner=Scanner(places.root, terms.protection),
+    )
+    return sandbox.contain(terms.sandbox, ground)
 
 
 async def _begin(core: Core, surface: Surface, axes: Axes, loaded: config.Loaded) -> Session:
@@ -201,7 +234,7 @@ async def tour() -> int:
     sample_project.make(folder)
     builtin = Models(Settings()).get("builtin")
     async with open_session(folder, surface=Surface.TUI, axes=INTERACTIVE_CHANGE, model=builtin) as session:
-        return await Tour(session, folder, "offline rules · sandbox none").run()
+        return await Tour(session, folder, f"offline rules · sandbox {sandbox.works_here()}").run()
 
 
 def looks(path: str) -> tuple[str, str, str]:
@@ -209,7 +242,8 @@ def looks(path: str) -> tuple[str, str, str]:
     places = locate(path)
     settings = config.load(places).settings
     model = settings.routing.smart
-    about = f"{'offline rules' if model == 'builtin' else model} · sandbox none"
+    contained = sandbox.chosen(settings.sandbox.use)
+    about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
     return places.name, about, settings.display.color
 
 

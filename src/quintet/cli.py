@@ -6,14 +6,12 @@ import os
 import sys
 
 from quintet import __version__
+from quintet.flags import dial_flags, make_parser, turned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, HelpFormatter, Namespace
-    from collections.abc import Callable
+    from argparse import ArgumentParser, Namespace
     from typing import Any
-
-    from quintet.domain.axes import AxesChange
 
 DESCRIPTION = "A coding agent you steer by five dials."
 EPILOG = """\
@@ -26,6 +24,7 @@ commands:
   quintet sessions list | show ID [--events] | fork ID | purge ID
   quintet tools list | show NAME
   quintet permit --tool NAME --args JSON   what the gate would decide about a call
+  quintet rules list | add | revoke ID     what you allow unasked, or never
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
   quintet trust               let this folder's own settings loosen anything
@@ -84,49 +83,28 @@ def _let_stdout_go() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and arguments[2] in COMMANDS:
+    from quintet.cli_lookups import LOOKUPS
+
+    commands = {**LOOKUPS, **OWN}
+    if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and arguments[2] in commands:
         arguments = [arguments[2], *arguments[:2], *arguments[3:]]
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
         return _session(_main_parser().parse_args(arguments))
-    command = COMMANDS.get(name)
+    command = commands.get(name)
     if command is None:
         from quintet.domain.errors import UsageError
         from quintet.domain.nearest import did_you_mean
 
         raise UsageError(
-            f"{name} is not a command.{did_you_mean(name, COMMANDS)}",
+            f"{name} is not a command.{did_you_mean(name, commands)}",
             hint=f'To give it as a request: quintet -p "{" ".join(arguments)[:60]}"',
         )
     return command(arguments[1:])
 
 
-# ── parsers
-
-
-def _parser(name: str, about: str) -> ArgumentParser:
-    from argparse import ArgumentParser
-
-    parser = ArgumentParser(
-        prog=f"quintet {name}".strip(), description=about, allow_abbrev=False, formatter_class=_formatter
-    )
-    parser.add_argument("-C", "--directory", default=".", metavar="DIR", help="the project, if not this folder")
-    return parser
-
-
-def _formatter(prog: str) -> HelpFormatter:
-    """Told its width, argparse does not import shutil and what that brings."""
-    from argparse import RawDescriptionHelpFormatter
-
-    try:
-        width = os.get_terminal_size().columns
-    except OSError:
-        width = 100
-    return RawDescriptionHelpFormatter(prog, width=min(width, 110) - 2)
-
-
 def _main_parser() -> ArgumentParser:
-    parser = _parser("", DESCRIPTION)
+    parser = make_parser("", DESCRIPTION)
     parser.epilog = EPILOG
     parser.add_argument("-V", "--version", action="version", version=f"quintet {__version__}")
     parser.add_argument(
@@ -137,17 +115,8 @@ def _main_parser() -> ArgumentParser:
     return parser
 
 
-def _dial_flags(parser: ArgumentParser) -> None:
-    dials = parser.add_argument_group("dials")
-    dials.add_argument("--mode", metavar="MODE", help="chat, plan, build, review, repair or research")
-    dials.add_argument("--control", metavar="CONTROL", help="manual, assisted or autonomous")
-    dials.add_argument("--autonomous", action="store_true", help="the same as --control autonomous")
-    dials.add_argument("--permission-profile", metavar="P", help="restricted, normal, trusted or unrestricted")
-    dials.add_argument("--model-mode", metavar="M", help="fast, smart or deep")
-
-
 def _session_flags(parser: ArgumentParser) -> None:
-    _dial_flags(parser)
+    dial_flags(parser)
     session = parser.add_argument_group("session")
     session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a session")
     session.add_argument("--fork", action="store_true", help="with --resume: go on in a copy")
@@ -159,100 +128,8 @@ def _session_flags(parser: ArgumentParser) -> None:
     session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
 
 
-def _lookup(name: str, about: str, add: Callable[[ArgumentParser], object] | None = None) -> Callable[[list[str]], int]:
-    def run(arguments: list[str]) -> int:
-        parser = _parser(name, about)
-        parser.add_argument("--json", action="store_true", help="as JSON")
-        if add:
-            add(parser)
-        parsed = parser.parse_args(arguments)
-        from quintet import lookups
-
-        code: int = getattr(lookups, name.replace(" ", "_"))(parsed)
-        return code
-
-    return run
-
-
-def _id(parser: ArgumentParser) -> object:
-    return parser.add_argument("id", help="the session's id, or the beginning of one")
-
-
-def _sessions(arguments: list[str]) -> int:
-    actions: dict[str, Callable[[list[str]], int]] = {
-        "list": _lookup("sessions list", "Sessions of this project, newest first."),
-        "show": _lookup(
-            "sessions show",
-            "One session's journal.",
-            lambda p: (_id(p), p.add_argument("--events", action="store_true", help="as JSON lines")),
-        ),
-        "purge": _lookup(
-            "sessions purge",
-            "Delete a session and its journal for good.",
-            lambda p: (_id(p), p.add_argument("--yes", action="store_true", help="do it")),
-        ),
-        "fork": _fork,
-    }
-    return _action("sessions", actions, arguments)
-
-
-def _action(command: str, actions: dict[str, Callable[[list[str]], int]], arguments: list[str]) -> int:
-    """Run one of a command's actions; `list` if none is named."""
-    action = arguments[0] if arguments and arguments[0] != "--json" else "list"
-    if action in ("-h", "--help"):
-        sys.stdout.write(f"usage: quintet {command} {{{','.join(actions)}}} …; each takes --help\n")
-        return 0
-    if action not in actions:
-        from quintet.domain.errors import UsageError
-
-        raise UsageError(f'{command} "{action}": not one of {", ".join(actions)}')
-    return actions[action](arguments[1:] if arguments[:1] == [action] else arguments)
-
-
-# ── sessions
-
-
-def _tools(arguments: list[str]) -> int:
-    actions = {
-        "list": _lookup("tools list", "Every tool: its toolsets, least profile and effects."),
-        "show": _lookup("tools show", "One tool, with its parameters.", lambda p: p.add_argument("name")),
-    }
-    return _action("tools", actions, arguments)
-
-
-def _permit(arguments: list[str]) -> int:
-    parser = _parser("permit", "What the gate would decide about a call; nothing is run.")
-    parser.add_argument("--tool", required=True, metavar="NAME", help="the tool")
-    parser.add_argument("--args", default="{}", metavar="JSON", help="its arguments")
-    _dial_flags(parser)
-    parser.add_argument("--person", action="store_true", default=True, help="somebody is attached (the default)")
-    parser.add_argument("--no-person", action="store_false", dest="person", help="nobody is attached")
-    parser.add_argument(
-        "--sandbox", choices=("bwrap", "partial", "none"), default="none", help="what contains commands"
-    )
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parsed = parser.parse_args(arguments)
-    from quintet import lookups
-
-    return lookups.permit(parsed, _dials(parsed))
-
-
-def _fork(arguments: list[str]) -> int:
-    parser = _parser("sessions fork", "A new session that begins with another's finished turns.")
-    _id(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parsed = parser.parse_args(arguments)
-    import asyncio
-
-    from quintet.app import fork
-
-    forked = asyncio.run(fork(parsed.directory, parsed.id))
-    sys.stdout.write(f'{{"session": "{forked}"}}\n' if parsed.json else f"{forked}\n")
-    return 0
-
-
 def _headless_command(arguments: list[str]) -> int:
-    parser = _parser("headless", "One headless turn.")
+    parser = make_parser("headless", "One headless turn.")
     parser.add_argument("text", nargs="?", default="-", help="the input; - or nothing reads stdin")
     _session_flags(parser)
     return _session(parser.parse_args(arguments))
@@ -300,27 +177,13 @@ async def _plain(parsed: Namespace) -> int:
         return await Plain(session, *looks(parsed.directory)).run()
 
 
-def _dials(parsed: Namespace) -> AxesChange:
-    """The dials the flags turn."""
-    from quintet.domain.axes import AxesChange, RunControl, merge, parse_axis
-
-    changes = [
-        parse_axis(word, value)
-        for word in ("mode", "control", "permission-profile", "model-mode")
-        if (value := getattr(parsed, word.replace("-", "_")))
-    ]
-    if parsed.autonomous:
-        changes.append(AxesChange(run_control=RunControl.AUTONOMOUS))
-    return merge(changes)
-
-
 def _options(parsed: Namespace) -> dict[str, Any]:
     flags: dict[str, object] = {}
     if parsed.max_turns is not None:
         flags["limits.max_turns"] = parsed.max_turns
     if parsed.max_cost is not None:
         flags["limits.max_cost"] = parsed.max_cost
-    return {"axes": _dials(parsed), "settings": flags, "resume": parsed.resume, "fork": parsed.fork}
+    return {"axes": turned(parsed), "settings": flags, "resume": parsed.resume, "fork": parsed.fork}
 
 
 def _stdin_text() -> str:
@@ -339,7 +202,7 @@ def _stdin_text() -> str:
 
 
 def _tour(arguments: list[str]) -> int:
-    _parser("tour", "A minute's tour on a small repository in a temporary folder.").parse_args(arguments)
+    make_parser("tour", "A minute's tour on a small repository in a temporary folder.").parse_args(arguments)
     import asyncio
 
     from quintet.app import tour
@@ -347,27 +210,4 @@ def _tour(arguments: list[str]) -> int:
     return asyncio.run(tour())
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "status": _lookup(
-        "status",
-        "Where this project's newest session stands.",
-        lambda p: p.add_argument("--session", default="", metavar="ID", help="another session than the newest"),
-    ),
-    "sessions": _sessions,
-    "tools": _tools,
-    "permit": _permit,
-    "settings": _lookup("settings", "Every setting, its value, and where it came from."),
-    "trust": _lookup(
-        "trust",
-        "Trust this folder: its own settings may then loosen things.",
-        lambda p: (
-            p.add_argument("--revoke", action="store_true", help="take the trust back"),
-            p.add_argument("--list", action="store_true", help="list the trusted folders"),
-        ),
-    ),
-    "why": _lookup(
-        "why", "What stands behind an event.", lambda p: p.add_argument("event", type=int, help="its number")
-    ),
-    "headless": _headless_command,
-    "tour": _tour,
-}
+OWN = {"headless": _headless_command, "tour": _tour}

@@ -9,11 +9,10 @@ import os
 import sys
 import time
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from quintet.adapters import config
+from quintet.adapters import config, sandbox
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_read
@@ -26,9 +25,6 @@ from quintet.domain.ports import SessionRow
 from quintet.engine import queries
 from quintet.engine.leases import owner_lives
 from quintet.surfaces.tables import say, say_json, table
-
-if TYPE_CHECKING:
-    from quintet.domain.toolspec import ToolSpec
 
 
 def _rows(places: Places) -> Rows | None:
@@ -69,7 +65,7 @@ def status(arguments: Namespace) -> int:
         settings=loaded.settings,
         axes=chosen.applied_to(INTERACTIVE),
         trusted=loaded.trusted,
-        sandbox="none",
+        sandbox=sandbox.chosen(loaded.settings.sandbox.use),
         owner_lives=_lives,
     )
     for warning in loaded.warnings:
@@ -210,89 +206,6 @@ def trust(arguments: Namespace) -> int:
     else:
         say([f"{places.root} {'is now' if changed and not arguments.revoke else 'is'} {state}"])
     return 0
-
-
-def tools_list(arguments: Namespace) -> int:
-    from quintet.tools.registry import ALL
-
-    if arguments.json:
-        say_json([_tool(spec) for spec in ALL])
-        return 0
-    heading = ("TOOL", "TOOLSETS", "PROFILE", "EFFECTS")
-    rows = [
-        (tool["name"], " ".join(tool["toolsets"]) or "everywhere", tool["profile"], " ".join(tool["effects"]) or "none")
-        for tool in map(_tool, ALL)
-    ]
-    say(table(rows, heading=heading))
-    return 0
-
-
-def tools_show(arguments: Namespace) -> int:
-    from quintet.domain.nearest import did_you_mean
-    from quintet.tools.registry import BY_NAME
-
-    if arguments.name not in BY_NAME:
-        raise NotFound(f"there is no tool {arguments.name}.{did_you_mean(arguments.name, BY_NAME)}")
-    tool = _tool(BY_NAME[arguments.name])
-    if arguments.json:
-        say_json(tool)
-        return 0
-    needed = tool["parameters"].get("required", ())
-    parameters = [
-        (name + ("" if name in needed else "?"), str(body.get("type", "choice")), body.get("description", ""))
-        for name, body in tool["parameters"]["properties"].items()
-    ]
-    toolsets = " ".join(tool["toolsets"]) or "visible everywhere"
-    effects = ", ".join(tool["effects"]) or "no effects"
-    head = f"{tool['name']}  {toolsets} · profile {tool['profile']} · {effects}"
-    say([head, tool["description"], *(line.rstrip() for line in table(parameters))])
-    return 0
-
-
-def permit(arguments: Namespace, dials: AxesChange) -> int:
-    """The gate's decision on a call that is not made."""
-    from quintet.domain import gate
-    from quintet.domain.errors import ToolFailed
-    from quintet.domain.nearest import did_you_mean
-    from quintet.tools.registry import BY_NAME
-
-    spec = BY_NAME.get(arguments.tool)
-    if spec is None:
-        raise UsageError(f"there is no tool {arguments.tool}.{did_you_mean(arguments.tool, BY_NAME)}")
-    try:
-        touch = spec.touch(spec.bind(arguments.args))
-    except ToolFailed as error:
-        raise UsageError(error.message) from None
-    axes, root = dials.applied_to(INTERACTIVE), locate(arguments.directory).root
-    sandbox = gate.Sandbox(arguments.sandbox)
-    decision = gate.decide(spec, touch, axes, root=root, person=arguments.person, sandbox=sandbox)
-    answer = {
-        "decision": decision.verdict,
-        "reason": decision.reason,
-        "effects": list(decision.effects),
-        "axes": msgspec.to_builtins(axes),
-        "grant": msgspec.to_builtins(decision.grant),
-    }
-    if arguments.json:
-        say_json(answer)
-    else:
-        effects = ", ".join(decision.effects) or "none"
-        say([f"{decision.verdict:<9}{decision.reason}", f"effects  {effects}", f"axes     {badge.full(axes)}"])
-    return 0
-
-
-def _tool(spec: ToolSpec) -> dict[str, Any]:
-    from quintet.domain.grants import ordered
-    from quintet.domain.tool_menu import toolsets_of
-
-    return {
-        "name": spec.name,
-        "toolsets": toolsets_of(spec.name),
-        "profile": spec.profile,
-        "effects": list(ordered(spec.effects)),
-        "description": spec.description,
-        "parameters": spec.schema(),
-    }
 
 
 def why(arguments: Namespace) -> int:

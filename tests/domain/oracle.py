@@ -67,6 +67,8 @@ TOOLS = {
     "message_user": ("restricted", ""),
     "request_tools": ("restricted", ""),
     "wait": ("restricted", ""),
+    "bash_output": ("restricted", ""),
+    "kill_shell": ("restricted", ""),
     "Read": ("restricted", "read"),
     "grep": ("restricted", "read"),
     "glob": ("restricted", "read"),
@@ -92,8 +94,9 @@ TOOLS = {
     "git_create_branch": ("normal", "commit"),
     "git_checkout": ("normal", "edit commit"),
     "bash": ("restricted", "read edit execute build install commit network outside destroy publish"),
+    "write_to_shell": ("normal", "read edit execute build install commit network outside destroy publish"),
 }
-SHELL_LINES = {"bash"}  # tools whose call is a shell line
+SHELL_LINES = {"bash", "write_to_shell"}  # tools whose call is a shell line
 
 Dials = tuple[str, str, str, str, str]
 

@@ -15,7 +15,7 @@ import pytest
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.errors import ToolFailed
-from quintet.domain.gate import Sandbox, decide
+from quintet.domain.gate import Sandbox, Terms, decide
 from quintet.domain.toolspec import Touch
 from quintet.tools.registry import BY_NAME
 
@@ -51,7 +51,7 @@ def decided(line: str, profile: PermissionProfile, person: bool) -> str:
     if touch is None:
         return "deny"
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, profile)
-    return str(decide(BY_NAME["bash"], touch, axes, root="/project", person=person, sandbox=Sandbox.BWRAP).verdict)
+    return str(decide(BY_NAME["bash"], touch, axes, Terms("/project", person, Sandbox.BWRAP)).verdict)
 
 
 def offenders(letters: str, person: bool, wrong: tuple[str, ...] = ("allow", "ask", "deny")) -> list[str]:

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Sandbox, Verdict, decide, visible
+from quintet.domain.gate import Sandbox, Terms, Verdict, decide, visible
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.shell_effects import judge
 from quintet.domain.toolspec import Touch
@@ -33,7 +33,7 @@ def verdict(
     writes: tuple[str, ...] = (),
 ) -> Verdict:
     touch = Touch(frozenset(effects), reads, writes)
-    return decide(BASH, touch, axes, root=ROOT, person=person, sandbox=sandbox).verdict
+    return decide(BASH, touch, axes, Terms(root=ROOT, person=person, sandbox=sandbox)).verdict
 
 
 @pytest.mark.parametrize(("profile", "effect"), list(itertools.product(PermissionProfile, Effect)))
@@ -96,7 +96,7 @@ def test_secrets_are_never_read(path: str) -> None:
 @pytest.mark.parametrize("line", ["cat .env", "grep -f.env x", "git show HEAD:.env", "diff --from-file=.env a"])
 def test_a_shell_line_that_names_a_secret_is_not_run(line: str) -> None:
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
-    assert decide(BASH, judge(line), axes, root=ROOT, person=True, sandbox=Sandbox.BWRAP).verdict is Verdict.DENY
+    assert decide(BASH, judge(line), axes, Terms(root=ROOT, person=True, sandbox=Sandbox.BWRAP)).verdict is Verdict.DENY
 
 
 @pytest.mark.parametrize("path", [".env.example", "id_ed25519.pub", "src/env.py", "identity.py"])
@@ -115,16 +115,16 @@ def test_s3_5_1_a_tool_below_its_profile_is_hidden_and_an_error_if_called() -> N
     restricted = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
     assert not visible(edit, restricted)
     touch = Touch(frozenset({Effect.EDIT}), writes=("a.py",))
-    assert decide(edit, touch, restricted, root=ROOT, person=True).verdict is Verdict.DENY
+    assert decide(edit, touch, restricted, Terms(root=ROOT, person=True)).verdict is Verdict.DENY
 
 
 def test_a_denied_call_carries_no_grant_and_an_allowed_one_only_what_it_needs() -> None:
     build = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-    read = decide(BASH, Touch(frozenset({Effect.READ})), build, root=ROOT, person=False)
+    read = decide(BASH, Touch(frozenset({Effect.READ})), build, Terms(root=ROOT, person=False))
     assert read.grant == Grant((Effect.READ,), (), False)
-    install = decide(BASH, Touch(frozenset({Effect.INSTALL})), build, root=ROOT, person=False)
+    install = decide(BASH, Touch(frozenset({Effect.INSTALL})), build, Terms(root=ROOT, person=False))
     assert install.grant == Grant((Effect.INSTALL,), (ROOT,), True)
-    denied = decide(BASH, Touch(frozenset({Effect.READ}), reads=(".env",)), build, root=ROOT, person=False)
+    denied = decide(BASH, Touch(frozenset({Effect.READ}), reads=(".env",)), build, Terms(root=ROOT, person=False))
     assert denied.grant == Grant()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from quintet.domain import axes as dials
 from quintet.domain.axes import Axes
-from quintet.domain.gate import Sandbox, decide, visible
+from quintet.domain.gate import Sandbox, Terms, decide, visible
 from quintet.domain.grants import Effect
 from quintet.domain.toolspec import Touch
 from quintet.tools.registry import BY_NAME
@@ -83,7 +83,7 @@ def touch_of(tool: str, **changed: object) -> Touch:
 
 
 def verdict(tool: str, touch: Touch, combination: oracle.Dials, sandbox: str, person: bool) -> str:
-    decided = decide(BY_NAME[tool], touch, AXES[combination], root=ROOT, person=person, sandbox=Sandbox(sandbox))
+    decided = decide(BY_NAME[tool], touch, AXES[combination], Terms(ROOT, person, Sandbox(sandbox)))
     return str(decided.verdict)
 
 

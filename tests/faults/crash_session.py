@@ -17,16 +17,19 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.places import locate
 from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.rule_book import FileRuleBook
+from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.app import PROMPTS, find_ripgrep
+from quintet.adapters.terms import make_terms
+from quintet.app import PROMPTS, find_ripgrep, make_containment
 from quintet.domain import protocol as p
 from quintet.domain.axes import INTERACTIVE, Axes, Surface
-from quintet.domain.gate import Sandbox
 from quintet.domain.messages import CallPart, Part, Request, Role
 from quintet.domain.ports import Batch, Clock, Ids, SessionRow, Workbench
 from quintet.domain.protocol import Answer, Recorded, Submitted
-from quintet.domain.settings import Settings
+from quintet.domain.settings import SandboxSettings, Settings
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import ToolResult
 from quintet.engine.core import Core
@@ -256,15 +259,25 @@ class ReportingStore(SqliteStore):
         return seqs
 
 
-FLAT = {"tools.presentation": "flat"}  # the scripted model calls tools by name
+FLAT = {"tools.presentation": "flat", "sandbox.use": "none"}  # the scripted model calls tools by name
 
 
 class ReportingToolbox(Toolbox):
     """Says when a call begins to have effects."""
 
     def __init__(self, root: str, report: Report) -> None:
-        bench = Workbench(root, ProjectFiles(root), LocalProcesses(), find_ripgrep())
-        super().__init__(BY_NAME, bench, Sandbox.NONE, Presentation.FLAT)
+        places, settings = locate(root), Settings(sandbox=SandboxSettings(use="none"))
+        terms = make_terms(places, settings)
+        containment = make_containment(places, settings, terms)
+        bench = Workbench(
+            root,
+            ProjectFiles(root),
+            LocalProcesses(containment),
+            BackgroundShells(containment, places.outputs),
+            find_ripgrep(),
+            places.outputs,
+        )
+        super().__init__(BY_NAME, bench, terms, Presentation.FLAT)
         self._report = report
 
     async def run(
@@ -291,6 +304,7 @@ async def reporting_session(
         settings=Settings(),
         toolbox=ReportingToolbox(project, report),
         prompts=Prompts(PROMPTS),
+        rule_book=FileRuleBook(locate(project).rules_file),
         make_model=lambda name: model,
         process_start=lambda pid: process_start or "gone",
         person=True,

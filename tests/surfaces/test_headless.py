@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from quintet.adapters.proc import process_start
 from tests.adapters.model_server import Reply
+from tests.looking import alive
 from tests.surfaces.program import BUILD, EDIT, Model, Program, call, stuck_after
 
 AXES = {
@@ -158,13 +158,13 @@ def test_an_interrupt_ends_the_tool_that_runs(quintet: Program, model: Model) ->
     model(call("bash", command="make -f slow.mk", timeout=60), Reply(text="over"))
     ready = quintet.root / "ready"
     os.mkfifo(ready)
-    (quintet.root / "slow.mk").write_text("all:\n\t@echo $$$$ > ready; sleep 60\n")
+    (quintet.root / "slow.mk").write_text("all:\n\t@echo go > ready; sleep 60.157\n")
     child = quintet.start("-p", "wait", "--mode", "build", "--autonomous", "--permission-profile", "trusted")
-    pid = int(ready.read_text())
+    ready.read_text()
     child.send_signal(signal.SIGINT)
     child.communicate(timeout=10)
     assert child.returncode == 130
-    assert process_start(pid) == ""
+    assert not alive("sleep", "60.157")
     (finished,) = quintet.events("tool_finished")
     assert (finished["status"], finished["tool"]) == ("interrupted", "bash")
 

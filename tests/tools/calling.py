@@ -6,12 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.places import locate
 from quintet.adapters.processes import LocalProcesses
-from quintet.app import find_ripgrep
+from quintet.adapters.shells import BackgroundShells
+from quintet.adapters.terms import make_terms
+from quintet.app import find_ripgrep, make_containment
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.messages import ToolCall
 from quintet.domain.ports import Workbench
+from quintet.domain.settings import SandboxSettings, Settings
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.toolbox import Prepared, Toolbox
@@ -23,11 +27,16 @@ BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICT
 class Caller:
     """A project's tools, and a person who says yes to whatever may be asked."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, sandbox: Sandbox | None = None) -> None:
         self.root = root
-        processes = LocalProcesses()
-        bench = Workbench(str(root), ProjectFiles(str(root)), processes, find_ripgrep())
-        self.toolbox = Toolbox(BY_NAME, bench, Sandbox.NONE, Presentation.FLAT)
+        places = locate(str(root))
+        settings = Settings(sandbox=SandboxSettings(use=sandbox or "auto"))
+        terms = make_terms(places, settings)
+        self.containment = make_containment(places, settings, terms)
+        self.shells = BackgroundShells(self.containment, places.outputs)
+        processes = LocalProcesses(self.containment)
+        bench = Workbench(str(root), ProjectFiles(str(root)), processes, self.shells, find_ripgrep(), places.outputs)
+        self.toolbox = Toolbox(BY_NAME, bench, terms, Presentation.FLAT)
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
         return self.toolbox.prepare(ToolCall("call-1", tool, arguments), axes, "", person=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
+from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.protected import inside
 from tests.tools.calling import Caller
 
@@ -173,8 +173,8 @@ def test_a_shell_line_that_names_a_protected_path_to_write_is_not_run(tools: Cal
     assert tools.verdict("bash", command=line) is Verdict.DENY
 
 
-def test_a_program_that_writes_where_its_input_says_is_asked_about(tools: Caller) -> None:
-    assert tools.verdict("bash", command="patch -p1 -i evil.diff") is Verdict.ASK
+def test_without_a_sandbox_a_program_that_writes_where_its_input_says_is_asked_about(repo: Path) -> None:
+    assert Caller(repo, Sandbox.NONE).verdict("bash", command="patch -p1 -i evil.diff") is Verdict.ASK
 
 
 @pytest.mark.parametrize("path", PROTECTED)

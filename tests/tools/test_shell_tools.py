@@ -1,13 +1,12 @@
 """bash, with a real shell."""
 
-import os
 import time
 from pathlib import Path
 
 import pytest
 
-from quintet.adapters.proc import process_start
 from quintet.domain.toolspec import CallStatus
+from tests.looking import alive
 from tests.tools.calling import Caller
 
 
@@ -40,27 +39,18 @@ def test_a_timeout_is_exit_124_and_keeps_what_was_printed(tools: Caller) -> None
 
 def test_a_timeout_ends_everything_the_command_started(tools: Caller) -> None:
     """Children in the group, children that ignore the polite signal, and those that left for a session of their own."""
-    line = "setsid sleep 61 & echo $! >> pids; (trap '' INT; exec sleep 62) & echo $! >> pids; echo $$ >> pids; wait"
+    line = "setsid sleep 61.157 & (trap '' INT; exec sleep 62.157) & sleep 64.157"
     began = time.monotonic()
     assert "exit 124" in tools.fails("bash", command=line, timeout=0.3)
     assert time.monotonic() - began < 10
-    assert_gone(tools.root / "pids", 3)
+    assert not [seconds for seconds in ("61.157", "62.157", "64.157") if alive("sleep", seconds)]
 
 
 def test_what_a_command_leaves_in_the_background_ends_with_it(tools: Caller) -> None:
     began = time.monotonic()
-    assert tools.ok("bash", command="sleep 63 & echo $! > pids; echo done", timeout=5) == "done\nexit 0"
+    assert tools.ok("bash", command="sleep 63.157 & echo done", timeout=5) == "done\nexit 0"
     assert time.monotonic() - began < 4
-    assert_gone(tools.root / "pids", 1)
-
-
-def assert_gone(file: Path, count: int) -> None:
-    pids = [int(word) for word in file.read_text().split()]
-    assert len(pids) == count
-    deadline = time.monotonic() + 5  # the kernel takes a moment between the signal and the end
-    while any(process_start(pid) for pid in pids) and time.monotonic() < deadline:
-        os.sched_yield()
-    assert [pid for pid in pids if process_start(pid)] == []
+    assert not alive("sleep", "63.157")
 
 
 def test_long_output_keeps_its_beginning_and_its_end(tools: Caller) -> None:
@@ -68,7 +58,10 @@ def test_long_output_keeps_its_beginning_and_its_end(tools: Caller) -> None:
     assert len(said) < 31_000
     assert said.startswith("first\nxxx")
     assert said.endswith("xxx\nlast\nexit 0")
-    assert "bytes left out …" in said
+    assert "bytes left out; the whole is in " in said
+    kept = Path(said.partition("the whole is in ")[2].partition(" …")[0])
+    assert kept.read_bytes() == b"first\n" + b"x" * 1_000_000 + b"\nlast\n"
+    assert "1000000" not in tools.ok("Read", file_path=str(kept), limit=1)
 
 
 def test_output_that_is_no_text_is_shown_with_marks_in_its_place(tools: Caller) -> None:

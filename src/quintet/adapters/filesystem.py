@@ -17,7 +17,7 @@ from itertools import count
 
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Entry
-from quintet.domain.protected import inside, is_secret, is_write_protected
+from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
 
 MOST_BYTES = 50_000_000
 _OPENAT2 = 437
@@ -32,8 +32,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ProjectFiles:
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, protection: Protection = PROTECTION) -> None:
         self.root = root
+        self.protection = protection
         self._numbers = count()
 
     def relative(self, path: str) -> str:
@@ -44,7 +45,7 @@ class ProjectFiles:
 
     def read(self, path: str) -> bytes:
         with self._to_read(path) as handle:
-            if is_secret(os.readlink(f"/proc/self/fd/{handle}")):
+            if self.protection.is_secret(os.readlink(f"/proc/self/fd/{handle}")):
                 raise ToolFailed(f"{path}: protected: it may hold secrets")
             info = os.fstat(handle)
             if stat.S_ISDIR(info.st_mode):
@@ -78,7 +79,7 @@ class ProjectFiles:
 
     def _refuse_secret(self, handle: int, path: str) -> None:
         """A path is judged by its name before it is opened; here by what it turned out to be."""
-        if is_secret(self.relative(os.readlink(f"/proc/self/fd/{handle}"))):
+        if self.protection.is_secret(self.relative(os.readlink(f"/proc/self/fd/{handle}"))):
             raise ToolFailed(f"{path}: protected: it may hold secrets")
 
     def replace(self, path: str, data: bytes) -> None:

@@ -38,6 +38,18 @@ class Places(Struct, frozen=True):
     def trust_file(self) -> str:
         return os.path.join(self.config, "trusted.json")
 
+    @property
+    def rules_file(self) -> str:
+        return os.path.join(self.config, "rules.json")
+
+    @property
+    def outputs(self) -> str:
+        return os.path.join(self.state, "outputs")
+
+    @property
+    def scratch(self) -> str:
+        return os.path.join(self.state, "scratch")
+
 
 def locate(path: str = ".") -> Places:
     """The places of the project that `path` belongs to."""

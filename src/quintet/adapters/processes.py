@@ -1,7 +1,6 @@
-"""Child processes: started in their own group with a small environment, and ended as a whole.
+"""Child processes: contained by their grant, in their own group with a small environment, and ended as a whole.
 
-A command is over when its own process is; what it left behind in its group is ended with it, and does not keep its
-output open.
+A command is over when its own process is; what it left behind is ended with it, and does not keep its output open.
 """
 
 from __future__ import annotations
@@ -13,7 +12,10 @@ import signal
 import subprocess
 from collections.abc import Callable, Sequence
 
+from quintet.adapters.output import Output
 from quintet.adapters.proc import descendants, process_start
+from quintet.adapters.sandbox.confine import NOT_CONFINED
+from quintet.adapters.sandbox.ground import Containment, Launch
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant
 from quintet.domain.ports import Finished
@@ -21,6 +23,7 @@ from quintet.domain.ports import Finished
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ", "VIRTUAL_ENV")
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
 _CHUNK = 65_536
+_LAST_WORDS = 4_000_000  # read after the end at most; a command that prints more than a pipe holds is not over
 
 
 def child_environment() -> dict[str, str]:
@@ -29,6 +32,9 @@ def child_environment() -> dict[str, str]:
 
 
 class LocalProcesses:
+    def __init__(self, containment: Containment) -> None:
+        self._containment = containment
+
     async def run(
         self,
         argv: Sequence[str],
@@ -37,10 +43,13 @@ class LocalProcesses:
         grant: Grant,
         timeout: float,
         keep: int = 30_000,
+        whole: str = "",
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
-        output = _Output(keep, on_output)
-        child = _Child(argv, cwd, output)
+        # Looking for what has to be covered reads folders: not on the loop.
+        launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
+        output = Output(keep, on_output, whole)
+        child = Child(launch, output)
         timed_out = False
         try:
             async with asyncio.timeout(timeout):
@@ -53,21 +62,32 @@ class LocalProcesses:
             raise
         finally:
             child.release()
+            output.close()
+            notes = self._containment.settle(launch)
         code = child.process.returncode or 0
-        return Finished(code if code >= 0 else 128 - code, output.text(), timed_out, output.dropped)
+        text = output.text()
+        if not_started(code, text):
+            raise ToolFailed(f"the sandbox could not start, so nothing was run: {text.strip()[:500]}")
+        return Finished(code if code >= 0 else 128 - code, text, timed_out, output.dropped, tuple(notes))
 
 
-class _Child:
+def not_started(code: int, text: str) -> bool:
+    """Whether it was the containment that failed, before the command itself."""
+    return (code == 1 and text.startswith("bwrap: ")) or code == NOT_CONFINED
+
+
+class Child:
     """A started process, its output read as it comes, and an event for its end."""
 
-    def __init__(self, argv: Sequence[str], cwd: str, output: _Output) -> None:
+    def __init__(self, launch: Launch, output: Output, terminal: int | None = None) -> None:
+        argv, cwd = launch.argv, launch.cwd
         try:
             self.process = subprocess.Popen(
                 argv,
                 cwd=cwd,
-                env=child_environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                env={**child_environment(), **launch.variables},
+                stdin=subprocess.DEVNULL if terminal is None else terminal,
+                stdout=subprocess.PIPE if terminal is None else terminal,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 bufsize=0,
@@ -77,21 +97,28 @@ class _Child:
             raise ToolFailed(missing) from error
         except OSError as error:
             raise ToolFailed(f"{argv[0]} cannot be started: {error.strerror}") from error
-        assert self.process.stdout
         self.ended = asyncio.Event()
         self._output = output
-        self._pipe = self.process.stdout.fileno()
         self._loop = asyncio.get_running_loop()
-        os.set_blocking(self._pipe, False)
-        self._loop.add_reader(self._pipe, self._readable)
+        self._pipe: int | None = None
+        if self.process.stdout:
+            self.read_from(self.process.stdout.fileno())
         self._watch = os.pidfd_open(self.process.pid)
         self._loop.add_reader(self._watch, self._exited)
 
+    def read_from(self, handle: int) -> None:
+        self._pipe = handle
+        os.set_blocking(handle, False)
+        self._loop.add_reader(handle, self._readable)
+
     def _readable(self) -> None:
+        assert self._pipe is not None
         try:
             data = os.read(self._pipe, _CHUNK)
         except BlockingIOError:
             return
+        except OSError:  # a terminal whose other side is closed
+            data = b""
         if data:
             self._output.add(data)
         else:
@@ -100,15 +127,18 @@ class _Child:
     def _exited(self) -> None:
         self._loop.remove_reader(self._watch)
         self.process.wait()
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._pipe, _CHUNK):
+        assert self._pipe is not None
+        left = _LAST_WORDS
+        with contextlib.suppress(OSError):
+            while left > 0 and (data := os.read(self._pipe, _CHUNK)):
                 self._output.add(data)
+                left -= len(data)
         self.ended.set()
 
     async def end_tree(self) -> None:
-        """Interrupt the group, wait a moment, then kill the whole tree."""
+        """Interrupt the command, wait a moment, then kill the whole tree."""
         tree = descendants(self.process.pid)
-        self._signal_group(signal.SIGINT)
+        self._interrupt(tree)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE_SECONDS):
                 await self.ended.wait()
@@ -119,42 +149,26 @@ class _Child:
                     os.kill(pid, signal.SIGKILL)
         await self.ended.wait()
 
+    def _interrupt(self, tree: list[tuple[int, str]]) -> None:
+        """A sandbox's own process must live until the command has heard the signal; those inside are a group apart."""
+        groups = set()
+        for pid, _ in tree:
+            with contextlib.suppress(ProcessLookupError):
+                groups.add(os.getpgid(pid))
+        for group in groups - {self.process.pid} or {self.process.pid}:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGINT)
+
     def release(self) -> None:
         """Let go of everything; what the command left behind in its group ends here."""
         self._signal_group(signal.SIGKILL)
-        self._loop.remove_reader(self._pipe)
+        if self._pipe is not None:
+            self._loop.remove_reader(self._pipe)
         self._loop.remove_reader(self._watch)
         os.close(self._watch)
-        assert self.process.stdout
-        self.process.stdout.close()
+        if self.process.stdout:
+            self.process.stdout.close()
 
     def _signal_group(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, number)
-
-
-class _Output:
-    """The beginning and the end of what was printed."""
-
-    def __init__(self, keep: int, on_output: Callable[[str], None] | None) -> None:
-        self._half = keep // 2
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._on_output = on_output
-        self.dropped = 0
-
-    def add(self, data: bytes) -> None:
-        if self._on_output:
-            self._on_output(data.decode("utf-8", "replace"))
-        room = self._half - len(self._head)
-        if room > 0:
-            self._head += data[:room]
-            data = data[room:]
-        self._tail += data
-        if (over := len(self._tail) - self._half) > 0:
-            del self._tail[:over]
-            self.dropped += over
-
-    def text(self) -> str:
-        middle = f"\n… {self.dropped} bytes left out …\n".encode() if self.dropped else b""
-        return bytes(self._head + middle + self._tail).decode("utf-8", "replace")

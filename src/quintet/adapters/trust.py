@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-
-from quintet.domain.errors import SettingsError, StoreUnwritable
+from quintet.adapters import user_files
+from quintet.domain.errors import SettingsError
 
 
 def _decisions(path: str) -> dict[str, bool]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            folders = json.load(file)
-    except (FileNotFoundError, NotADirectoryError):
+    folders = user_files.read(path, "no folder is trusted until then")
+    if folders is None:
         return {}
-    except (OSError, ValueError) as error:
-        raise SettingsError(
-            f"{path}: cannot be read ({error})", hint="Mend or delete it; no folder is trusted until then."
-        ) from error
     if not isinstance(folders, dict) or not all(isinstance(value, bool) for value in folders.values()):
         raise SettingsError(f"{path}: folders with true or false are wanted", hint="Mend or delete it.")
     return folders
@@ -41,14 +33,5 @@ def set_trust(path: str, root: str, trusted: bool) -> bool:
     folders = _decisions(path)
     if folders.get(root) is trusted:
         return False
-    temporary = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump({**folders, root: trusted}, file, indent=1, sort_keys=True)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise StoreUnwritable(
-            f"{path}: cannot be written ({error.strerror})", hint="Set XDG_CONFIG_HOME to a folder you can write."
-        ) from error
+    user_files.write(path, {**folders, root: trusted})
     return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.json import decode
 
-from quintet.domain import badge
+from quintet.domain import badge, rules
 from quintet.domain import protocol as p
 from quintet.domain.gate import Verdict
 from quintet.domain.tool_menu import META_TOOLS
@@ -43,6 +43,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
                 Line(f"         {e.reason}", "warning"),
                 Line(f"         axes {badge.full(e.axes)} · quintet why {recorded.seq}", "dim"),
             ]
+        case p.RuleMade() as e:
+            return [Line(f"rule     {rules.describe(e.rule)} · quintet rules revoke {e.rule.id}", "dim")]
         case p.ToolStarted(tool=tool) if tool in QUIET:
             return []
         case p.ToolStarted() as e:

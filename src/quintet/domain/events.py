@@ -14,6 +14,7 @@ from quintet.domain.axes import Axes, AxesChange, Surface
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.messages import Finish, ToolCall, Usage
+from quintet.domain.rules import Rule
 from quintet.domain.steering import Actor, Scope
 from quintet.domain.toolspec import CallStatus
 
@@ -191,6 +192,13 @@ class CallDecided(Tagged, frozen=True, kw_only=True, gc=False):
     axes: Axes
     person: bool
     sandbox: Sandbox
+    rule: str = ""  # the user's rule that decided, if one did
+
+
+class RuleMade(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user said always, and it became a standing rule."""
+
+    rule: Rule
 
 
 class Choice(Struct, frozen=True, gc=False):
@@ -278,6 +286,7 @@ Event = (
     | ModelReplied
     | ModelFailed
     | CallDecided
+    | RuleMade
     | QuestionAsked
     | QuestionAnswered
     | ToolStarted

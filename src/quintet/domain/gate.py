@@ -1,18 +1,21 @@
 """The gate: may this call proceed? One pure function, `decide`, with its reason.
 
-Hard limits (protected paths, work mode) deny; the profile allows or asks; the safety harness and manual run control
-only ever raise an Allow to an Ask. What would be asked with nobody attached is not run.
+Hard limits (protected paths, deny rules, work mode) deny; the profile allows or asks; an allow rule of the user's may
+lift that question; the safety harness, chat and manual run control only ever raise an Allow to an Ask. What would be
+asked with nobody attached is not run.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.grants import Effect, Grant, grant_for, ordered
-from quintet.domain.protected import inside, is_secret, is_write_protected
+from quintet.domain.grants import Effect, Grant, ordered
+from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
+from quintet.domain.rules import Rule, allowing, denying, describe
 from quintet.domain.toolspec import ToolSpec, Touch
 
 
@@ -33,6 +36,21 @@ class Decision(Struct, frozen=True):
     reason: str
     effects: tuple[Effect, ...]
     grant: Grant = Grant()
+    rule: str = ""  # the id of the user's rule that decided
+    lifts: tuple[Effect, ...] = ()  # what an "always" would allow; empty: none is offered
+
+
+class Terms(Struct, frozen=True):
+    """What a decision rests on beside the call and the axes: where, with whom, behind which walls, by which rules."""
+
+    root: str
+    person: bool = False
+    sandbox: Sandbox = Sandbox.NONE
+    rules: tuple[Rule, ...] = ()
+    protection: Protection = PROTECTION
+    specs: tuple[str, ...] = ("specs/**", "docs/specs/**")  # what plan may write
+    reports: tuple[str, ...] = ("reports/**",)  # what review and research may write
+    shelves: tuple[str, ...] = ()  # folders of Quintet's own that may be read: outputs too long to show
 
 
 _STEPS: dict[PermissionProfile, frozenset[Effect]] = {
@@ -41,15 +59,16 @@ _STEPS: dict[PermissionProfile, frozenset[Effect]] = {
     PermissionProfile.TRUSTED: frozenset({Effect.BUILD, Effect.INSTALL, Effect.COMMIT}),
     PermissionProfile.UNRESTRICTED: frozenset({Effect.NETWORK}),
 }
+UNASKED: dict[PermissionProfile, frozenset[Effect]] = {
+    profile: frozenset().union(*(effects for step, effects in _STEPS.items() if step.rank <= profile.rank))
+    for profile in PermissionProfile
+}
 ALWAYS_ASKS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
 READING = frozenset({Effect.READ, Effect.FETCH})
 RUNNING = frozenset({Effect.EXECUTE, Effect.BUILD})
+NETWORKED = frozenset({Effect.NETWORK, Effect.INSTALL, Effect.PUBLISH})
 READ_ONLY_MODES = frozenset({WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH})
-
-
-def unasked(profile: PermissionProfile) -> frozenset[Effect]:
-    """The effects that proceed without asking at this profile."""
-    return frozenset().union(*(effects for step, effects in _STEPS.items() if step.rank <= profile.rank))
+_NOTHING: frozenset[Effect] = frozenset()
 
 
 def visible(spec: ToolSpec, axes: Axes) -> bool:
@@ -57,68 +76,126 @@ def visible(spec: ToolSpec, axes: Axes) -> bool:
     return spec.profile.rank <= axes.permission_profile.rank
 
 
-def decide(
-    spec: ToolSpec, touch: Touch, axes: Axes, *, root: str, person: bool, sandbox: Sandbox = Sandbox.NONE
-) -> Decision:
-    """Allow, ask or deny one call of `spec` whose arguments mean `touch`."""
-    effects = touch.effects
-    grant = grant_for(effects, root)
+def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str = "") -> Decision:
+    """Allow, ask or deny one call of `spec` whose arguments mean `touch`; `subject` is what rules go by."""
+    effects, root = touch.effects, terms.root
+    away = [path for path in touch.writes if inside(path, root) is None]
+    if away:
+        effects |= {Effect.OUTSIDE}
+    if refusal := _refusal(spec, touch, effects, axes, terms):
+        return Decision(Verdict.DENY, refusal, ordered(effects))
+    if rule := denying(terms.rules, spec.name, subject, root):
+        return Decision(Verdict.DENY, f"your rule {rule.id} says no: {describe(rule)}", ordered(effects), rule=rule.id)
 
-    def say(verdict: Verdict, reason: str) -> Decision:
-        return Decision(verdict, reason, ordered(effects), grant if verdict is not Verdict.DENY else Grant())
+    grant = _grant(effects, touch, axes, terms)
+    question, lifts = _question(spec, touch, effects, axes, terms, away)
+    rule = allowing(terms.rules, spec.name, subject, root, lifts) if lifts else None
+    if rule:
+        question = ""
+    if not question and axes.run_control is RunControl.MANUAL and effects:
+        question, lifts, rule = "run control is manual: each step asks", _NOTHING, None
+    if question:
+        reason = question if terms.person else f"{question}; nobody is attached to ask"
+        return Decision(Verdict.ASK, reason, ordered(effects), grant, lifts=ordered(lifts))
+    if rule:
+        return Decision(Verdict.ALLOW, f"your rule {rule.id}: {describe(rule)}", ordered(effects), grant, rule=rule.id)
+    return Decision(Verdict.ALLOW, _why_allowed(effects, axes), ordered(effects), grant)
 
+
+def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms) -> str:
+    """Why nobody can say yes to this; empty if somebody could."""
     if not visible(spec, axes):
-        return say(
-            Verdict.DENY,
-            f"{spec.name} needs profile {spec.profile} or above; this is {axes.permission_profile}",
-        )
-    if guarded := next((p for p in touch.writes if is_write_protected(inside(p, root) or p)), None):
-        return say(Verdict.DENY, f"{guarded} is protected: no call may write it")
-    if secret := next((p for p in touch.reads + touch.writes if is_secret(p)), None):
-        return say(Verdict.DENY, f"{secret} is protected: it may hold secrets")
-    if reason := _work_mode_limit(effects, axes, sandbox):
-        return say(Verdict.DENY, reason)
-
-    if asks := _asks(effects, axes, touch, sandbox) or _asks_outside(touch, root):
-        return say(Verdict.ASK, asks if person else f"{asks}; nobody is attached to ask")
-    return say(Verdict.ALLOW, _why_allowed(effects, axes))
-
-
-def _work_mode_limit(effects: frozenset[Effect], axes: Axes, sandbox: Sandbox) -> str:
-    """Why the work mode, or the lack of a sandbox, forbids this; empty if it does not."""
+        return f"{spec.name} needs profile {spec.profile} or above; this is {axes.permission_profile}"
+    for path in touch.writes:
+        if is_write_protected(inside(path, terms.root) or path):
+            return f"{path} is protected: no call may write it"
+    for path in touch.reads + touch.writes:
+        if terms.protection.is_secret(path):
+            return f"{path} is protected: it may hold secrets"
     work_mode = axes.work_mode
     if work_mode in READ_ONLY_MODES:
         changing = effects - READING - RUNNING - {Effect.NETWORK}
-        if changing:
-            return f"work mode {work_mode} does not {_worst(changing)}"
-    if sandbox is Sandbox.NONE and effects - READING:
+        if changing and not (changing == {Effect.EDIT} and _own_artifact(touch, axes, terms)):
+            only = " but in " + ", ".join(_artifacts(axes, terms)) if changing == {Effect.EDIT} else ""
+            return f"work mode {work_mode} does not {_worst(changing)}{only}"
+    if terms.sandbox is Sandbox.NONE and effects - READING and _runs_lines(spec):
         if work_mode in READ_ONLY_MODES:
             return f"work mode {work_mode} only reads, and without a sandbox nothing else can be kept to that"
-        if axes.permission_profile is PermissionProfile.RESTRICTED and effects & RUNNING:
+        if axes.permission_profile is PermissionProfile.RESTRICTED:
             return "profile restricted, without a sandbox, runs only what is known to read"
     return ""
 
 
-def _asks(effects: frozenset[Effect], axes: Axes, touch: Touch, sandbox: Sandbox) -> str:
-    """Why this has to be asked; empty if it may proceed."""
+def _runs_lines(spec: ToolSpec) -> bool:
+    """Whether what the tool does is up to a shell line."""
+    return Effect.EXECUTE in spec.effects
+
+
+def _artifacts(axes: Axes, terms: Terms) -> tuple[str, ...]:
+    return terms.specs if axes.work_mode is WorkMode.PLAN else terms.reports
+
+
+def _own_artifact(touch: Touch, axes: Axes, terms: Terms) -> bool:
+    """Whether every path written is one the work mode leaves behind."""
+    patterns = _artifacts(axes, terms)
+    paths = [inside(path, terms.root) for path in touch.writes]
+    return bool(paths) and all(path and any(fnmatchcase(path, pattern) for pattern in patterns) for path in paths)
+
+
+def _question(
+    spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms, away: list[str]
+) -> tuple[str, frozenset[Effect]]:
+    """Why this has to be asked (empty if it may proceed), and the effects a rule could lift."""
     why = f" ({touch.why})" if touch.why else ""
+    if away:
+        return f"{away[0]} is outside the project", _NOTHING
     if harness := effects & ALWAYS_ASKS:
-        return f"{_worst(harness)} always asks{why}"
+        return f"{_worst(harness)} always asks{why}", _NOTHING
     if axes.work_mode is WorkMode.CHAT and effects - READING:
-        return f"in chat every change asks: {_worst(effects)}{why}"
-    beyond = effects - unasked(axes.permission_profile)
-    if beyond:
-        return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}"
-    if Effect.EXECUTE in effects and sandbox is not Sandbox.BWRAP:
-        return f"execute asks without a sandbox{why}"
-    if axes.run_control is RunControl.MANUAL and effects:
-        return "run control is manual: each step asks"
-    return ""
+        return f"in chat every change asks: {_worst(effects)}{why}", _NOTHING
+    if beyond := effects - UNASKED[axes.permission_profile]:
+        return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}", effects - READING
+    if Effect.EXECUTE in effects and terms.sandbox is not Sandbox.BWRAP:
+        return f"execute asks without a whole sandbox{why}", effects - READING
+    if Effect.EXECUTE in effects and effects & NETWORKED:
+        return f"execute with a network asks{why}", effects - READING
+    if Effect.EDIT in effects and terms.sandbox is Sandbox.PARTIAL and _runs_lines(spec):
+        return f"a partial sandbox cannot keep an editing command from hooks and secrets{why}", effects - READING
+    if outside := next((path for path in touch.reads if not _readable(path, terms)), None):
+        return f"{outside} is outside the project", frozenset({Effect.READ})
+    return "", _NOTHING
 
 
-def _asks_outside(touch: Touch, root: str) -> str:
-    away = next((p for p in touch.reads + touch.writes if inside(p, root) is None), None)
-    return f"{away} is outside the project" if away else ""
+def _readable(path: str, terms: Terms) -> bool:
+    if inside(path, terms.root) is not None:
+        return True
+    return path.startswith("/") and any(inside(path, shelf) is not None for shelf in terms.shelves)
+
+
+def _grant(effects: frozenset[Effect], touch: Touch, axes: Axes, terms: Terms) -> Grant:
+    """What the call gets. In the reading work modes the project stays read-only but for the mode's own artifact."""
+    root = terms.root
+    if not effects - READING:
+        roots: tuple[str, ...] = ()
+    elif axes.work_mode in READ_ONLY_MODES:
+        artifact = Effect.EDIT in effects
+        roots = tuple(f"{root}/{_folder(pattern)}" for pattern in _artifacts(axes, terms)) if artifact else ()
+    else:
+        roots = (root,)
+    reads = tuple(path for path in touch.reads if path.startswith(("/", "..")) and inside(path, root) is None)
+    return Grant(ordered(effects), roots, bool(effects & NETWORKED), tuple(_whole(path, root) for path in reads))
+
+
+def _folder(pattern: str) -> str:
+    """The folder that holds everything a pattern can match."""
+    fixed = pattern.split("*")[0]
+    return fixed.rpartition("/")[0] or "."
+
+
+def _whole(path: str, root: str) -> str:
+    from posixpath import join, normpath
+
+    return normpath(join(root, path))
 
 
 def _why_allowed(effects: frozenset[Effect], axes: Axes) -> str:

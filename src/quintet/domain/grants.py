@@ -1,7 +1,7 @@
 """Effects, and the grant that an allowed call carries.
 
-A grant is all a call may do: its effects, the folders it may write, and whether it has a network. Whatever contains
-the call is built from its grant and from nothing else.
+A grant is all a call may do: its effects, the folders it may write, what it may read outside the project, and whether
+it has a network. Whatever contains the call is built from its grant and from nothing else.
 """
 
 from __future__ import annotations
@@ -32,13 +32,11 @@ class Grant(Struct, frozen=True, gc=False):
     effects: tuple[Effect, ...] = ()
     write_roots: tuple[str, ...] = ()
     network: bool = False
+    read_roots: tuple[str, ...] = ()  # outside the project
+
+
+_PLACE = {effect: place for place, effect in enumerate(EFFECT_ORDER)}
 
 
 def ordered(effects: frozenset[Effect]) -> tuple[Effect, ...]:
-    return tuple(sorted(effects, key=EFFECT_ORDER.index))
-
-
-def grant_for(effects: frozenset[Effect], root: str) -> Grant:
-    writes = bool(effects - {Effect.READ, Effect.FETCH})
-    network = bool(effects & {Effect.NETWORK, Effect.INSTALL, Effect.PUBLISH})
-    return Grant(ordered(effects), (root,) if writes else (), network)
+    return tuple(sorted(effects, key=_PLACE.__getitem__))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from quintet.domain.grants import Grant
+from quintet.domain.protected import Protection
+from quintet.domain.rules import Rule
 from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
@@ -118,6 +120,7 @@ class Finished(Struct, frozen=True):
     output: str
     timed_out: bool = False
     dropped: int = 0  # bytes left out of the middle of the output
+    notes: tuple[str, ...] = ()  # what the sandbox had to put right
 
 
 class Processes(Protocol):
@@ -129,12 +132,40 @@ class Processes(Protocol):
         grant: Grant,
         timeout: float,
         keep: int = 30_000,
+        whole: str = "",
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
-        """Run to the end, or kill the whole process group at the timeout or on cancellation.
+        """Run to the end, or kill the whole process tree at the timeout or on cancellation.
 
-        Of the output at most `keep` bytes are kept; the middle goes first.
+        Of the output at most `keep` bytes are kept; the middle goes first, and then all of it to the file `whole`.
         """
+
+
+class ShellState(Struct, frozen=True):
+    """A background shell: the line it was started with, and what it may do."""
+
+    name: str
+    line: str
+    grant: Grant
+
+
+class Shells(Protocol):
+    """Commands at terminals of their own."""
+
+    async def start(self, name: str, argv: Sequence[str], *, line: str, cwd: str, grant: Grant) -> str: ...
+
+    def running(self) -> list[ShellState]: ...
+
+    def state(self, name: str) -> ShellState: ...
+
+    def read(self, name: str) -> tuple[str, int | None]:
+        """What was printed since the last read, and the exit code if it is over."""
+
+    async def write(self, name: str, text: str) -> None: ...
+
+    async def kill(self, name: str) -> int | None: ...
+
+    async def close(self) -> None: ...
 
 
 class Entry(Struct, frozen=True):
@@ -154,6 +185,7 @@ class Files(Protocol):
     """
 
     root: str
+    protection: Protection
 
     def read(self, path: str) -> bytes: ...
 
@@ -180,13 +212,23 @@ class Files(Protocol):
         """The absolute path of an existing file or folder of the project, links followed."""
 
 
+class RuleBook(Protocol):
+    """The user's standing rules, as they are now."""
+
+    def rules(self) -> tuple[Rule, ...]: ...
+
+    def add(self, rule: Rule) -> None: ...
+
+
 class Workbench(Struct):
     """What a running tool has at hand. `seen` holds the content hash of each file read in this run."""
 
     root: str
     files: Files
     processes: Processes
+    shells: Shells
     ripgrep: str
+    outputs: str  # folder for outputs too long to show
     grant: Grant = Grant()
     menu: MenuManager = field(default_factory=lambda: MenuManager({}))
     may_wait: bool = False  # whether the model may wait for the user's answer

@@ -1,13 +1,15 @@
 """Paths no call may write, and paths no call may read, whatever the profile.
 
-Works on paths relative to the project root, `/`-separated and normalised; matching is by name, so a path is judged
-before it is opened and again by whatever contains the call.
+Works on paths relative to the project root or absolute, `/`-separated; matching is by name, so a path is judged before
+it is opened and again by whatever contains the call. What is secret can be added to, and excepted from, by settings.
 """
 
 from __future__ import annotations
 
 import posixpath
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 NO_WRITE = (
     ".git/hooks",
@@ -16,24 +18,53 @@ NO_WRITE = (
     ".quintet/settings.toml",
     ".quintet/prompts",
     ".quintet/tools",
+    ".quintet/agents",
 )
+GIT_KEPT = ("hooks", "config", "info")  # inside a git folder; what they hold can run programs
+QUINTET_KEPT = ("settings.toml", "prompts", "tools", "agents")  # inside .quintet
 HOLDERS = ("/.git", "/.quintet")  # folders that hold protected paths
-NO_READ_NAMES = (".env", ".env.*", "*.pem", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".netrc")
-READABLE_ANYWAY = (".env.example", ".env.sample", ".env.template", "*.pub")
-NO_READ_FOLDERS = (".ssh", ".aws")
 
 
-def is_secret(path: str) -> bool:
-    """Whether reading `path` (relative or absolute) would show a secret."""
-    parts = [part for part in path.split("/") if part]
-    if not parts:
-        return False
-    if any(part in NO_READ_FOLDERS for part in parts[:-1]) or parts[-1] in NO_READ_FOLDERS:
-        return True
-    name = parts[-1].lower()
-    if any(fnmatchcase(name, pattern) for pattern in READABLE_ANYWAY):
-        return False
-    return any(fnmatchcase(name, pattern) for pattern in NO_READ_NAMES)
+class Protection(Struct, frozen=True):
+    """What counts as a secret: file names as patterns, and folders all of whose content is."""
+
+    names: tuple[str, ...] = (
+        ".env",
+        ".env.*",
+        "*.pem",
+        "id_rsa*",
+        "id_dsa*",
+        "id_ecdsa*",
+        "id_ed25519*",
+        ".netrc",
+    )
+    readable: tuple[str, ...] = (".env.example", ".env.sample", ".env.template", "*.pub")
+    folders: tuple[str, ...] = (".ssh", ".aws")
+
+    def is_secret(self, path: str) -> bool:
+        """Whether reading `path` (relative or absolute) would show a secret."""
+        parts = [part for part in path.split("/") if part]
+        if not parts:
+            return False
+        if not self.folders_free(parts):
+            return True
+        name = parts[-1].lower()
+        if any(fnmatchcase(name, pattern) for pattern in self.readable):
+            return False
+        return any(fnmatchcase(name, pattern) for pattern in self.names)
+
+    def folders_free(self, parts: list[str]) -> bool:
+        return not any(part in self.folders for part in parts)
+
+    def with_settings(self, secrets: tuple[str, ...], not_secrets: tuple[str, ...]) -> Protection:
+        return Protection(
+            self.names + tuple(name.lower() for name in secrets),
+            self.readable + tuple(name.lower() for name in not_secrets),
+            self.folders,
+        )
+
+
+PROTECTION = Protection()
 
 
 def is_write_protected(path: str) -> bool:
@@ -46,6 +77,8 @@ def is_write_protected(path: str) -> bool:
 
 def inside(path: str, root: str) -> str | None:
     """`path` relative to `root` if it names something inside it (`.` for the root itself), else None."""
+    if path.startswith("~"):
+        return None
     whole = posixpath.normpath(posixpath.join(root, path))
     if whole == root:
         return "."

@@ -69,6 +69,30 @@ class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = Presentation.MENU
 
 
+class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What contains the commands an agent runs."""
+
+    use: Annotated[
+        Literal["auto", "bwrap", "partial", "none"],
+        _about("auto (the strongest that starts here), bwrap, partial (Landlock) or none", TRUSTED),
+    ] = "auto"
+    file_bytes: Annotated[int, _about("largest file a command may write; 0 for any", TIGHTEN)] = 1_000_000_000
+
+
+class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What no call may read, and what the reading work modes may write."""
+
+    secrets: Annotated[tuple[str, ...], _about("more file names that hold secrets, as patterns")] = ()
+    not_secrets: Annotated[tuple[str, ...], _about("file names that look like secrets and are not", TRUSTED)] = ()
+    specs: Annotated[tuple[str, ...], _about("what plan may write, as patterns", TRUSTED)] = (
+        "specs/**",
+        "docs/specs/**",
+    )
+    reports: Annotated[tuple[str, ...], _about("what review and research may write, as patterns", TRUSTED)] = (
+        "reports/**",
+    )
+
+
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
 
@@ -79,6 +103,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     routing: RoutingSettings = RoutingSettings()
     limits: LimitSettings = LimitSettings()
     tools: ToolSettings = ToolSettings()
+    sandbox: SandboxSettings = SandboxSettings()
+    protect: ProtectSettings = ProtectSettings()
     display: DisplaySettings = DisplaySettings()
 
 

@@ -175,10 +175,17 @@ class MenuManager:
         return tuple(sorted((name for name, fit in scores.items() if fit), key=lambda name: (-scores[name], name)))
 
 
+_SMALL_WORDS = frozenset(["a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"])
+
+
 def _fit(name: str, about: str, words: Iterable[str]) -> float:
-    """How well a tool fits: each word by name, part of a name or description; a name used up whole counts more."""
-    wanted = tuple(words)
+    """How well a tool fits: each word by name, part of a name or description, and by how many of the words fit at all;
+    a name used up whole counts more."""
+    wanted = tuple(word for word in words if word not in _SMALL_WORDS)
     parts = name.lower().split("_")
     described = set(about.lower().replace(",", " ").replace(".", " ").split())
-    hits = sum(4 * (word in parts) + 2 * (word in name.lower()) + (word in described) for word in wanted)
-    return hits + 3 * sum(part in wanted for part in parts) / len(parts) if hits else 0
+    hits = [4 * (word in parts) + 2 * (word in name.lower()) + (word in described) for word in wanted]
+    if not any(hits):
+        return 0
+    whole_name = 3 * sum(part in wanted for part in parts) / len(parts)
+    return (sum(hits) + whole_name) * sum(map(bool, hits)) / len(hits)

@@ -20,6 +20,7 @@ class Touch(Struct, frozen=True):
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     why: str = ""
+    shell: str = ""  # the background shell this is typed into
 
 
 class ToolSpec(Struct, frozen=True):

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from quintet.domain.axes import Axes
-from quintet.domain.ports import Clock, Ids, Model, Store
+from quintet.domain.ports import Clock, Ids, Model, RuleBook, Store
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
@@ -21,11 +21,12 @@ class Core(Struct):
     settings: Settings
     toolbox: Toolbox
     prompts: Prompts
+    rule_book: RuleBook
     make_model: Callable[[str], Model]
     process_start: Callable[[int], str]
     person: bool = False  # whether somebody is attached who can answer a question
     settings_text: Callable[[], str] = lambda: ""
-    close_models: Callable[[], Awaitable[None]] | None = None
+    close: Callable[[], Awaitable[None]] | None = None  # lets go of models, shells and sandbox
     log_crash: Callable[[BaseException], None] = lambda error: None
 
     def route(self, axes: Axes, chosen: str) -> str:

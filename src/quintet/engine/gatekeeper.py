@@ -10,12 +10,13 @@ from quintet.domain import badge
 from quintet.domain.axes import Axes, RunControl, tightens
 from quintet.domain.gate import Verdict
 from quintet.domain.messages import ToolCall
-from quintet.domain.protocol import CallDecided, Event, QuestionAsked, ToolFinished
+from quintet.domain.protocol import CallDecided, Event, QuestionAsked, RuleMade, ToolFinished
+from quintet.domain.rules import ANY, Rule, exactly, subject_of
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.core import Core
 from quintet.engine.journal import Journal
-from quintet.engine.questions import APPROVAL, YES, Questions
-from quintet.engine.toolbox import Prepared, digest
+from quintet.engine.questions import ALWAYS, APPROVAL, APPROVAL_OR_RULE, YES, Questions
+from quintet.engine.toolbox import Prepared
 
 PREVIEW_LINES = 20  # of a change that is asked about
 
@@ -87,17 +88,35 @@ class Gatekeeper:
             asked_at = self._journal.state.axes
             text = f"{prepared.spec.name} wants: {_brief(prepared)}"
             why = (f"why asked  {reason}", f"axes       {badge.full(asked_at)}")
-            answer = await self._questions.ask(self._question(text, [prepared], why))
-            if answer.choice != YES:
+            question = self._question(text, [prepared], why)
+            answer = await self._questions.ask(question)
+            if answer.choice not in (YES, ALWAYS):
                 self._refuse(prepared.call, _declined(answer.note))
                 return None
-            if not tightens(asked_at, self._journal.state.axes):
+            now = self._journal.state.axes
+            if not tightens(asked_at, now) and self._core.toolbox.digest(prepared, asked_at) == question.digest:
+                if answer.choice == ALWAYS:
+                    self._make_rule(prepared)
                 return prepared
             again = self._prepare(prepared.call, toolset)
             if isinstance(again, ToolResult):
                 self._journal.post(finished_call(prepared.call, again))
                 return None
-            prepared = again  # the axes were tightened while the question stood: the yes is void
+            prepared = again  # the axes were tightened, or the file changed, while the question stood: the yes is void
+
+    def _make_rule(self, prepared: Prepared) -> None:
+        """The user said always: this very call proceeds unasked from now on, in this project."""
+        rule = Rule(
+            id=self._core.ids.new("rule"),
+            verdict="allow",
+            tool=prepared.spec.name,
+            pattern=exactly(subject_of(prepared.arguments)) or ANY,
+            effects=prepared.decision.lifts,
+            project=self._core.project,
+            created=self._core.clock.now(),
+        )
+        self._core.rule_book.add(rule)
+        self._journal.post(RuleMade(rule=rule))
 
     def _question(self, text: str, prepared: list[Prepared], detail: tuple[str, ...]) -> QuestionAsked:
         axes = self._journal.state.axes
@@ -105,8 +124,8 @@ class Gatekeeper:
             question=self._core.ids.new("q"),
             kind="approve",
             text=text,
-            choices=APPROVAL,
-            digest=" ".join(digest(p, axes) for p in prepared),
+            choices=APPROVAL_OR_RULE if all(p.decision.lifts for p in prepared) else APPROVAL,
+            digest=" ".join(self._core.toolbox.digest(p, axes) for p in prepared),
             detail=(
                 *detail,
                 f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
@@ -126,6 +145,7 @@ class Gatekeeper:
             axes=self._journal.state.axes,
             person=self._core.person,
             sandbox=self._core.toolbox.sandbox,
+            rule=prepared.decision.rule,
         )
 
     def _refuse(self, call: ToolCall, text: str) -> None:
@@ -149,8 +169,7 @@ def _declined(note: str) -> str:
 
 
 def _brief(prepared: Prepared) -> str:
-    values = prepared.arguments
-    return str(values.get("command") or values.get("file_path") or values.get("path") or prepared.call.arguments)
+    return subject_of(prepared.arguments) or prepared.call.arguments
 
 
 def _preview(prepared: Prepared) -> list[str]:

@@ -9,8 +9,9 @@ from quintet.domain.protocol import Answer, Choice, Event, QuestionAnswered, Que
 from quintet.domain.state import SessionState
 from quintet.engine.journal import Journal
 
-YES, NO = "y", "n"
+YES, ALWAYS, NO = "y", "a", "n"
 APPROVAL = (Choice(YES, "once"), Choice(NO, "no"))
+APPROVAL_OR_RULE = (Choice(YES, "once"), Choice(ALWAYS, "always"), Choice(NO, "no"))
 
 
 class Questions:

@@ -125,6 +125,6 @@ class Session:
         if self._owner:
             with contextlib.suppress(QuintetError):
                 await self._owner.close()
-        if self._core.close_models:
-            await self._core.close_models()
+        if self._core.close:
+            await self._core.close()
         await self._core.store.close()

@@ -14,12 +14,16 @@ from msgspec import Struct, structs
 from quintet.domain import gate
 from quintet.domain.axes import Axes, RunControl
 from quintet.domain.errors import QuintetError
-from quintet.domain.gate import Decision, Sandbox
+from quintet.domain.gate import Decision, Sandbox, Terms
+from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
-from quintet.domain.ports import Workbench
+from quintet.domain.ports import RuleBook, Workbench
+from quintet.domain.rules import subject_of
 from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, visible_tools
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
+
+SHELLS = ("bash", "sh", "dash", "zsh")
 
 
 class Prepared(Struct, frozen=True):
@@ -34,12 +38,22 @@ class Prepared(Struct, frozen=True):
 
 class Toolbox:
     def __init__(
-        self, specs: Mapping[str, ToolSpec], bench: Workbench, sandbox: Sandbox, presentation: Presentation
+        self,
+        specs: Mapping[str, ToolSpec],
+        bench: Workbench,
+        terms: Terms,
+        presentation: Presentation,
+        rule_book: RuleBook | None = None,
     ) -> None:
         self._specs = specs
         self._bench = bench
+        self._terms = terms
         self._presentation = presentation
-        self.sandbox = sandbox
+        self._rule_book = rule_book
+
+    @property
+    def sandbox(self) -> Sandbox:
+        return self._terms.sandbox
 
     def schemas(self, axes: Axes, toolset: str) -> tuple[ToolSchema, ...]:
         """The tools a model may call now; the same mask holds again when it calls one."""
@@ -60,11 +74,29 @@ class Toolbox:
             return _refused(f"{call.name} is not in this toolset; it is in: {homes}. menu_enter goes there.")
         try:
             arguments = spec.bind(call.arguments)
-            touch = spec.touch(arguments)
+            touch = self._read_by_its_shell(spec.touch(arguments))
         except QuintetError as error:
             return _refused(str(error))
-        decision = gate.decide(spec, touch, axes, root=self._bench.root, person=person, sandbox=self.sandbox)
+        rules = self._rule_book.rules() if self._rule_book else ()
+        terms = structs.replace(self._terms, person=person, rules=rules)
+        decision = gate.decide(spec, touch, axes, terms, subject_of(arguments))
         return Prepared(call, spec, arguments, touch, decision)
+
+    def _read_by_its_shell(self, touch: Touch) -> Touch:
+        """What is typed into a shell is a line; what another program makes of it, nobody knows."""
+        if not touch.shell or _is_shell(self._bench.shells.state(touch.shell).line):
+            return touch
+        return Touch(frozenset({Effect.DESTROY}), why="typed into a program that is no shell")
+
+    def digest(self, prepared: Prepared, axes: Axes) -> str:
+        """Names the exact call an approval is for: arguments, axes, and the files it would change as they are."""
+        parts = [prepared.spec.name, prepared.call.arguments, self._bench.root, str(axes)]
+        for path in prepared.touch.writes:
+            try:
+                parts.append(hashlib.sha256(self._bench.files.read(path)).hexdigest())
+            except (OSError, QuintetError):
+                parts.append("")
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     async def run(
         self, prepared: Prepared, axes: Axes, toolset: str, *, person: bool, progress: Callable[[str], None]
@@ -87,10 +119,9 @@ class Toolbox:
             return _refused(f"{where}{error.strerror or error}")
 
 
-def digest(prepared: Prepared, axes: Axes) -> str:
-    """Names the exact call an approval is for."""
-    text = f"{prepared.spec.name}\0{prepared.call.arguments}\0{axes}"
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def _is_shell(line: str) -> bool:
+    words = line.split()
+    return bool(words) and words[0].rpartition("/")[2] in SHELLS
 
 
 def _refused(text: str) -> ToolResult:

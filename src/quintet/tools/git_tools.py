@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import Any
 
 from quintet.domain.axes import PermissionProfile
@@ -74,7 +75,14 @@ async def git_commit(bench: Workbench, message: str, repo_path: str = ".") -> To
     return await _git(bench, repo_path, "commit", "-q", "-m", message, then=("log", "-1", "--stat", "--format=%h %s"))
 
 
-@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits)
+def _adds(arguments: dict[str, Any]) -> Touch:
+    """What is staged can be shown afterwards: staging a file counts as reading it."""
+    folder = arguments["repo_path"]
+    paths = tuple(posixpath.join(folder, path) for path in arguments["files"])
+    return Touch(frozenset({Effect.COMMIT}), reads=(folder, *paths))
+
+
+@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_adds)
 async def git_add(bench: Workbench, files: tuple[str, ...], repo_path: str = ".") -> ToolResult:
     """Stage files for the next commit.
 

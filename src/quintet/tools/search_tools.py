@@ -7,7 +7,7 @@ from typing import Any, Literal
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Workbench
-from quintet.domain.protected import NO_READ_FOLDERS, NO_READ_NAMES
+from quintet.domain.protected import Protection
 from quintet.domain.toolspec import ToolResult, Touch
 from quintet.tools.declare import counted, tool
 
@@ -58,7 +58,7 @@ async def grep(
         argv += [flag, str(value)] if value else []
     argv += ["-g", glob] if glob else []
     argv += ["-t", type] if type else []
-    argv += _no_secrets()
+    argv += _no_secrets(bench.files.protection)
     lines = await _ripgrep(bench, [*argv, "-e", pattern, "--", _target(bench, path)])
     return _listed(lines, head_limit, "no matches")
 
@@ -80,9 +80,10 @@ def _target(bench: Workbench, path: str) -> str:
     return relative if relative == "." else f"./{relative}"
 
 
-def _no_secrets() -> list[str]:
+def _no_secrets(protection: Protection) -> list[str]:
     """Globs that keep protected files out of a search; they stand last, where ripgrep lets them win."""
-    names = [f"!**/{pattern}" for pattern in NO_READ_NAMES] + [f"!**/{folder}/**" for folder in NO_READ_FOLDERS]
+    names = [f"!**/{pattern}" for pattern in protection.names]
+    names += [f"!**/{folder}/**" for folder in protection.folders]
     return [word for name in names for word in ("--iglob", name)]
 
 

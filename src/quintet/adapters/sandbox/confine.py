@@ -1,0 +1,149 @@
+"""A small parent for one command, run as a script of its own: confines it with Landlock and seccomp if asked to, and
+ends everything the command left behind, however well it hid.
+
+Usage: confine.py '{"landlock": true, "read": […], "write": […], "network": false, "terminal": false}' PROGRAM …
+Exit code: the command's own; 125 when the walls could not be put up, and then the command has not run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import platform
+import signal
+import stat
+import struct
+import sys
+import termios
+
+NOT_CONFINED = 125
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the rights a rule on a single file may carry
+_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPER = 1, 38, 22, 36
+_SOCKET = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}  # audit architecture, number of socket(2)
+_IO_URING_SETUP = 425
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def landlock_version() -> int:
+    """The kernel's Landlock ABI; 0 where there is none."""
+    return max(int(_libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(1))), 0)
+
+
+def network_can_be_blocked() -> bool:
+    return platform.machine() in _SOCKET
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def _restrict_files(read: list[str], write: list[str]) -> None:
+    version = landlock_version()
+    handled = (1 << (13 + (version >= 2) + (version >= 3))) - 1  # 13 rights at first; refer and truncate came later
+    if version >= 5:
+        handled |= 1 << 15  # ioctl on devices
+    scoped = 3 if version >= 6 else 0  # abstract sockets and signals stay among the command's own processes
+    attributes = struct.pack("QQQ", handled, 0, scoped)[: 24 if version >= 6 else 16 if version >= 4 else 8]
+    ruleset = _checked(_libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0))
+    for paths, rights in ((read, _READ & handled), (write, handled)):
+        for path in paths:
+            try:
+                handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            except OSError:
+                continue
+            whole = stat.S_ISDIR(os.fstat(handle).st_mode)
+            rule = struct.pack("=Qi", rights if whole else rights & _FILE, handle)
+            _checked(_libc.syscall(_ADD_RULE, ruleset, 1, rule, 0))
+            os.close(handle)
+    _checked(_libc.syscall(_RESTRICT_SELF, ruleset, 0))
+    os.close(ruleset)
+
+
+def _block_network() -> None:
+    """Only local sockets: every other family of socket(2) is refused, and io_uring, which could go around it."""
+    architecture, socket = _SOCKET[platform.machine()]
+    refuse = 0x00050000 | 13  # errno EACCES
+    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
+    program = [
+        (load, 0, 0, 4),
+        (equal, 1, 0, architecture),
+        (give, 0, 0, refuse),
+        (load, 0, 0, 0),
+        (at_least, 5, 0, 0x40000000),  # the x32 numbering
+        (equal, 4, 0, _IO_URING_SETUP),
+        (equal, 0, 4, socket),
+        (load, 0, 0, 16),
+        (equal, 2, 0, 1),  # AF_UNIX
+        (equal, 1, 0, 16),  # AF_NETLINK: asks the kernel about interfaces, leads nowhere
+        (give, 0, 0, refuse),
+        (give, 0, 0, 0x7FFF0000),
+    ]
+    code = b"".join(struct.pack("HBBI", *line) for line in program)
+    held = ctypes.create_string_buffer(code, len(code))
+    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(held)))
+    _checked(_libc.prctl(_PR_SET_SECCOMP, 2, filters, 0, 0))
+
+
+def confine(walls: dict[str, object]) -> None:
+    """Put this process and all it will start behind the walls, for good."""
+    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    if walls.get("landlock"):
+        _restrict_files(list(walls["read"]), list(walls["write"]))  # type: ignore[call-overload]
+        if not walls.get("network"):
+            _block_network()
+
+
+def _run(walls: dict[str, object], argv: list[str]) -> None:
+    try:
+        confine(walls)
+    except OSError as error:
+        sys.stderr.write(f"the sandbox could not be put up: {error}\n")
+        os._exit(NOT_CONFINED)
+    try:
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
+        os._exit(127)
+
+
+def _end_the_rest() -> None:
+    """Kill what is left; orphans come to us, so this ends when there are no more."""
+    while True:
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+            left = file.read().split()
+        for pid in left:
+            os.kill(int(pid), signal.SIGKILL)
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def main(walls: dict[str, object], argv: list[str]) -> int:
+    _checked(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+    _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+    command = os.fork()
+    if not command:
+        if walls.get("terminal"):  # standard input becomes the terminal that signals the command
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        _run(walls, argv)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == command:
+            break
+    _end_the_rest()
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1]), sys.argv[2:]))

@@ -1,0 +1,128 @@
+"""What every containment stands on, and what there is where none works: no walls, but a minder and bounds."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from quintet.adapters.sandbox.guarded import Guarded, Scanner
+from quintet.domain.gate import Sandbox
+from quintet.domain.grants import Effect, Grant
+from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT, Protection
+
+MINDER = os.path.join(os.path.dirname(__file__), "confine.py")
+PRLIMIT = "/usr/bin/prlimit"
+READING = frozenset({Effect.READ, Effect.FETCH})
+
+
+class Launch(Struct, frozen=True):
+    """How a command is started."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    variables: dict[str, str] = {}  # on top of the children's environment
+    watched: tuple[str, ...] = ()  # protected paths that are not there
+
+
+class Containment(Protocol):
+    kind: Sandbox
+
+    def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch: ...
+
+    def settle(self, launch: Launch) -> list[str]:
+        """After the command: put aside what appeared in a protected place, and say so."""
+
+    def close(self) -> None: ...
+
+
+class Ground(Struct):
+    """What every containment stands on: the project, Quintet's own folders, and a scratch folder of the session's."""
+
+    root: str
+    private: tuple[str, ...]  # Quintet's own state and settings: never seen by a command
+    scratch_parent: str
+    file_bytes: int  # the largest file a command may write
+    protection: Protection
+    scanner: Scanner
+    made: str = ""
+
+    def scratch(self, name: str) -> str:
+        """A folder that lives as long as the session: /tmp, an empty home."""
+        if not self.made:
+            self.made = os.path.join(self.scratch_parent, str(os.getpid()))
+            _sweep(self.scratch_parent)
+        path = os.path.join(self.made, name)
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        return path
+
+    def hidden(self) -> list[str]:
+        """Of Quintet's own folders, those a command would see in its project."""
+        return [path for path in self.private if path.startswith(self.root + "/")]
+
+    def bounded(self, argv: Sequence[str]) -> tuple[str, ...]:
+        """With a limit on the size of files, where the machine has the program for it."""
+        if not self.file_bytes or not os.path.exists(PRLIMIT):
+            return tuple(argv)
+        return (PRLIMIT, f"--fsize={self.file_bytes}", "--core=0", "--nproc=4096", "--", *argv)
+
+    def missing(self, guarded: Guarded, grant: Grant) -> tuple[str, ...]:
+        """The protected paths that are not there, below what the grant can write."""
+        places = [os.path.join(git, kept) for git in guarded.repositories if os.path.isdir(git) for kept in GIT_KEPT]
+        places += [os.path.join(self.root, ".quintet", kept) for kept in QUINTET_KEPT]
+        if Effect.COMMIT not in grant.effects:
+            places.append(os.path.join(self.root, ".git"))
+        return tuple(path for path in places if not os.path.lexists(path)) if grant.write_roots else ()
+
+    def settle(self, launch: Launch) -> list[str]:
+        notes = []
+        for path in launch.watched:
+            if os.path.lexists(path):
+                aside = os.path.join(self.scratch_parent, "aside", f"{time.time_ns()}-{os.path.basename(path)}")
+                os.makedirs(os.path.dirname(aside), mode=0o700, exist_ok=True)
+                shutil.move(path, aside)
+                notes.append(f"{os.path.relpath(path, self.root)} is protected; it appeared, and was moved to {aside}")
+        return notes
+
+    def close(self) -> None:
+        if self.made:
+            shutil.rmtree(self.made, ignore_errors=True)
+
+
+def _sweep(parent: str) -> None:
+    """Remove the scratch folders of processes that are gone."""
+    if os.path.isdir(parent):
+        for name in os.listdir(parent):
+            if name.isdigit() and not os.path.exists(f"/proc/{name}"):
+                shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+
+
+def minded(argv: Sequence[str], walls: str = "{}") -> tuple[str, ...]:
+    """Under a small parent that ends whatever the command leaves behind."""
+    return (sys.executable, "-I", "-S", MINDER, walls, *argv)
+
+
+class Uncontained:
+    """No walls. A command that does more than read is still minded, and its files are bounded."""
+
+    kind = Sandbox.NONE
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch:
+        if not set(grant.effects) - READING or Effect.OUTSIDE in grant.effects:
+            return Launch(tuple(argv), cwd)
+        watched = self._ground.missing(self._ground.scanner.scan(), grant)
+        return Launch(minded(self._ground.bounded(argv)), cwd, watched=watched)
+
+    def settle(self, launch: Launch) -> list[str]:
+        return self._ground.settle(launch)
+
+    def close(self) -> None:
+        self._ground.close()

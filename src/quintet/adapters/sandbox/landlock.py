@@ -1,0 +1,49 @@
+"""Containment by Landlock and seccomp, where bubblewrap does not start: `partial`.
+
+Files outside the project cannot be written and inet sockets cannot be opened. What lies inside a writable project
+(hooks, secrets) cannot be taken away again, so the gate asks before such commands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, minded
+from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, git_common, toolchains
+from quintet.domain.gate import Sandbox
+from quintet.domain.grants import Effect, Grant
+
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+
+
+class Landlock:
+    kind = Sandbox.PARTIAL
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch:
+        if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
+            return Launch(tuple(argv), cwd)
+        ground = self._ground
+        guarded = ground.scanner.scan()
+        linked = [path for repository in guarded.repositories for path in git_common(repository)]
+        scratch, empty_home = ground.scratch("tmp"), ground.scratch("home")
+        read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(), os.path.dirname(MINDER)]
+        read += [ground.root, *linked, *grant.read_roots]
+        write = [*grant.write_roots, scratch, empty_home, *(f"/dev/{name}" for name in DEVICES)]
+        write += linked if Effect.COMMIT in grant.effects else []
+        walls = {"landlock": True, "network": grant.network, "read": read, "write": write}
+        text = msgspec.json.encode(walls).decode()
+        variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
+        watched = ground.missing(guarded, grant)
+        return Launch(minded(ground.bounded(argv), text), cwd, variables, watched)
+
+    def settle(self, launch: Launch) -> list[str]:
+        return self._ground.settle(launch)
+
+    def close(self) -> None:
+        self._ground.close()

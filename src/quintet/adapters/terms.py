@@ -1,0 +1,22 @@
+"""What the gate's decisions rest on in a project, from its places and settings."""
+
+from __future__ import annotations
+
+from quintet.adapters import sandbox
+from quintet.adapters.places import Places
+from quintet.domain.gate import Terms
+from quintet.domain.protected import PROTECTION
+from quintet.domain.settings import Settings
+
+
+def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
+    """`use` names another sandbox than the settings do."""
+    protect = settings.protect
+    return Terms(
+        root=places.root,
+        sandbox=sandbox.chosen(use or settings.sandbox.use),
+        protection=PROTECTION.with_settings(protect.secrets, protect.not_secrets),
+        specs=protect.specs,
+        reports=protect.reports,
+        shelves=(places.outputs,),
+    )

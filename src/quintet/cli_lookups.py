@@ -1,0 +1,148 @@
+"""The commands that only look, each with its parser; what they do is imported when one is run."""
+
+from __future__ import annotations
+
+import sys
+
+from quintet.flags import dial_flags, make_parser, turned
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Callable
+
+CALLS = "tool_lookups"  # the module of those that look at tools, permission and rules
+
+
+def _lookup(
+    name: str, about: str, add: Callable[[ArgumentParser], object] | None = None, module: str = "lookups"
+) -> Callable[[list[str]], int]:
+    """A command that only looks: `quintet a b` is the function `a_b` of its module."""
+
+    def run(arguments: list[str]) -> int:
+        parser = make_parser(name, about)
+        parser.add_argument("--json", action="store_true", help="as JSON")
+        if add:
+            add(parser)
+        parsed = parser.parse_args(arguments)
+        from importlib import import_module
+
+        code: int = getattr(import_module(f"quintet.{module}"), name.replace(" ", "_"))(parsed)
+        return code
+
+    return run
+
+
+def _id(parser: ArgumentParser) -> object:
+    return parser.add_argument("id", help="the session's id, or the beginning of one")
+
+
+def _sessions(arguments: list[str]) -> int:
+    actions: dict[str, Callable[[list[str]], int]] = {
+        "list": _lookup("sessions list", "Sessions of this project, newest first."),
+        "show": _lookup(
+            "sessions show",
+            "One session's journal.",
+            lambda p: (_id(p), p.add_argument("--events", action="store_true", help="as JSON lines")),
+        ),
+        "purge": _lookup(
+            "sessions purge",
+            "Delete a session and its journal for good.",
+            lambda p: (_id(p), p.add_argument("--yes", action="store_true", help="do it")),
+        ),
+        "fork": _fork,
+    }
+    return _action("sessions", actions, arguments)
+
+
+def _action(command: str, actions: dict[str, Callable[[list[str]], int]], arguments: list[str]) -> int:
+    """Run one of a command's actions; `list` if none is named."""
+    action = arguments[0] if arguments and arguments[0] != "--json" else "list"
+    if action in ("-h", "--help"):
+        sys.stdout.write(f"usage: quintet {command} {{{','.join(actions)}}} …; each takes --help\n")
+        return 0
+    if action not in actions:
+        from quintet.domain.errors import UsageError
+
+        raise UsageError(f'{command} "{action}": not one of {", ".join(actions)}')
+    return actions[action](arguments[1:] if arguments[:1] == [action] else arguments)
+
+
+def _tools(arguments: list[str]) -> int:
+    actions = {
+        "list": _lookup("tools list", "Every tool: its toolsets, least profile and effects.", None, CALLS),
+        "show": _lookup("tools show", "One tool, with its parameters.", lambda p: p.add_argument("name"), CALLS),
+    }
+    return _action("tools", actions, arguments)
+
+
+def _permit(arguments: list[str]) -> int:
+    parser = make_parser("permit", "What the gate would decide about a call; nothing is run.")
+    parser.add_argument("--tool", required=True, metavar="NAME", help="the tool")
+    parser.add_argument("--args", default="{}", metavar="JSON", help="its arguments")
+    dial_flags(parser)
+    parser.add_argument("--person", action="store_true", default=True, help="somebody is attached (the default)")
+    parser.add_argument("--no-person", action="store_false", dest="person", help="nobody is attached")
+    parser.add_argument(
+        "--sandbox", choices=("bwrap", "partial", "none"), default="", help="another sandbox than the one here"
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parsed = parser.parse_args(arguments)
+    from quintet.tool_lookups import permit
+
+    return permit(parsed, turned(parsed))
+
+
+def _rules(arguments: list[str]) -> int:
+    def words(parser: ArgumentParser) -> None:
+        parser.add_argument("verdict", choices=("allow", "deny"))
+        parser.add_argument("tool", help="a tool's name, or * for any")
+        parser.add_argument("pattern", nargs="?", default="*", help="of the shell line or path; * stands for anything")
+        parser.add_argument("--effects", default="", metavar="LIST", help="what an allow rule lifts: build,network")
+        parser.add_argument("--everywhere", action="store_true", help="in every project, not only this one")
+
+    actions = {
+        "list": _lookup("rules list", "Your standing rules.", None, CALLS),
+        "add": _lookup("rules add", "Allow something unasked, or deny it always.", words, CALLS),
+        "revoke": _lookup("rules revoke", "Take a rule back.", _id, CALLS),
+    }
+    return _action("rules", actions, arguments)
+
+
+def _fork(arguments: list[str]) -> int:
+    parser = make_parser("sessions fork", "A new session that begins with another's finished turns.")
+    _id(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parsed = parser.parse_args(arguments)
+    import asyncio
+
+    from quintet.app import fork
+
+    forked = asyncio.run(fork(parsed.directory, parsed.id))
+    sys.stdout.write(f'{{"session": "{forked}"}}\n' if parsed.json else f"{forked}\n")
+    return 0
+
+
+LOOKUPS: dict[str, Callable[[list[str]], int]] = {
+    "status": _lookup(
+        "status",
+        "Where this project's newest session stands.",
+        lambda p: p.add_argument("--session", default="", metavar="ID", help="another session than the newest"),
+    ),
+    "sessions": _sessions,
+    "tools": _tools,
+    "permit": _permit,
+    "rules": _rules,
+    "settings": _lookup("settings", "Every setting, its value, and where it came from."),
+    "trust": _lookup(
+        "trust",
+        "Trust this folder: its own settings may then loosen things.",
+        lambda p: (
+            p.add_argument("--revoke", action="store_true", help="take the trust back"),
+            p.add_argument("--list", action="store_true", help="list the trusted folders"),
+        ),
+    ),
+    "why": _lookup(
+        "why", "What stands behind an event.", lambda p: p.add_argument("event", type=int, help="its number")
+    ),
+}

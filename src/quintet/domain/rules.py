@@ -1,0 +1,67 @@
+"""The user's standing rules: what to allow without asking, and what to deny always.
+
+An allow rule lifts a question, and only for the effects it names; a deny rule stops a call whatever else holds. No rule
+allows what always asks (outside, destroy, publish), and none turns a deny into an allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from quintet.domain.grants import Effect, ordered
+
+ANY = "*"
+_SUBJECTS = ("command", "file_path", "path", "source", "repo_path", "pattern")
+
+
+class Rule(Struct, frozen=True, gc=False):
+    id: str
+    verdict: Literal["allow", "deny"]
+    tool: str  # a tool's name, or * for any
+    pattern: str = ANY  # of what the call is about: its shell line or path; * stands for anything
+    effects: tuple[Effect, ...] = ()  # what an allow rule lifts
+    project: str = ""  # the folder it holds in; empty: everywhere
+    created: str = ""
+
+    def fits(self, tool: str, subject: str, project: str) -> bool:
+        return (
+            self.tool in (ANY, tool)
+            and self.project in ("", project)
+            and (self.pattern == ANY or fnmatchcase(subject, self.pattern))
+        )
+
+
+def subject_of(arguments: Mapping[str, Any]) -> str:
+    """What a call is about, as rules and questions name it."""
+    return next((str(arguments[name]) for name in _SUBJECTS if arguments.get(name)), "")
+
+
+def denying(rules: Iterable[Rule], tool: str, subject: str, project: str) -> Rule | None:
+    return next((rule for rule in rules if rule.verdict == "deny" and rule.fits(tool, subject, project)), None)
+
+
+def allowing(rules: Iterable[Rule], tool: str, subject: str, project: str, effects: frozenset[Effect]) -> Rule | None:
+    """The rule that covers all of these effects."""
+    return next(
+        (
+            rule
+            for rule in rules
+            if rule.verdict == "allow" and effects <= set(rule.effects) and rule.fits(tool, subject, project)
+        ),
+        None,
+    )
+
+
+def exactly(text: str) -> str:
+    """A pattern that fits this text and no other."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+
+
+def describe(rule: Rule) -> str:
+    about = "" if rule.pattern == ANY else f" {rule.pattern}"
+    effects = f" ({', '.join(ordered(frozenset(rule.effects)))})" if rule.effects else ""
+    return f"{rule.verdict} {rule.tool}{about}{effects}"
