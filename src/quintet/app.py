@@ -11,11 +11,12 @@ from typing import Any
 from quintet.adapters import config
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.adapters.trust import decided, set_trust
+from quintet.adapters.trust import decided, is_trusted, set_trust
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, SettingsError, StoreDamaged
@@ -96,8 +97,10 @@ def make_core(
     clock: Clock | None = None,
     ids: Ids | None = None,
 ) -> Core:
+    files = ProjectFiles(places.root)
+    servers = LocalLanguageServers(files, own_code=is_trusted(places.trust_file, places.root))
     bench = Workbench(
-        root=places.root, files=ProjectFiles(places.root), processes=LocalProcesses(), ripgrep=find_ripgrep()
+        root=places.root, files=files, processes=LocalProcesses(), ripgrep=find_ripgrep(), servers=servers
     )
     models = Models(loaded.settings)
     return Core(
@@ -110,7 +113,7 @@ def make_core(
         prompts=Prompts(PROMPTS),
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
-        close_models=models.close,
+        closing=(models.close, servers.close),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),

@@ -25,7 +25,7 @@ class Core(Struct):
     process_start: Callable[[int], str]
     person: bool = False  # whether somebody is attached who can answer a question
     settings_text: Callable[[], str] = lambda: ""
-    close_models: Callable[[], Awaitable[None]] | None = None
+    closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
     log_crash: Callable[[BaseException], None] = lambda error: None
 
     def route(self, axes: Axes, chosen: str) -> str:
