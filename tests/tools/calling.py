@@ -11,7 +11,7 @@ from quintet.app import find_ripgrep
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.messages import ToolCall
-from quintet.domain.ports import Workbench
+from quintet.domain.ports import LanguageServers, Workbench
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.toolbox import Prepared, Toolbox
@@ -23,10 +23,10 @@ BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICT
 class Caller:
     """A project's tools, and a person who says yes to whatever may be asked."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, servers: LanguageServers | None = None) -> None:
         self.root = root
         processes = LocalProcesses()
-        bench = Workbench(str(root), ProjectFiles(str(root)), processes, find_ripgrep())
+        bench = Workbench(str(root), ProjectFiles(str(root)), processes, find_ripgrep(), servers=servers)
         self.toolbox = Toolbox(BY_NAME, bench, Sandbox.NONE, Presentation.FLAT)
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:

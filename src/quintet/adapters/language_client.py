@@ -9,16 +9,34 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 from msgspec import Struct
 
 from quintet.adapters.json_rpc import Connection, Refused
 from quintet.adapters.languages import Language
+from quintet.adapters.lsp_wire import (
+    Capabilities,
+    Found,
+    Initialized,
+    Items,
+    Location,
+    Position,
+    Progress,
+    Published,
+    Pulled,
+    characters,
+    code_of,
+    lines_of,
+    path_of,
+    plain,
+    severity_of,
+    text_of,
+    units,
+    uri_of,
+)
 from quintet.adapters.piped import Piped
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Diagnostic, Files, Place
@@ -28,7 +46,6 @@ ASK_AGAIN = {-32801, -32802}  # the content changed meanwhile; the server gave u
 ASK_AGAIN_SECONDS = 0.1
 SETTLE_SECONDS = 0.3  # a server that publishes diagnostics may do so in parts
 MOST_WATCHED = 50_000
-SEVERITIES = ("", "error", "warning", "information", "hint")
 NOT_WALKED = {"node_modules", "target", "venv", "__pycache__"}
 CAPABILITIES = {
     "general": {"positionEncodings": ["utf-8", "utf-16"]},
@@ -49,68 +66,6 @@ CAPABILITIES = {
 }
 
 
-class _Position(Struct):
-    line: int
-    character: int
-
-
-class _Range(Struct):
-    start: _Position
-
-
-class _Location(Struct, rename="camel"):
-    """A Location, or a LocationLink from servers that send one unasked."""
-
-    uri: str = ""
-    range: _Range | None = None
-    target_uri: str = ""
-    target_selection_range: _Range | None = None
-
-
-class _Code(Struct):
-    value: int | str = ""
-
-
-class _Diagnostic(Struct):
-    range: _Range
-    message: str
-    severity: int = 1
-    code: int | str | _Code | None = None
-
-
-class _Published(Struct):
-    uri: str
-    diagnostics: list[_Diagnostic]
-    version: int | None = None
-
-
-class _Pulled(Struct):
-    items: list[_Diagnostic]
-
-
-class _Capabilities(Struct, rename="camel"):
-    position_encoding: str = "utf-16"
-    diagnostic_provider: Any = None
-
-
-class _Initialized(Struct):
-    capabilities: _Capabilities
-
-
-class _Work(Struct):
-    kind: str
-    title: str = ""
-
-
-class _Progress(Struct):
-    token: int | str
-    value: _Work
-
-
-class _Items(Struct):
-    items: list[Any]
-
-
 class _Document(Struct):
     path: str
     text: str
@@ -122,18 +77,19 @@ class LanguageClient:
         self.child = child
         self._language = language
         self._files = files
-        self._capabilities = _Capabilities()
+        self._capabilities = Capabilities()
         self._document: _Document | None = None
-        self._published: list[_Diagnostic] | None = None  # about the open document as it stands
+        self._published: list[Found] | None = None  # about the open document as it stands
         self._news = asyncio.Event()
-        self._work: dict[int | str, str] = {}
+        self._work: dict[int | str, str] = {}  # what the server says it is at, by its token
+        self._begun = 0  # how often it said so
         self._ready = False
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self.connection = Connection(
             child.reader,
             child.writer,
             answers={
-                "workspace/configuration": lambda params: [None] * len(msgspec.convert(params, _Items).items),
+                "workspace/configuration": lambda params: [None] * len(msgspec.convert(params, Items).items),
                 "workspace/workspaceFolders": lambda params: self._folders(),
                 "client/registerCapability": lambda params: None,
                 "client/unregisterCapability": lambda params: None,
@@ -156,18 +112,18 @@ class LanguageClient:
         params = {
             "processId": None,  # in a sandbox ours is another's; the end of its stdin tells the server
             "clientInfo": {"name": "quintet"},
-            "rootUri": _uri(self._files.root),
+            "rootUri": uri_of(self._files.root),
             "workspaceFolders": self._folders(),
             "capabilities": CAPABILITIES,
             "initializationOptions": options,
         }
         answer = await self.connection.request("initialize", params)
-        self._capabilities = msgspec.convert(answer, _Initialized).capabilities
+        self._capabilities = msgspec.convert(answer, Initialized).capabilities
         await self.connection.notify("initialized", {})
         self._ready = True
 
     def usable(self) -> bool:
-        return self._ready and not self.connection.lost and self.child.alive()
+        return self._ready and not self.connection.lost
 
     async def end(self) -> None:
         await self.connection.close()
@@ -183,7 +139,7 @@ class LanguageClient:
             return
         version = before.version + 1 if before else 1
         self._document, self._published = _Document(path, text, version), None
-        identity = {"uri": _uri(path), "version": version}
+        identity = {"uri": uri_of(path), "version": version}
         if before and before.path == path:
             changed = {"textDocument": identity, "contentChanges": [{"text": text}]}
             await self.connection.notify("textDocument/didChange", changed)
@@ -192,7 +148,7 @@ class LanguageClient:
         opened = {"textDocument": {**identity, "languageId": language_id, "text": text}}
         await self.connection.notify("textDocument/didOpen", opened)
         if before:
-            await self.connection.notify("textDocument/didClose", {"textDocument": {"uri": _uri(before.path)}})
+            await self.connection.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(before.path)}})
 
     async def _tell_changes(self) -> None:
         old, new = self._stamps, await asyncio.to_thread(self._walk)
@@ -200,7 +156,7 @@ class LanguageClient:
         kinds = {path: 2 if path in old else 1 for path, stamp in new.items() if old.get(path) != stamp}
         kinds |= {path: 3 for path in old if path not in new}
         if kinds:
-            changes = [{"uri": _uri(path), "type": kind} for path, kind in kinds.items()]
+            changes = [{"uri": uri_of(path), "type": kind} for path, kind in kinds.items()]
             await self.connection.notify("workspace/didChangeWatchedFiles", {"changes": changes})
 
     def _walk(self) -> dict[str, tuple[int, int, int]]:
@@ -223,19 +179,19 @@ class LanguageClient:
 
     async def places(self, method: str, line: int, column: int, extra: dict[str, Any] | None = None) -> list[Place]:
         answer = await self._ask_at(method, line, column, extra or {}) or []
-        found = msgspec.convert(answer if isinstance(answer, list) else [answer], list[_Location])
+        found = msgspec.convert(answer if isinstance(answer, list) else [answer], list[Location])
         return await asyncio.to_thread(self._placed, found)
 
     async def hover(self, line: int, column: int) -> str:
         answer = await self._ask_at("textDocument/hover", line, column, {})
-        return _plain(answer.get("contents")) if isinstance(answer, dict) else ""
+        return plain(answer.get("contents")) if isinstance(answer, dict) else ""
 
     async def diagnostics(self) -> list[Diagnostic]:
         document = self._open_document()
         if self._capabilities.diagnostic_provider:
-            params = {"textDocument": {"uri": _uri(document.path)}}
+            params = {"textDocument": {"uri": uri_of(document.path)}}
             answer = await self._ask("textDocument/diagnostic", params)
-            found = msgspec.convert(answer, _Pulled).items
+            found = msgspec.convert(answer, Pulled).items
         else:
             while self._published is None:
                 self._news.clear()
@@ -243,11 +199,11 @@ class LanguageClient:
                 await self._news.wait()
             await asyncio.sleep(SETTLE_SECONDS)
             found = self._published or []
-        lines = _lines(document.text)
+        lines = lines_of(document.text)
         return sorted(
             (
                 Diagnostic(
-                    *self._spot(item.range.start, lines), _severity(item.severity), _code(item.code), item.message
+                    *self._spot(item.range.start, lines), severity_of(item.severity), code_of(item.code), item.message
                 )
                 for item in found
             ),
@@ -256,18 +212,21 @@ class LanguageClient:
 
     async def _ask_at(self, method: str, line: int, column: int, extra: dict[str, Any]) -> Any:
         document = self._open_document()
-        before = _lines(document.text)[line - 1][: column - 1]
-        position = {"line": line - 1, "character": _units(before, self._capabilities.position_encoding)}
-        return await self._ask(method, {"textDocument": {"uri": _uri(document.path)}, "position": position, **extra})
+        before = lines_of(document.text)[line - 1][: column - 1]
+        position = {"line": line - 1, "character": units(before, self._capabilities.position_encoding)}
+        return await self._ask(method, {"textDocument": {"uri": uri_of(document.path)}, "position": position, **extra})
 
     async def _ask(self, method: str, params: dict[str, Any]) -> Any:
-        """The answer; an empty one is not believed while the server is still at work on the project."""
+        """The answer; an empty one is not believed while the server is at work on the project."""
+        doubted = False
         while True:
-            was_at_work = bool(self._work)
+            busy, begun = bool(self._work), self._begun
             try:
                 answer = await self.connection.request(method, params)
-                if answer or not was_at_work:
+                # Work begun meanwhile is doubted once: some servers announce each request as work.
+                if answer or not (busy or (begun != self._begun and not doubted)):
                     return answer
+                doubted = True
             except Refused as refused:
                 if refused.code not in ASK_AGAIN:
                     raise
@@ -277,14 +236,14 @@ class LanguageClient:
         assert self._document, "a document is shown before it is asked about"
         return self._document
 
-    def _placed(self, found: Sequence[_Location]) -> list[Place]:
+    def _placed(self, found: Sequence[Location]) -> list[Place]:
         texts: dict[str, list[str]] = {}
         places = set()
         for item in found:
             uri, extent = item.target_uri or item.uri, item.target_selection_range or item.range
             if extent is None:
                 continue
-            path = _path(uri)
+            path = path_of(uri)
             if path not in texts:
                 texts[path] = self._readable_lines(path)
             line, column = self._spot(extent.start, texts[path])
@@ -297,75 +256,32 @@ class LanguageClient:
         if inside(path, self._files.root) is None:
             return []
         try:
-            return _lines(text_of(self._files.read(path)))
+            return lines_of(text_of(self._files.read(path)))
         except (ToolFailed, OSError):
             return []
 
-    def _spot(self, at: _Position, lines: Sequence[str]) -> tuple[int, int]:
+    def _spot(self, at: Position, lines: Sequence[str]) -> tuple[int, int]:
         text = lines[at.line] if 0 <= at.line < len(lines) else None
         if text is None:
             return at.line + 1, at.character + 1
-        return at.line + 1, _characters(text, at.character, self._capabilities.position_encoding) + 1
+        return at.line + 1, characters(text, at.character, self._capabilities.position_encoding) + 1
 
     # What the server says by itself.
 
     def _hear_diagnostics(self, params: Any) -> None:
-        published = msgspec.convert(params, _Published)
+        published = msgspec.convert(params, Published)
         document = self._document
-        if document and _path(published.uri) == document.path and published.version in (None, document.version):
+        if document and path_of(published.uri) == document.path and published.version in (None, document.version):
             self._published = published.diagnostics
             self._news.set()
 
     def _hear_progress(self, params: Any) -> None:
-        progress = msgspec.convert(params, _Progress)
+        progress = msgspec.convert(params, Progress)
         if progress.value.kind == "begin":
+            self._begun += 1
             self._work[progress.token] = progress.value.title or "working"
         elif progress.value.kind == "end":
             self._work.pop(progress.token, None)
 
     def _folders(self) -> list[dict[str, str]]:
-        return [{"uri": _uri(self._files.root), "name": "project"}]
-
-
-def text_of(data: bytes) -> str:
-    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-
-
-def _lines(text: str) -> list[str]:
-    """Lines as the protocol counts them; str.splitlines knows more line ends."""
-    return re.split(r"\r\n|\n|\r", text)
-
-
-def _units(text: str, encoding: str) -> int:
-    return len(text.encode()) if encoding == "utf-8" else len(text.encode("utf-16-le")) // 2
-
-
-def _characters(line: str, units: int, encoding: str) -> int:
-    data = line.encode()[:units] if encoding == "utf-8" else line.encode("utf-16-le")[: 2 * units]
-    return len(data.decode("utf-8" if encoding == "utf-8" else "utf-16-le", "ignore"))
-
-
-def _uri(path: str) -> str:
-    return f"file://{quote(os.fsencode(path))}"
-
-
-def _path(uri: str) -> str:
-    """The path of a file's URI; any other URI as it is."""
-    return os.fsdecode(unquote_to_bytes(uri.removeprefix("file://"))) if uri.startswith("file:///") else uri
-
-
-def _plain(contents: Any) -> str:
-    """Hover contents, in each of the shapes the protocol had over the years."""
-    if isinstance(contents, list):
-        return "\n\n".join(filter(None, map(_plain, contents)))
-    if isinstance(contents, dict):
-        contents = contents.get("value")
-    return contents.strip() if isinstance(contents, str) else ""
-
-
-def _severity(number: int) -> str:
-    return SEVERITIES[number] if 0 < number < len(SEVERITIES) else SEVERITIES[1]
-
-
-def _code(code: int | str | _Code | None) -> str:
-    return str(code.value if isinstance(code, _Code) else code or "")
+        return [{"uri": uri_of(self._files.root), "name": "project"}]

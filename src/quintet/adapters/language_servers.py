@@ -85,12 +85,26 @@ class LocalLanguageServers:
         search = self._search or folders(self._files.root, self._own_code)
         server, program = choose(language, search, self._own_code)
         name = server.argv[0]
+
+        async def answered() -> Answer:
+            kept = self._running.get(program)
+            if kept and not kept.usable():
+                await self._end(program)
+                kept = None
+            client = kept or await self._started(language, server, program)
+            try:
+                await client.show(path, text)
+                return await question(client)
+            except ConnectionLost:
+                if kept is None:
+                    raise
+                await self._end(program)  # it had ended before this question, unnoticed
+                return await answered()
+
         async with self._turn:
             try:
                 async with asyncio.timeout(self._answer_seconds):
-                    client = await self._client(language, server, program)
-                    await client.show(path, text)
-                    return await question(client)
+                    return await answered()
             except TimeoutError:
                 if (slow := self._running.get(program)) and slow.at_work:
                     raise ToolFailed(f"{name} is still at work ({slow.at_work}); ask again in a while") from None
@@ -103,11 +117,7 @@ class LocalLanguageServers:
                 raise ToolFailed(f"{name} answered what the protocol does not know ({error})") from None
             raise ToolFailed(f"{name}: {why}{await self._end(program)}")
 
-    async def _client(self, language: Language, server: Server, program: str) -> LanguageClient:
-        client = self._running.get(program)
-        if client and client.usable():
-            return client
-        await self._end(program)
+    async def _started(self, language: Language, server: Server, program: str) -> LanguageClient:
         argv = self._wrap((program, *server.argv[1:]), self._files.root, GRANT)
         child = await Piped.start(argv, cwd=self._files.root, environment=self._environment())
         client = self._running[program] = LanguageClient(child, language, self._files)

@@ -69,9 +69,6 @@ class Piped:
         while data := await errors.read(_CHUNK):
             self._tail = (self._tail + data)[-KEPT_BYTES:]
 
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
     def last_words(self, lines: int = 5) -> str:
         """The end of what it wrote to stderr."""
         return "\n".join(self._tail.decode("utf-8", "replace").strip().splitlines()[-lines:])
