@@ -1,8 +1,8 @@
 """Language servers, each started at its first question and kept until `close`.
 
 A server that ends, breaks the protocol or does not answer in time is ended and reported with its last words; the next
-question starts a fresh one. A server that says it is still at work on the project is kept. Servers get no network and
-no folder to write but a cache of their own.
+question starts a fresh one. A server that says it is still at work on the project is kept. Each is put into a sandbox
+by `wrap`, with a grant that only reads, and has a temporary cache of its own.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from quintet.adapters.json_rpc import ConnectionLost, Refused
-from quintet.adapters.language_client import LanguageClient
-from quintet.adapters.languages import Language, Server, choose, folders, language_of
-from quintet.adapters.piped import Piped
 from quintet.adapters.processes import child_environment
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.ports import Diagnostic, Files, Place
+
+if TYPE_CHECKING:  # a session loads these at its first question
+    from quintet.adapters.language_client import LanguageClient
+    from quintet.adapters.languages import Language, Server
 
 ANSWER_SECONDS = 20.0
 GRANT = Grant(effects=(Effect.READ,))
@@ -81,6 +81,9 @@ class LocalLanguageServers:
             self._cache = ""
 
     async def _ask(self, path: str, text: str, question: Callable[[LanguageClient], Awaitable[Answer]]) -> Answer:
+        from quintet.adapters.json_rpc import ConnectionLost, Refused
+        from quintet.adapters.languages import choose, folders, language_of
+
         language = language_of(path)
         search = self._search or folders(self._files.root, self._own_code)
         server, program = choose(language, search, self._own_code)
@@ -118,6 +121,9 @@ class LocalLanguageServers:
             raise ToolFailed(f"{name}: {why}{await self._end(program)}")
 
     async def _started(self, language: Language, server: Server, program: str) -> LanguageClient:
+        from quintet.adapters.language_client import LanguageClient
+        from quintet.adapters.piped import Piped
+
         argv = self._wrap((program, *server.argv[1:]), self._files.root, GRANT)
         child = await Piped.start(argv, cwd=self._files.root, environment=self._environment())
         client = self._running[program] = LanguageClient(child, language, self._files)
