@@ -124,6 +124,13 @@ def test_looking_something_up_needs_no_event_loop() -> None:
     }
 
 
-def test_opening_a_session_loads_no_model_and_no_settings_parser() -> None:
+def test_opening_a_session_loads_no_model_no_settings_parser_and_no_client_of_language_servers() -> None:
     loaded = loaded_by("import quintet.app")
-    assert not loaded & {"h11", "tomllib", "difflib", "quintet.adapters.offline_rules.model"}
+    assert not loaded & {
+        "h11",
+        "tomllib",
+        "difflib",
+        "quintet.adapters.offline_rules.model",
+        "quintet.adapters.languages",
+        "quintet.adapters.language_client",
+    }

@@ -11,6 +11,7 @@ from typing import Any
 from quintet.adapters import config, sandbox
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
@@ -24,7 +25,7 @@ from quintet.adapters.trust import decided, set_trust
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, SettingsError, StoreDamaged
-from quintet.domain.gate import Terms
+from quintet.domain.gate import Sandbox, Terms
 from quintet.domain.ports import Clock, Ids, Model, Workbench
 from quintet.domain.protocol import Noticed
 from quintet.domain.settings import Settings
@@ -103,23 +104,24 @@ def make_core(
 ) -> Core:
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
+    files = ProjectFiles(places.root, terms.protection)
     shells = BackgroundShells(containment, places.outputs)
+    servers = LocalLanguageServers(
+        files,
+        own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
+        wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
+    )
     rule_book = FileRuleBook(places.rules_file)
     bench = Workbench(
         root=places.root,
-        files=ProjectFiles(places.root, terms.protection),
+        files=files,
         processes=LocalProcesses(containment),
         shells=shells,
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
+        servers=servers,
     )
     models = Models(loaded.settings)
-
-    async def close() -> None:
-        await shells.close()
-        await models.close()
-        containment.close()
-
     return Core(
         project=places.root,
         store=SqliteStore(places.database),
@@ -131,7 +133,7 @@ def make_core(
         prompts=Prompts(PROMPTS),
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
-        close=close,
+        closing=(shells.close, servers.close, models.close, containment.close),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),

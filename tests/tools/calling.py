@@ -14,7 +14,7 @@ from quintet.app import find_ripgrep, make_containment
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.messages import ToolCall
-from quintet.domain.ports import Workbench
+from quintet.domain.ports import LanguageServers, Workbench
 from quintet.domain.settings import SandboxSettings, Settings
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
@@ -27,15 +27,22 @@ BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICT
 class Caller:
     """A project's tools, and a person who says yes to whatever may be asked."""
 
-    def __init__(self, root: Path, sandbox: Sandbox | None = None) -> None:
+    def __init__(self, root: Path, sandbox: Sandbox | None = None, *, servers: LanguageServers | None = None) -> None:
         self.root = root
         places = locate(str(root))
         settings = Settings(sandbox=SandboxSettings(use=sandbox or "auto"))
         terms = make_terms(places, settings)
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)
-        processes = LocalProcesses(self.containment)
-        bench = Workbench(str(root), ProjectFiles(str(root)), processes, self.shells, find_ripgrep(), places.outputs)
+        bench = Workbench(
+            str(root),
+            ProjectFiles(str(root)),
+            LocalProcesses(self.containment),
+            self.shells,
+            find_ripgrep(),
+            places.outputs,
+            servers=servers,
+        )
         self.toolbox = Toolbox(BY_NAME, bench, terms, Presentation.FLAT)
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:

@@ -31,6 +31,20 @@ def child_environment() -> dict[str, str]:
     return {"PATH": os.defpath, **passed, "GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat"}
 
 
+def kill_tree(leader: int, tree: Sequence[tuple[int, str]]) -> None:
+    """Kill a group by its leader, and what else was found below it, though it may have left the group."""
+    _signal_group(leader, signal.SIGKILL)
+    for pid, started in tree:
+        if started and process_start(pid) == started:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _signal_group(leader: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
 class LocalProcesses:
     def __init__(self, containment: Containment) -> None:
         self._containment = containment
@@ -142,11 +156,7 @@ class Child:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE_SECONDS):
                 await self.ended.wait()
-        self._signal_group(signal.SIGKILL)
-        for pid, started in tree:
-            if started and process_start(pid) == started:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+        kill_tree(self.process.pid, tree)
         await self.ended.wait()
 
     def _interrupt(self, tree: list[tuple[int, str]]) -> None:
@@ -161,14 +171,10 @@ class Child:
 
     def release(self) -> None:
         """Let go of everything; what the command left behind in its group ends here."""
-        self._signal_group(signal.SIGKILL)
+        _signal_group(self.process.pid, signal.SIGKILL)
         if self._pipe is not None:
             self._loop.remove_reader(self._pipe)
         self._loop.remove_reader(self._watch)
         os.close(self._watch)
         if self.process.stdout:
             self.process.stdout.close()
-
-    def _signal_group(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, number)

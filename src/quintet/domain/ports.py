@@ -220,6 +220,38 @@ class RuleBook(Protocol):
     def add(self, rule: Rule) -> None: ...
 
 
+class Place(Struct, frozen=True):
+    """Where something stands in a source file. Lines and columns count from 1, columns in characters."""
+
+    path: str  # relative to the project; absolute, or a server's own URI, for what is outside
+    line: int
+    column: int
+    text: str  # that line; empty for what is outside
+
+
+class Diagnostic(Struct, frozen=True):
+    line: int
+    column: int
+    severity: str  # error, warning, information or hint
+    code: str
+    message: str
+
+
+class LanguageServers(Protocol):
+    """Questions about the project's code, answered by language servers. Raises ToolFailed where there is no answer.
+
+    `path` is the absolute path of a project file, `text` its content.
+    """
+
+    async def definition(self, path: str, text: str, line: int, column: int) -> list[Place]: ...
+
+    async def references(self, path: str, text: str, line: int, column: int) -> list[Place]: ...
+
+    async def hover(self, path: str, text: str, line: int, column: int) -> str: ...
+
+    async def diagnostics(self, path: str, text: str) -> list[Diagnostic]: ...
+
+
 class Workbench(Struct):
     """What a running tool has at hand. `seen` holds the content hash of each file read in this run."""
 
@@ -234,3 +266,4 @@ class Workbench(Struct):
     may_wait: bool = False  # whether the model may wait for the user's answer
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)
+    servers: LanguageServers | None = None  # none where a project is only looked at

@@ -26,7 +26,7 @@ class Core(Struct):
     process_start: Callable[[int], str]
     person: bool = False  # whether somebody is attached who can answer a question
     settings_text: Callable[[], str] = lambda: ""
-    close: Callable[[], Awaitable[None]] | None = None  # lets go of models, shells and sandbox
+    closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
     log_crash: Callable[[BaseException], None] = lambda error: None
 
     def route(self, axes: Axes, chosen: str) -> str:

@@ -125,6 +125,6 @@ class Session:
         if self._owner:
             with contextlib.suppress(QuintetError):
                 await self._owner.close()
-        if self._core.close:
-            await self._core.close()
+        for close in self._core.closing:
+            await close()
         await self._core.store.close()

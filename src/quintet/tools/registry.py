@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintet.domain.toolspec import ToolSpec
-from quintet.tools import file_tools, fs_tools, git_tools, meta_tools, search_tools, shell_tools
+from quintet.tools import file_tools, fs_tools, git_tools, lsp_tools, meta_tools, search_tools, shell_tools
 
 ALL: tuple[ToolSpec, ...] = (
     meta_tools.menu_list,
@@ -18,6 +18,7 @@ ALL: tuple[ToolSpec, ...] = (
     shell_tools.bash,
     search_tools.grep,
     search_tools.glob,
+    lsp_tools.lsp_tool,
     git_tools.git_status,
     git_tools.git_diff_unstaged,
     git_tools.git_diff_staged,

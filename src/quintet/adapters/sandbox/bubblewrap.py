@@ -81,8 +81,8 @@ class Bubblewrap:
     def settle(self, launch: Launch) -> list[str]:
         return self._ground.settle(launch)
 
-    def close(self) -> None:
-        self._ground.close()
+    async def close(self) -> None:
+        await self._ground.close()
 
     def _machine(self) -> list[str]:
         """What is the same for every command of the session."""
@@ -101,8 +101,9 @@ class Bubblewrap:
         root = self._ground.root
         words = ["--bind" if root in grant.write_roots else "--ro-bind", root, root]
         for path in grant.read_roots:
-            # A folder above the home or the project would uncover what lies hidden in it.
-            if os.path.exists(path) and not any(below(kept, path) or below(path, kept) for kept in (root, home())):
+            # A folder above the home or the project would uncover what lies hidden in it; the system is there already.
+            seen = any(below(path, kept) for kept in (root, "/dev", "/proc", *SYSTEM))
+            if os.path.exists(path) and not seen and not any(below(kept, path) for kept in (root, home())):
                 words += ["--ro-bind", path, path]
         for path in grant.write_roots:
             if path != root and os.path.exists(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import sys
@@ -38,7 +39,7 @@ class Containment(Protocol):
     def settle(self, launch: Launch) -> list[str]:
         """After the command: put aside what appeared in a protected place, and say so."""
 
-    def close(self) -> None: ...
+    async def close(self) -> None: ...
 
 
 class Ground(Struct):
@@ -89,9 +90,9 @@ class Ground(Struct):
                 notes.append(f"{os.path.relpath(path, self.root)} is protected; it appeared, and was moved to {aside}")
         return notes
 
-    def close(self) -> None:
+    async def close(self) -> None:
         if self.made:
-            shutil.rmtree(self.made, ignore_errors=True)
+            await asyncio.to_thread(shutil.rmtree, self.made, ignore_errors=True)
 
 
 def _sweep(parent: str) -> None:
@@ -124,5 +125,5 @@ class Uncontained:
     def settle(self, launch: Launch) -> list[str]:
         return self._ground.settle(launch)
 
-    def close(self) -> None:
-        self._ground.close()
+    async def close(self) -> None:
+        await self._ground.close()

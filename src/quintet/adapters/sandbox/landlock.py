@@ -45,5 +45,5 @@ class Landlock:
     def settle(self, launch: Launch) -> list[str]:
         return self._ground.settle(launch)
 
-    def close(self) -> None:
-        self._ground.close()
+    async def close(self) -> None:
+        await self._ground.close()
