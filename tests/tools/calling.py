@@ -12,6 +12,7 @@ from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.messages import ToolCall
 from quintet.domain.ports import Workbench
+from quintet.domain.standing import Standing
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.toolbox import Prepared, Toolbox
@@ -30,7 +31,7 @@ class Caller:
         self.toolbox = Toolbox(BY_NAME, bench, Sandbox.NONE, Presentation.FLAT)
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
-        return self.toolbox.prepare(ToolCall("call-1", tool, arguments), axes, "", person=True)
+        return self.toolbox.prepare(ToolCall("call-1", tool, arguments), Standing(axes), person=True)
 
     def verdict(self, tool: str, axes: Axes = BUILD, /, **arguments: Any) -> Verdict:
         prepared = self.prepare(tool, json.dumps(arguments), axes)
@@ -47,7 +48,7 @@ class Caller:
             return prepared
         if prepared.decision.verdict is Verdict.DENY:
             return ToolResult(prepared.decision.reason, CallStatus.DENIED)
-        return await self.toolbox.run(prepared, BUILD, "", person=True, progress=lambda text: None)
+        return await self.toolbox.run(prepared, Standing(BUILD), person=True, progress=lambda text: None)
 
     def ok(self, tool: str, /, **arguments: Any) -> str:
         """What a call that must succeed says."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
 from quintet.domain.grants import Grant
+from quintet.domain.swe_phases import PhaseState
+from quintet.domain.todos import Todo
 from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
@@ -189,6 +191,8 @@ class Workbench(Struct):
     ripgrep: str
     grant: Grant = Grant()
     menu: MenuManager = field(default_factory=lambda: MenuManager({}))
+    todos: Mapping[str, Todo] = field(default_factory=dict)
+    swe: PhaseState = PhaseState()
     may_wait: bool = False  # whether the model may wait for the user's answer
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)
