@@ -42,7 +42,7 @@ _NEXT = {TodoStatus.PENDING: "TodoStart", TodoStatus.IN_PROGRESS: "TodoClaim", T
 class Criterion(Struct, frozen=True, gc=False, omit_defaults=True):
     """One thing that has to hold; its type says which of the other fields it needs."""
 
-    type: Annotated[str, Meta(description=_TYPES)]
+    type: str
     command: str = ""
     path: str = ""
     text: str = ""
@@ -79,7 +79,7 @@ class Draft(Struct, frozen=True, forbid_unknown_fields=True):
     """A todo as a model asks for it."""
 
     content: Annotated[str, Meta(description="what is to be done")]
-    criteria: Annotated[tuple[Criterion, ...], Meta(description="what has to hold when it is done")] = ()
+    criteria: Annotated[tuple[Criterion, ...], Meta(description=f"what has to hold when it is done: {_TYPES}")] = ()
 
 
 def create(todos: Mapping[str, Todo], drafts: Iterable[Draft]) -> tuple[Todo, ...]:

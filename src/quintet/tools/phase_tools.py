@@ -36,7 +36,7 @@ export PYTHONPATH="$PWD/src:$PWD"
 async def advance_phase(bench: Workbench, values: dict[str, Any]) -> ToolResult:
     """Go on to the next SWE phase, with what the one you are in has found out.
 
-    A status is all_passed, which a test run has to show that nothing was changed after, or for example 2_failed.
+    A status is all_passed or, say, 2_failed; all_passed needs a test run that exited 0 with nothing changed after it.
 
     :values: by phase: suspect_files, hypothesis; root_cause; modified_files; pass_to_pass_status; fail_to_pass_status
     """
