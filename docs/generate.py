@@ -331,6 +331,11 @@ def _kind(kind: Any, nothing: str = "nothing") -> str:
 def _schema_kind(body: dict[str, Any]) -> str:
     if "enum" in body:
         return _listed(body["enum"])
+    if "anyOf" in body:
+        return " or ".join(_schema_kind(part) for part in body["anyOf"])
+    if body["type"] == "object":
+        keys = _listed(body.get("properties", ()))
+        return f"table with {keys}" if keys else "table"
     if body["type"] == "array":
         return f"list of {_schema_kind(body['items'])}"
     return {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}[body["type"]]

@@ -123,6 +123,9 @@ def _session_flags(parser: ArgumentParser) -> None:
     session.add_argument("--max-turns", type=int, metavar="N", help="model requests at most")
     session.add_argument("--max-cost", type=float, metavar="MONEY", help="money at most")
     session.add_argument(
+        "--swe", action="store_true", help="keep the run to SWE phases, each with its tools and budget"
+    )
+    session.add_argument(
         "--output-format", choices=("text", "json", "stream-json"), default="text", help="of a headless run"
     )
     session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
@@ -183,6 +186,8 @@ def _options(parsed: Namespace) -> dict[str, Any]:
         flags["limits.max_turns"] = parsed.max_turns
     if parsed.max_cost is not None:
         flags["limits.max_cost"] = parsed.max_cost
+    if parsed.swe:
+        flags["tools.swe_phases"] = True
     return {"axes": turned(parsed), "settings": flags, "resume": parsed.resume, "fork": parsed.fork}
 
 

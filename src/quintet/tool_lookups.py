@@ -49,7 +49,7 @@ def tools_show(arguments: Namespace) -> int:
         return 0
     needed = tool["parameters"].get("required", ())
     parameters = [
-        (name + ("" if name in needed else "?"), str(body.get("type", "choice")), body.get("description", ""))
+        (name + ("" if name in needed else "?"), _type(body), body.get("description", ""))
         for name, body in tool["parameters"]["properties"].items()
     ]
     toolsets = " ".join(tool["toolsets"]) or "visible everywhere"
@@ -57,6 +57,12 @@ def tools_show(arguments: Namespace) -> int:
     head = f"{tool['name']}  {toolsets} · profile {tool['profile']} · {effects}"
     say([head, tool["description"], *(line.rstrip() for line in table(parameters))])
     return 0
+
+
+def _type(body: dict[str, Any]) -> str:
+    if "anyOf" in body:
+        return " or ".join(_type(part) for part in body["anyOf"])
+    return str(body.get("type", "choice"))
 
 
 def permit(arguments: Namespace, dials: AxesChange) -> int:

@@ -78,7 +78,9 @@ def test_presentations_differ_only_in_what_they_show() -> None:
 def test_navigation_tells_the_choices_when_it_fails() -> None:
     menu = MenuManager(ABOUT)
     assert menu.state is MenuState.ROOT
-    with pytest.raises(ToolFailed, match=r"already at ROOT\. Toolsets to enter: swe, git, data, deploy, integrations"):
+    with pytest.raises(
+        ToolFailed, match=r"already at ROOT\. Toolsets to enter: swe, git, data, deploy, ai, integrations"
+    ):
         menu.exit()
     with pytest.raises(ToolFailed, match=r'toolset "sew": not one of .*Did you mean swe\?'):
         menu.enter("sew")

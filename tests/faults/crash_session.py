@@ -25,11 +25,12 @@ from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
 from quintet.app import PROMPTS, find_ripgrep, make_containment
 from quintet.domain import protocol as p
-from quintet.domain.axes import INTERACTIVE, Axes, Surface
+from quintet.domain.axes import INTERACTIVE, Surface
 from quintet.domain.messages import CallPart, Part, Request, Role
 from quintet.domain.ports import Batch, Clock, Ids, SessionRow, Workbench
 from quintet.domain.protocol import Answer, Recorded, Submitted
 from quintet.domain.settings import SandboxSettings, Settings
+from quintet.domain.standing import Standing
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import ToolResult
 from quintet.engine.core import Core
@@ -281,10 +282,10 @@ class ReportingToolbox(Toolbox):
         self._report = report
 
     async def run(
-        self, prepared: Prepared, axes: Axes, toolset: str, *, person: bool, progress: Callable[[str], None]
+        self, prepared: Prepared, standing: Standing, *, person: bool, progress: Callable[[str], None]
     ) -> ToolResult:
         self._report({"began": prepared.call.id})
-        return await super().run(prepared, axes, toolset, person=person, progress=progress)
+        return await super().run(prepared, standing, person=person, progress=progress)
 
 
 @contextlib.asynccontextmanager

@@ -67,6 +67,14 @@ def test_stream_json_begins_with_the_session_and_ends_with_the_result(quintet: P
     assert [event for event in quintet.journal() if event["seq"] >= events[0]["seq"]] == events
 
 
+def test_swe_keeps_the_run_to_its_phases(quintet: Program, model: Model) -> None:
+    model(call("bash", command="ls"), Reply(text="not yet"))
+    done = quintet.run("-p", "fix it", "--swe", "--output-format", "stream-json").clean(0)
+    events = {event["type"]: event for event in done.lines()}
+    assert events["phase_moved"]["after"] == "localization"
+    assert events["tool_finished"]["content"].startswith("bash is not in SWE phase localization")
+
+
 @pytest.mark.parametrize("output", ["text", "json", "stream-json"])
 def test_stdout_holds_nothing_but_the_answer_when_a_run_is_blocked(quintet: Program, model: Model, output: str) -> None:
     model(*EDIT)

@@ -16,6 +16,8 @@ from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.messages import ToolCall
 from quintet.domain.ports import LanguageServers, Workbench
 from quintet.domain.settings import SandboxSettings, Settings
+from quintet.domain.standing import Standing
+from quintet.domain.swe_phases import PhaseState
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.toolbox import Prepared, Toolbox
@@ -29,6 +31,7 @@ class Caller:
 
     def __init__(self, root: Path, sandbox: Sandbox | None = None, *, servers: LanguageServers | None = None) -> None:
         self.root = root
+        self.swe: PhaseState | None = None  # the SWE phase the calls are made in
         places = locate(str(root))
         settings = Settings(sandbox=SandboxSettings(use=sandbox or "auto"))
         terms = make_terms(places, settings)
@@ -46,7 +49,7 @@ class Caller:
         self.toolbox = Toolbox(BY_NAME, bench, terms, Presentation.FLAT)
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
-        return self.toolbox.prepare(ToolCall("call-1", tool, arguments), axes, "", person=True)
+        return self.toolbox.prepare(ToolCall("call-1", tool, arguments), Standing(axes, swe=self.swe), person=True)
 
     def verdict(self, tool: str, axes: Axes = BUILD, /, **arguments: Any) -> Verdict:
         prepared = self.prepare(tool, json.dumps(arguments), axes)
@@ -63,7 +66,7 @@ class Caller:
             return prepared
         if prepared.decision.verdict is Verdict.DENY:
             return ToolResult(prepared.decision.reason, CallStatus.DENIED)
-        return await self.toolbox.run(prepared, BUILD, "", person=True, progress=lambda text: None)
+        return await self.toolbox.run(prepared, Standing(BUILD, swe=self.swe), person=True, progress=lambda text: None)
 
     def ok(self, tool: str, /, **arguments: Any) -> str:
         """What a call that must succeed says."""

@@ -4,6 +4,7 @@ import pytest
 
 from quintet.domain.axes import Axes, PermissionProfile, WorkMode
 from quintet.domain.gate import Verdict
+from quintet.domain.standing import Standing
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.toolbox import Prepared
 from quintet.tools.registry import ALL
@@ -48,7 +49,7 @@ def test_arguments_that_no_encoding_can_carry_are_refused_like_others(tools: Cal
 
 
 def test_an_unknown_tool_is_answered_with_the_nearest_or_with_all(tools: Caller) -> None:
-    assert refused(tools, "read", "{}") == "there is no tool read. Nearest: Read"
+    assert refused(tools, "read", "{}") == "there is no tool read. Nearest: Read, TodoRead"
     everything = refused(tools, "launch_rocket", "{}")
     assert all(spec.name in everything for spec in ALL)
 
@@ -70,7 +71,7 @@ def test_every_tool_tells_a_model_all_it_needs(tools: Caller) -> None:
 
 def test_a_tool_above_the_profile_is_hidden_and_denied_when_called(tools: Caller) -> None:
     axes = Axes(WorkMode.BUILD, permission_profile=PermissionProfile.RESTRICTED)
-    shown = {schema.name for schema in tools.toolbox.schemas(axes, "")}
+    shown = {schema.name for schema in tools.toolbox.schemas(Standing(axes))}
     assert {"Read", "grep", "git_status"} <= shown
     assert not {"Edit", "Write"} & shown
     assert tools.verdict("Write", axes, file_path="new.txt", content="x") is Verdict.DENY

@@ -8,11 +8,16 @@ from msgspec.json import decode
 from quintet.domain import badge, rules
 from quintet.domain import protocol as p
 from quintet.domain.gate import Verdict
+from quintet.domain.swe_phases import PHASE_TOOLS
+from quintet.domain.todos import TodoStatus
 from quintet.domain.tool_menu import META_TOOLS
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import visible
 
-QUIET = frozenset(META_TOOLS)  # a model finding its way, or its last word, which the turn's end shows
+# A model finding its way, its last word, which the turn's end shows, and moves, which speak for themselves.
+QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
+    "analyze_test_failure"
+}
 MOST_LINES = 60  # of one tool's output
 
 
@@ -61,6 +66,10 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.TurnFinished() as e if e.status != "done":
             hint = _lines(e.error.hint, "dim") if e.error and e.error.hint else []
             return [Line(f"{e.status}: {e.reason}", "warning"), *hint]
+        case p.TodoMoved() as e:
+            return _todo(e)
+        case p.PhaseMoved() as e:
+            return [Line(f"phase  {e.before or 'none'} → {e.after or 'none'}  {e.reason}", "info")]
         case p.UserMessaged() as e:
             return _lines(e.text)
         case p.Noticed() as e:
@@ -115,6 +124,17 @@ def _finished(event: p.ToolFinished) -> list[Line]:
     if event.changed:
         return [head, *diff_lines(event.content)]
     return [head, *_lines(event.content, "error", 6)] if role == "error" else [head]
+
+
+def _todo(event: p.TodoMoved) -> list[Line]:
+    todo = event.todo
+    if event.before == todo.status:
+        failed = sum(not check.held for check in todo.checks)
+        why = f"{failed} of {len(todo.checks)} criteria failed" if todo.checks else "it has no criteria"
+        return [Line(f"todo {todo.id}  stays {todo.status}: {why}  {todo.content}", "warning")]
+    moved = f"{event.before} → {todo.status}" if event.before else todo.status
+    role = "success" if todo.status is TodoStatus.VERIFIED else "info"
+    return [Line(f"todo {todo.id}  {moved}  {todo.content}", role)]
 
 
 def diff_lines(diff: str) -> list[Line]:

@@ -16,6 +16,7 @@ from quintet.domain.grants import Effect, Grant
 from quintet.domain.messages import Finish, ToolCall, Usage
 from quintet.domain.rules import Rule
 from quintet.domain.steering import Actor, Scope
+from quintet.domain.todos import Todo
 from quintet.domain.toolspec import CallStatus
 
 
@@ -254,6 +255,22 @@ class MenuMoved(Tagged, frozen=True, kw_only=True, gc=False):
     toolset: str
 
 
+class TodoMoved(Tagged, frozen=True, kw_only=True, gc=False):
+    """A todo was made, moved on, or stayed claimed with what its verification found."""
+
+    before: str  # its status until now; empty for a new one
+    todo: Todo
+
+
+class PhaseMoved(Tagged, frozen=True, kw_only=True, gc=False):
+    """A run came to another SWE phase; empty `before` begins anew, empty `after` leaves the phases."""
+
+    before: str
+    after: str
+    reason: str
+    values: dict[str, Any] = field(default_factory=dict)  # what the phase that was left found out
+
+
 class UserMessaged(Tagged, frozen=True, kw_only=True, gc=False):
     """The model told the user something while it works."""
 
@@ -292,6 +309,8 @@ Event = (
     | ToolStarted
     | ToolFinished
     | MenuMoved
+    | TodoMoved
+    | PhaseMoved
     | UserMessaged
     | Noticed
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
@@ -10,6 +10,8 @@ from msgspec import Struct, field
 from quintet.domain.grants import Grant
 from quintet.domain.protected import Protection
 from quintet.domain.rules import Rule
+from quintet.domain.swe_phases import PhaseState
+from quintet.domain.todos import Todo
 from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
@@ -263,6 +265,8 @@ class Workbench(Struct):
     outputs: str  # folder for outputs too long to show
     grant: Grant = Grant()
     menu: MenuManager = field(default_factory=lambda: MenuManager({}))
+    todos: Mapping[str, Todo] = field(default_factory=dict)
+    swe: PhaseState = PhaseState()
     may_wait: bool = False  # whether the model may wait for the user's answer
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)

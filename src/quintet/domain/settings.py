@@ -67,6 +67,9 @@ class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
     presentation: Annotated[
         Presentation, _about("how tools are put before a model: menu (by toolset), flat (all), search")
     ] = Presentation.MENU
+    swe_phases: Annotated[
+        bool, _about("keep a run to SWE phases: localization, understanding, fix, regression check, verification")
+    ] = False
 
 
 class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,9 +11,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from quintet.domain import protocol as p
+from quintet.domain import swe_phases
 from quintet.domain.axes import INTERACTIVE, Axes
+from quintet.domain.grants import Effect
 from quintet.domain.messages import Message, Role, Usage
+from quintet.domain.standing import Standing
 from quintet.domain.steering import Loan, Scope, Transition
+from quintet.domain.todos import Todo
+from quintet.domain.toolspec import CallStatus
 
 OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was cut short and was not run again"
 
@@ -35,12 +40,15 @@ class SessionState(Struct):
     loans: tuple[Loan, ...] = ()
     model: str = ""
     toolset: str = ""  # the model's place in the tool menu; empty at ROOT
+    todos: dict[str, Todo] = field(default_factory=dict)
+    swe: swe_phases.PhaseState | None = None  # None while the SWE phases are off
     paused: bool = False
     turn: OpenTurn | None = None
     waiting: list[p.InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
     questions: dict[str, p.QuestionAsked] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     running: dict[str, p.ToolStarted] = field(default_factory=dict)  # started, not finished
+    decided: dict[str, tuple[Effect, ...]] = field(default_factory=dict)  # effects of calls not finished yet
     unanswered: dict[str, str] = field(default_factory=dict)  # calls the model made that have no result yet
     last_result: str = ""  # of the newest finished call
     turns: int = 0
@@ -52,6 +60,10 @@ class SessionState(Struct):
         handler = _HANDLERS.get(type(event))
         if handler:
             handler(self, event)
+
+    @property
+    def standing(self) -> Standing:
+        return Standing(self.axes, self.toolset, self.todos, self.swe)
 
     @property
     def status(self) -> str:
@@ -142,6 +154,7 @@ def _settle(state: SessionState) -> None:
         state.messages.append(Message(Role.TOOL, text, call_id=call))
     state.unanswered = {}
     state.running = {}
+    state.decided = {}
 
 
 def _requested(state: SessionState, event: p.ModelRequested) -> None:
@@ -161,14 +174,31 @@ def _moved(state: SessionState, event: p.MenuMoved) -> None:
     state.toolset = event.toolset
 
 
+def _todo_moved(state: SessionState, event: p.TodoMoved) -> None:
+    state.todos[event.todo.id] = event.todo
+
+
+def _phase_moved(state: SessionState, event: p.PhaseMoved) -> None:
+    move = swe_phases.PhaseMove(event.before, event.after, event.reason, event.values)
+    state.swe = swe_phases.moved(state.swe, move)
+
+
+def _decided(state: SessionState, event: p.CallDecided) -> None:
+    state.decided[event.call] = event.effects
+
+
 def _started(state: SessionState, event: p.ToolStarted) -> None:
     state.running[event.call] = event
 
 
 def _finished(state: SessionState, event: p.ToolFinished) -> None:
-    state.running.pop(event.call, None)
+    started = state.running.pop(event.call, None)
+    effects = state.decided.pop(event.call, ())
     state.last_result = event.content
     if state.unanswered.pop(event.call, None) is not None:
+        if state.swe and started:
+            ok, changed = event.status is CallStatus.OK, bool(event.changed)
+            state.swe = swe_phases.after_call(state.swe, event.tool, started.arguments, effects, ok=ok, changed=changed)
         state.messages.append(Message(Role.TOOL, event.content, call_id=event.call))
     else:  # the person's own shell line: no model asked for it
         state.messages.append(Message(Role.USER, event.content))
@@ -196,6 +226,9 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.ModelRequested: _requested,
     p.ModelReplied: _replied,
     p.MenuMoved: _moved,
+    p.TodoMoved: _todo_moved,
+    p.PhaseMoved: _phase_moved,
+    p.CallDecided: _decided,
     p.ToolStarted: _started,
     p.ToolFinished: _finished,
     p.QuestionAsked: _asked,

@@ -11,16 +11,21 @@ from msgspec import Struct
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolSchema
+from quintet.domain.swe_phases import PhaseMove
+from quintet.domain.todos import Todo
 
 
 class Touch(Struct, frozen=True):
-    """What one call would do, told from its arguments: effects, the paths it names, and why."""
+    """What one call would do, told from its arguments: effects, the paths and lines it names, and why."""
 
     effects: frozenset[Effect]
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     why: str = ""
     shell: str = ""  # the background shell this is typed into
+    lines: tuple[str, ...] = ()  # shell lines the call will run
+    folder: str = ""  # where it runs them
+    verifies: str = ""  # the todo whose criteria it will check
 
 
 class ToolSpec(Struct, frozen=True):
@@ -53,3 +58,5 @@ class ToolResult(Struct, frozen=True):
     message: str = ""  # something to tell the user
     ends: str = ""  # the turn ends here: done or blocked
     answer: str = ""  # with this answer
+    todos: tuple[Todo, ...] = ()  # as they are after the call moved them
+    phase: PhaseMove | None = None  # the SWE phase it goes to

@@ -6,12 +6,15 @@ was asked at: tightening them voids it.
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from quintet.domain import badge
 from quintet.domain.axes import Axes, RunControl, tightens
 from quintet.domain.gate import Verdict
 from quintet.domain.messages import ToolCall
 from quintet.domain.protocol import CallDecided, Event, QuestionAsked, RuleMade, ToolFinished
 from quintet.domain.rules import ANY, Rule, exactly, subject_of
+from quintet.domain.standing import Standing
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.core import Core
 from quintet.engine.journal import Journal
@@ -19,6 +22,7 @@ from quintet.engine.questions import ALWAYS, APPROVAL, APPROVAL_OR_RULE, YES, Qu
 from quintet.engine.toolbox import Prepared
 
 PREVIEW_LINES = 20  # of a change that is asked about
+OWN_TOOLSET = "swe"  # where a person's own shell line is made from
 
 
 class Blocked(Exception):
@@ -43,7 +47,7 @@ class Gatekeeper:
         if not runnable:
             return calls
         self._journal.post(*(self._decided(p) for p in runnable))
-        lines = tuple(f"{p.spec.name} {p.call.arguments}" for p in runnable)
+        lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in runnable)
         answer = await self._questions.ask(
             self._question(f"run this step ({len(runnable)} call{'s'[: len(runnable) > 1]})?", runnable, lines)
         )
@@ -54,23 +58,24 @@ class Gatekeeper:
             self._refuse(call, _declined(answer.note))
         return []
 
-    async def admit(self, call: ToolCall, toolset: str | None = None) -> Prepared | None:
+    async def admit(self, call: ToolCall, *, own: bool = False) -> Prepared | None:
         """The call, ready to run; None if it may not, and then its result is on record.
 
-        `toolset` says where the call is made from, if not from the model's own place in the menu.
+        `own` is a person's own call: neither the model's place in the menu nor its SWE phase is theirs.
         """
-        prepared = self._prepare(call, toolset)
+        prepared = self._prepare(call, own)
         if isinstance(prepared, ToolResult):
             self._journal.post(finished_call(call, prepared))
             return None
-        return await self._permitted(prepared, toolset)
+        return await self._permitted(prepared, own)
 
-    def _prepare(self, call: ToolCall, toolset: str | None = None) -> Prepared | ToolResult:
-        state = self._journal.state
-        place = state.toolset if toolset is None else toolset
-        return self._core.toolbox.prepare(call, state.axes, place, person=self._core.person)
+    def _prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
+        standing: Standing = self._journal.state.standing
+        if own:
+            standing = structs.replace(standing, toolset=OWN_TOOLSET, swe=None)
+        return self._core.toolbox.prepare(call, standing, person=self._core.person)
 
-    async def _permitted(self, prepared: Prepared, toolset: str | None) -> Prepared | None:
+    async def _permitted(self, prepared: Prepared, own: bool) -> Prepared | None:
         while True:
             now = self._journal.state.axes
             approved_before = prepared.call.id in self._step_approved and not tightens(self._step_axes or now, now)
@@ -98,7 +103,7 @@ class Gatekeeper:
                 if answer.choice == ALWAYS:
                     self._make_rule(prepared)
                 return prepared
-            again = self._prepare(prepared.call, toolset)
+            again = self._prepare(prepared.call, own)
             if isinstance(again, ToolResult):
                 self._journal.post(finished_call(prepared.call, again))
                 return None
@@ -169,7 +174,8 @@ def _declined(note: str) -> str:
 
 
 def _brief(prepared: Prepared) -> str:
-    return subject_of(prepared.arguments) or prepared.call.arguments
+    lines = "; ".join(prepared.touch.lines)
+    return lines or subject_of(prepared.arguments) or prepared.call.arguments
 
 
 def _preview(prepared: Prepared) -> list[str]:

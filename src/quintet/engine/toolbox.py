@@ -11,15 +11,18 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, structs
 
-from quintet.domain import gate
+from quintet.domain import gate, swe_phases
 from quintet.domain.axes import Axes, RunControl
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Decision, Sandbox, Terms
-from quintet.domain.grants import Effect
+from quintet.domain.grants import EFFECT_ORDER, Effect
 from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
 from quintet.domain.ports import RuleBook, Workbench
 from quintet.domain.rules import subject_of
+from quintet.domain.shell_effects import judge
+from quintet.domain.standing import Standing
+from quintet.domain.todos import with_criteria
 from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, visible_tools
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
 
@@ -55,31 +58,35 @@ class Toolbox:
     def sandbox(self) -> Sandbox:
         return self._terms.sandbox
 
-    def schemas(self, axes: Axes, toolset: str) -> tuple[ToolSchema, ...]:
-        """The tools a model may call now; the same mask holds again when it calls one."""
-        shown = visible_tools(self._useful(axes), toolset, self._presentation)
+    def schemas(self, standing: Standing) -> tuple[ToolSchema, ...]:
+        """The tools a model may call now; the same masks hold again when it calls one."""
+        shown = visible_tools(self._useful(standing), standing.toolset, self._presentation)
         return tuple(spec.shown() for name, spec in self._specs.items() if name in shown)
 
-    def _useful(self, axes: Axes) -> list[str]:
-        return [name for name, spec in self._specs.items() if gate.visible(spec, axes)]
+    def _useful(self, standing: Standing) -> frozenset[str]:
+        """The tools of use at this profile and in this SWE phase, in whatever toolset."""
+        allowed = (name for name, spec in self._specs.items() if gate.visible(spec, standing.axes))
+        return swe_phases.within(standing.swe, allowed)
 
-    def prepare(self, call: ToolCall, axes: Axes, toolset: str, *, person: bool) -> Prepared | ToolResult:
+    def prepare(self, call: ToolCall, standing: Standing, *, person: bool) -> Prepared | ToolResult:
         spec = self._specs.get(call.name)
         if spec is None:
             close = nearest(call.name, self._specs)
             known = ", ".join(close or list(self._specs))
             return _refused(f"there is no tool {call.name}. {'Nearest' if close else 'Tools'}: {known}")
-        if call.name not in visible_tools(self._specs, toolset, self._presentation):
+        if reason := swe_phases.refusal(standing.swe, call.name):
+            return _refused(reason)
+        if call.name not in visible_tools(self._specs, standing.toolset, self._presentation):
             homes = ", ".join(toolsets_of(call.name))
             return _refused(f"{call.name} is not in this toolset; it is in: {homes}. menu_enter goes there.")
         try:
             arguments = spec.bind(call.arguments)
-            touch = self._read_by_its_shell(spec.touch(arguments))
+            touch = self._read_by_its_shell(_with_lines(with_criteria(spec.touch(arguments), standing.todos)))
         except QuintetError as error:
             return _refused(str(error))
         rules = self._rule_book.rules() if self._rule_book else ()
         terms = structs.replace(self._terms, person=person, rules=rules)
-        decision = gate.decide(spec, touch, axes, terms, subject_of(arguments))
+        decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments))
         return Prepared(call, spec, arguments, touch, decision)
 
     def _read_by_its_shell(self, touch: Touch) -> Touch:
@@ -90,7 +97,7 @@ class Toolbox:
 
     def digest(self, prepared: Prepared, axes: Axes) -> str:
         """Names the exact call an approval is for: arguments, axes, and the files it would change as they are."""
-        parts = [prepared.spec.name, prepared.call.arguments, self._bench.root, str(axes)]
+        parts = [prepared.spec.name, prepared.call.arguments, *prepared.touch.lines, self._bench.root, str(axes)]
         for path in prepared.touch.writes:
             try:
                 parts.append(hashlib.sha256(self._bench.files.read(path)).hexdigest())
@@ -99,14 +106,18 @@ class Toolbox:
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     async def run(
-        self, prepared: Prepared, axes: Axes, toolset: str, *, person: bool, progress: Callable[[str], None]
+        self, prepared: Prepared, standing: Standing, *, person: bool, progress: Callable[[str], None]
     ) -> ToolResult:
         bench = structs.replace(
             self._bench,
             grant=prepared.decision.grant,
             progress=progress,
-            menu=MenuManager({name: self._specs[name].description for name in self._useful(axes)}, toolset),
-            may_wait=person and axes.run_control is not RunControl.AUTONOMOUS,
+            menu=MenuManager(
+                {name: self._specs[name].description for name in self._useful(standing)}, standing.toolset
+            ),
+            todos=standing.todos,
+            swe=standing.swe or swe_phases.PhaseState(),
+            may_wait=person and standing.axes.run_control is not RunControl.AUTONOMOUS,
         )
         try:
             result = await prepared.spec.run(bench, **prepared.arguments)
@@ -122,6 +133,21 @@ class Toolbox:
 def _is_shell(line: str) -> bool:
     words = line.split()
     return bool(words) and words[0].rpartition("/")[2] in SHELLS
+
+
+def _with_lines(touch: Touch) -> Touch:
+    """The touch with what its shell lines mean."""
+    judged = [judge(line) for line in touch.lines]
+    if not judged:
+        return touch
+    worst = max(judged, key=lambda line: max(map(EFFECT_ORDER.index, line.effects), default=0))
+    return structs.replace(
+        touch,
+        effects=touch.effects.union(*(line.effects for line in judged)),
+        reads=(*touch.reads, *(path for line in judged for path in line.reads)),
+        writes=(*touch.writes, *(path for line in judged for path in line.writes)),
+        why=touch.why or worst.why,
+    )
 
 
 def _refused(text: str) -> ToolResult:

@@ -11,6 +11,7 @@ import random
 
 from msgspec.json import encode as encode_json
 
+from quintet.domain import swe_phases
 from quintet.domain.axes import WorkMode
 from quintet.domain.errors import ModelError, QuintetError
 from quintet.domain.messages import Finish, Message, Request, Role, ToolCall, Usage
@@ -22,12 +23,14 @@ from quintet.domain.protocol import (
     ModelFailed,
     ModelReplied,
     ModelRequested,
+    PhaseMoved,
     Progress,
+    TodoMoved,
     ToolStarted,
     TurnFinished,
     UserMessaged,
 )
-from quintet.domain.state import OUTCOME_UNKNOWN
+from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
 from quintet.domain.steering import Boundary
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine import dials
@@ -63,6 +66,8 @@ class Turn:
 
     async def run(self) -> TurnFinished:
         """Steps until an answer, a block, a limit or an error. Cancellation leaves the ending to the caller."""
+        if move := swe_phases.due(self._journal.state.swe, self._core.settings.tools.swe_phases):
+            self._journal.post(_phase_moved(move))
         try:
             while True:
                 await self._go.wait()
@@ -85,7 +90,7 @@ class Turn:
         """A person's own shell line: one call through the gate, no model."""
         call = ToolCall(self._core.ids.new("c"), "bash", encode_json({"command": line}).decode())
         try:
-            if await self._carry_out(call, "swe"):
+            if await self._carry_out(call, own=True):
                 return self.finished("done", self._journal.state.last_result)
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
@@ -139,7 +144,7 @@ class Turn:
         axes = state.axes
         name = core.route(axes, state.model)
         model = core.make_model(name)
-        tools = core.toolbox.schemas(axes, state.toolset)
+        tools = core.toolbox.schemas(state.standing)
         system = core.prompts.system({"project_root": core.project})
         request = Request(model.name, (Message(Role.SYSTEM, system), *state.messages), tools)
         if attempt == 1:
@@ -190,9 +195,9 @@ class Turn:
 
     # ── its calls
 
-    async def _carry_out(self, call: ToolCall, toolset: str | None = None) -> bool:
-        """Run one call, if it may run; returns whether it did."""
-        prepared = await self._gatekeeper.admit(call, toolset)
+    async def _carry_out(self, call: ToolCall, *, own: bool = False) -> bool:
+        """Run one call, the model's or a person's own, if it may run; returns whether it did."""
+        prepared = await self._gatekeeper.admit(call, own=own)
         if prepared is None:
             return False
         await self._journal.append(ToolStarted(call=call.id, turn=self._turn, tool=call.name, arguments=call.arguments))
@@ -203,8 +208,7 @@ class Turn:
             self.tool_task = asyncio.ensure_future(
                 self._core.toolbox.run(
                     prepared,
-                    state.axes,
-                    state.toolset,
+                    state.standing,
                     person=self._core.person,
                     progress=lambda text: self._journal.signal(Progress(call=call.id, text=text)),
                 )
@@ -217,7 +221,7 @@ class Turn:
             self.tool_active = False
             self.tool_task = None
         seconds = round(self._core.clock.monotonic() - began, 3)
-        self._journal.post(finished_call(call, result, seconds), *_brought_about(call, result))
+        self._journal.post(finished_call(call, result, seconds), *_brought_about(call, result, state))
         if result.ends:
             reason = "" if result.ends == "done" else "not done; the answer says why"
             self._ended = self.finished(result.ends, result.answer, reason)
@@ -247,14 +251,23 @@ class Turn:
             raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")
 
 
-def _brought_about(call: ToolCall, result: ToolResult) -> list[Event]:
+def _brought_about(call: ToolCall, result: ToolResult, state: SessionState) -> list[Event]:
     """What a call did to the conversation itself."""
     events: list[Event] = []
     if result.toolset is not None:
         events.append(MenuMoved(toolset=result.toolset))
+    for todo in result.todos:
+        before = state.todos.get(todo.id)
+        events.append(TodoMoved(before=before.status if before else "", todo=todo))
+    if result.phase:
+        events.append(_phase_moved(result.phase))
     if result.message:
         events.append(UserMessaged(call=call.id, text=result.message))
     return events
+
+
+def _phase_moved(move: swe_phases.PhaseMove) -> PhaseMoved:
+    return PhaseMoved(before=move.before, after=move.after, reason=move.reason, values=move.values)
 
 
 def error_info(error: QuintetError) -> ErrorInfo:

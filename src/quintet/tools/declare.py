@@ -84,7 +84,7 @@ class _Parameters:
 
     def schema(self) -> dict[str, Any]:
         made = msgspec.json.schema(self.struct())
-        body: dict[str, Any] = made["$defs"][self._function.__name__]
+        body: dict[str, Any] = _whole(made["$defs"][self._function.__name__], made["$defs"])
         del body["title"]
         return body
 
@@ -115,6 +115,17 @@ class _Parameters:
         required = set(schema.get("required", ()))
         listed = ", ".join(f"{key}{'' if key in required else '?'}" for key in schema["properties"])
         return f"It takes: {listed}."
+
+
+def _whole(part: Any, definitions: dict[str, Any]) -> Any:
+    """The schema with its references written out: not every model's server follows them."""
+    if isinstance(part, list):
+        return [_whole(item, definitions) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if reference := part.get("$ref"):
+        part = {**definitions[reference.rpartition("/")[2]], **{k: v for k, v in part.items() if k != "$ref"}}
+    return {key: _whole(value, definitions) for key, value in part.items()}
 
 
 def _note(line: str) -> tuple[str, str]:

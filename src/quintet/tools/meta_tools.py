@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from quintet.domain import swe_phases
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Workbench
 from quintet.domain.tool_menu import toolsets_of
@@ -41,7 +42,8 @@ async def complete(bench: Workbench, final_answer: str, status: Literal["done", 
     :final_answer: what you did and what shows it, or what you could not do
     :status: done, or blocked if you could not go on
     """
-    return ToolResult("the task ends here", summary=status, ends=status, answer=final_answer)
+    phase = swe_phases.finish(bench.swe) if status == "done" else None
+    return ToolResult("the task ends here", summary=status, ends=status, answer=final_answer, phase=phase)
 
 
 @tool(effects=set())

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from quintet.domain.toolspec import ToolSpec
-from quintet.tools import file_tools, fs_tools, git_tools, lsp_tools, meta_tools, search_tools, shell_tools
+from quintet.tools import (
+    file_tools,
+    fs_tools,
+    git_tools,
+    lsp_tools,
+    meta_tools,
+    phase_tools,
+    search_tools,
+    shell_tools,
+    todo_tools,
+)
 
 ALL: tuple[ToolSpec, ...] = (
     meta_tools.menu_list,
@@ -28,6 +38,15 @@ ALL: tuple[ToolSpec, ...] = (
     shell_tools.write_to_shell,
     shell_tools.kill_shell,
     shell_tools.wait,
+    todo_tools.TodoCreate,
+    todo_tools.TodoRead,
+    todo_tools.TodoStart,
+    todo_tools.TodoClaim,
+    todo_tools.TodoVerify,
+    phase_tools.advance_phase,
+    phase_tools.return_to_fix_phase,
+    phase_tools.analyze_test_failure,
+    phase_tools.get_phase_status,
     git_tools.git_diff,
     git_tools.git_reset,
     git_tools.git_log,
