@@ -48,7 +48,7 @@ class Output:
             self._written += os.write(self._file, data[:room])
 
     def text(self) -> str:
-        where = f"; the whole is in {self._whole}" if self._file is not None else ""
+        where = f"; the whole is in {self._whole}" if self._written else ""
         more = f", its first {WHOLE_BYTES} bytes" if self._written >= WHOLE_BYTES else ""
         middle = f"\n… {self.dropped} bytes left out{where}{more} …\n".encode() if self.dropped else b""
         return bytes(self._head + middle + self._tail).decode("utf-8", "replace")
