@@ -14,6 +14,7 @@ from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.trust import decided, set_trust
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
@@ -106,7 +107,7 @@ def make_core(
         clock=clock or SystemClock(),
         ids=ids or RandomIds(),
         settings=loaded.settings,
-        toolbox=Toolbox(BY_NAME, bench, Sandbox.NONE, loaded.settings.tools.presentation),
+        toolbox=Toolbox(BY_NAME, bench, BashGrammar(), Sandbox.NONE, loaded.settings.tools.presentation),
         prompts=Prompts(PROMPTS),
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,

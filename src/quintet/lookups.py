@@ -251,16 +251,18 @@ def tools_show(arguments: Namespace) -> int:
 
 def permit(arguments: Namespace, dials: AxesChange) -> int:
     """The gate's decision on a call that is not made."""
+    from quintet.adapters.shell_grammar import BashGrammar
     from quintet.domain import gate
     from quintet.domain.errors import ToolFailed
     from quintet.domain.nearest import did_you_mean
+    from quintet.domain.shell_effects import with_lines
     from quintet.tools.registry import BY_NAME
 
     spec = BY_NAME.get(arguments.tool)
     if spec is None:
         raise UsageError(f"there is no tool {arguments.tool}.{did_you_mean(arguments.tool, BY_NAME)}")
     try:
-        touch = spec.touch(spec.bind(arguments.args))
+        touch = with_lines(spec.touch(spec.bind(arguments.args)), BashGrammar().parse)
     except ToolFailed as error:
         raise UsageError(error.message) from None
     axes, root = dials.applied_to(INTERACTIVE), locate(arguments.directory).root

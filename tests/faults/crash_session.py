@@ -18,6 +18,7 @@ from typing import Any
 
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.app import PROMPTS, find_ripgrep
 from quintet.domain import protocol as p
@@ -264,7 +265,7 @@ class ReportingToolbox(Toolbox):
 
     def __init__(self, root: str, report: Report) -> None:
         bench = Workbench(root, ProjectFiles(root), LocalProcesses(), find_ripgrep())
-        super().__init__(BY_NAME, bench, Sandbox.NONE, Presentation.FLAT)
+        super().__init__(BY_NAME, bench, BashGrammar(), Sandbox.NONE, Presentation.FLAT)
         self._report = report
 
     async def run(

@@ -7,6 +7,7 @@ from typing import Any
 
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.shell_grammar import BashGrammar
 from quintet.app import find_ripgrep
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Verdict
@@ -27,7 +28,7 @@ class Caller:
         self.root = root
         processes = LocalProcesses()
         bench = Workbench(str(root), ProjectFiles(str(root)), processes, find_ripgrep())
-        self.toolbox = Toolbox(BY_NAME, bench, Sandbox.NONE, Presentation.FLAT)
+        self.toolbox = Toolbox(BY_NAME, bench, BashGrammar(), Sandbox.NONE, Presentation.FLAT)
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
         return self.toolbox.prepare(ToolCall("call-1", tool, arguments), axes, "", person=True)

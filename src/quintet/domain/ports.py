@@ -13,6 +13,7 @@ from quintet.domain.tool_menu import MenuManager
 if TYPE_CHECKING:
     from quintet.domain.messages import Part, Request
     from quintet.domain.protocol import Recorded, Submitted
+    from quintet.domain.shell_syntax import Script
 
 
 class Clock(Protocol):
@@ -135,6 +136,11 @@ class Processes(Protocol):
 
         Of the output at most `keep` bytes are kept; the middle goes first.
         """
+
+
+class ShellGrammar(Protocol):
+    def parse(self, line: str) -> Script:
+        """The commands of a shell line. Never raises: what is not understood is the script's `problem`."""
 
 
 class Entry(Struct, frozen=True):

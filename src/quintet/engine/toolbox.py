@@ -17,7 +17,8 @@ from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Decision, Sandbox
 from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
-from quintet.domain.ports import Workbench
+from quintet.domain.ports import ShellGrammar, Workbench
+from quintet.domain.shell_effects import with_lines
 from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, visible_tools
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
 
@@ -34,9 +35,15 @@ class Prepared(Struct, frozen=True):
 
 class Toolbox:
     def __init__(
-        self, specs: Mapping[str, ToolSpec], bench: Workbench, sandbox: Sandbox, presentation: Presentation
+        self,
+        specs: Mapping[str, ToolSpec],
+        bench: Workbench,
+        grammar: ShellGrammar,
+        sandbox: Sandbox,
+        presentation: Presentation,
     ) -> None:
         self._specs = specs
+        self._grammar = grammar
         self._bench = bench
         self._presentation = presentation
         self.sandbox = sandbox
@@ -60,7 +67,7 @@ class Toolbox:
             return _refused(f"{call.name} is not in this toolset; it is in: {homes}. menu_enter goes there.")
         try:
             arguments = spec.bind(call.arguments)
-            touch = spec.touch(arguments)
+            touch = with_lines(spec.touch(arguments), self._grammar.parse)
         except QuintetError as error:
             return _refused(str(error))
         decision = gate.decide(spec, touch, axes, root=self._bench.root, person=person, sandbox=self.sandbox)

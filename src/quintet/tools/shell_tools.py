@@ -9,7 +9,6 @@ from quintet.domain.axes import PermissionProfile
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Finished, Workbench
-from quintet.domain.shell_effects import judge
 from quintet.domain.toolspec import CallStatus, ToolResult, Touch
 from quintet.tools.declare import tool
 
@@ -18,9 +17,8 @@ LONGEST_WAIT = 600.0
 
 
 def _line(arguments: dict[str, Any]) -> Touch:
-    touch = judge(arguments["command"])
     folder = arguments["exec_dir"]
-    return Touch(touch.effects, (*touch.reads, *([folder] if folder else [])), touch.writes, touch.why)
+    return Touch(frozenset(), (folder,) if folder else (), lines=(arguments["command"],), folder=folder)
 
 
 @tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.RESTRICTED, touch=_line)
