@@ -18,6 +18,7 @@ from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.rule_book import FileRuleBook
 from quintet.adapters.sandbox.ground import Containment, Ground
 from quintet.adapters.sandbox.guarded import Scanner
+from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
@@ -128,7 +129,7 @@ def make_core(
         clock=clock or SystemClock(),
         ids=ids or RandomIds(),
         settings=loaded.settings,
-        toolbox=Toolbox(BY_NAME, bench, terms, loaded.settings.tools.presentation, rule_book),
+        toolbox=Toolbox(BY_NAME, bench, BashGrammar(), terms, loaded.settings.tools.presentation, rule_book),
         rule_book=rule_book,
         prompts=Prompts(PROMPTS),
         process_start=process_start,

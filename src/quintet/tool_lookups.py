@@ -14,6 +14,7 @@ from quintet.adapters import config
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.places import locate
 from quintet.adapters.rule_book import FileRuleBook
+from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.terms import make_terms
 from quintet.domain import badge, gate
 from quintet.domain.axes import INTERACTIVE, AxesChange
@@ -21,6 +22,7 @@ from quintet.domain.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.grants import Effect, ordered
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.rules import ANY, Rule, subject_of
+from quintet.domain.shell_effects import with_lines
 from quintet.domain.tool_menu import toolsets_of
 from quintet.domain.toolspec import ToolSpec
 from quintet.surfaces.tables import say, say_json, table
@@ -72,7 +74,7 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
         raise UsageError(f"there is no tool {arguments.tool}.{did_you_mean(arguments.tool, BY_NAME)}")
     try:
         bound = spec.bind(arguments.args)
-        touch = spec.touch(bound)
+        touch = with_lines(spec.touch(bound), BashGrammar().parse)
     except ToolFailed as error:
         raise UsageError(error.message) from None
     axes, places = dials.applied_to(INTERACTIVE), locate(arguments.directory)
@@ -81,7 +83,7 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
         person=arguments.person,
         rules=FileRuleBook(places.rules_file).rules(),
     )
-    decision = gate.decide(spec, touch, axes, terms, subject_of(bound))
+    decision = gate.decide(spec, touch, axes, terms, subject_of(bound, touch.lines))
     answer = {
         "decision": decision.verdict,
         "reason": decision.reason,

@@ -20,6 +20,7 @@ from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import locate
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.rule_book import FileRuleBook
+from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
@@ -278,7 +279,7 @@ class ReportingToolbox(Toolbox):
             find_ripgrep(),
             places.outputs,
         )
-        super().__init__(BY_NAME, bench, terms, Presentation.FLAT)
+        super().__init__(BY_NAME, bench, BashGrammar(), terms, Presentation.FLAT)
         self._report = report
 
     async def run(

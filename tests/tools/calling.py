@@ -8,6 +8,7 @@ from typing import Any
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import locate
 from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.terms import make_terms
 from quintet.app import find_ripgrep, make_containment
@@ -46,7 +47,7 @@ class Caller:
             places.outputs,
             servers=servers,
         )
-        self.toolbox = Toolbox(BY_NAME, bench, terms, Presentation.FLAT)
+        self.toolbox = Toolbox(BY_NAME, bench, BashGrammar(), terms, Presentation.FLAT)
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
         return self.toolbox.prepare(ToolCall("call-1", tool, arguments), Standing(axes, swe=self.swe), person=True)

@@ -17,6 +17,7 @@ from quintet.domain.tool_menu import MenuManager
 if TYPE_CHECKING:
     from quintet.domain.messages import Part, Request
     from quintet.domain.protocol import Recorded, Submitted
+    from quintet.domain.shell_syntax import Script
 
 
 class Clock(Protocol):
@@ -168,6 +169,11 @@ class Shells(Protocol):
     async def kill(self, name: str) -> int | None: ...
 
     async def close(self) -> None: ...
+
+
+class ShellGrammar(Protocol):
+    def parse(self, line: str) -> Script:
+        """The commands of a shell line. Never raises: what is not understood is the script's `problem`."""
 
 
 class Entry(Struct, frozen=True):

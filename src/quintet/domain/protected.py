@@ -76,8 +76,11 @@ def is_write_protected(path: str) -> bool:
 
 
 def inside(path: str, root: str) -> str | None:
-    """`path` relative to `root` if it names something inside it (`.` for the root itself), else None."""
-    if path.startswith("~"):
+    """`path` relative to `root` if it names something inside it (`.` for the root itself), else None.
+
+    A path that a shell would begin with somebody's home is never inside.
+    """
+    if path[:1] == "~":
         return None
     whole = posixpath.normpath(posixpath.join(root, path))
     if whole == root:

@@ -6,7 +6,7 @@ allows what always asks (outside, destroy, publish), and none turns a deny into 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from quintet.domain.grants import Effect, ordered
 
 ANY = "*"
-_SUBJECTS = ("command", "file_path", "path", "source", "repo_path", "pattern")
+_SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern")
 
 
 class Rule(Struct, frozen=True, gc=False):
@@ -35,8 +35,10 @@ class Rule(Struct, frozen=True, gc=False):
         )
 
 
-def subject_of(arguments: Mapping[str, Any]) -> str:
-    """What a call is about, as rules and questions name it."""
+def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
+    """What a call is about, as rules and questions name it: its shell lines, or a path."""
+    if lines:
+        return "; ".join(lines)
     return next((str(arguments[name]) for name in _SUBJECTS if arguments.get(name)), "")
 
 

@@ -1,288 +1,313 @@
 """What a shell line would do, told before it runs.
 
-Conservative: a line is split into plain commands joined by `;`, `&&`, `||` and `|`; each program is looked up in a
-table. Anything that is not a plain word (a variable, a substitution, a redirection to a file, a subshell, inline code)
-is not understood, and what is not understood counts as `destroy`.
+`judge` takes a line as its grammar gives it and adds up its commands: effects, the files it names, and the worst of it
+in a few words. What is not understood is `destroy`. Pure; any script gives an answer.
 """
 
 from __future__ import annotations
 
-from msgspec import Struct
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 
-from quintet.domain.grants import Effect
+from msgspec import structs
+
+from quintet.domain import shell_code, shell_files, shell_git, shell_programs, shell_wrappers
+from quintet.domain.shell_arguments import (
+    BUILD,
+    DESTROY,
+    EDIT,
+    EXECUTE,
+    NETWORK,
+    OUTSIDE,
+    PUBLISH,
+    READ,
+    Effects,
+    Judged,
+    listed,
+    name,
+    plain,
+    rank,
+)
+from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
 from quintet.domain.toolspec import Touch
 
-_READ = frozenset({Effect.READ})
-_EDIT = frozenset({Effect.EDIT})
-_EXECUTE = frozenset({Effect.EXECUTE})
-_BUILD = frozenset({Effect.BUILD})
-_INSTALL = frozenset({Effect.INSTALL})
-_COMMIT = frozenset({Effect.COMMIT})
-_NETWORK = frozenset({Effect.NETWORK})
-_DESTROY = frozenset({Effect.DESTROY})
-_OUTSIDE = frozenset({Effect.OUTSIDE})
-_PUBLISH = frozenset({Effect.PUBLISH, Effect.NETWORK})
-_FORCED_PUBLISH = _PUBLISH | _DESTROY
+_HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
+    **shell_code.HANDLERS,
+    **shell_files.HANDLERS,
+    **shell_wrappers.HANDLERS,
+    "git": shell_git.git,
+    "gh": shell_git.gh,
+}
+_MOST_INNER = 200  # commands that one command may unwrap to
 
-_SEPARATORS = ("&&", "||", ";", "|")
-_NOT_PLAIN = frozenset("$`<>(){}\\!\n\r#*?[]~")
-
-
-def _table(**rows: tuple[frozenset[Effect], str]) -> dict[str, frozenset[Effect]]:
-    return {program: effects for effects, programs in rows.values() for program in programs.split()}
-
-
-PROGRAMS: dict[str, frozenset[Effect]] = _table(
-    read=(
-        _READ,
-        "ls cat head tail wc stat file pwd echo printf true false grep egrep fgrep rg diff cmp cut tr uniq nl od "
-        "basename dirname realpath readlink du df date whoami id uname which tree cksum md5sum sha1sum sha256sum "
-        "column comm expr seq test",
-    ),
-    edit=(_EDIT, "mkdir touch cp mv ln"),
-    build=(
-        _BUILD,
-        "pytest make ruff mypy black isort flake8 pylint tox nox ctest cmake gcc cc g++ clang rustc javac",
-    ),
-    destroy=(_DESTROY, "rm rmdir dd shred truncate mkfs fdisk eval exec source kill pkill killall"),
-    outside=(_OUTSIDE, "sudo su doas chown chroot mount umount systemctl service crontab nohup setsid"),
-    network=(_NETWORK, "curl wget ssh scp rsync ftp nc telnet ping dig host nslookup"),
+# Variables that make a program do something else than what it is called for.
+_HOOKS = listed(
+    "PATH IFS BASH_ENV ENV PAGER EDITOR VISUAL BROWSER PROMPT_COMMAND PS0 PS1 PS2 PS4 SHELLOPTS BASHOPTS SHELL HOME "
+    "CDPATH LESSOPEN LESSCLOSE LESS MANPAGER PYTHONSTARTUP PYTHONINSPECT PYTHONHOME PYTHONBREAKPOINT PYTHONWARNINGS "
+    "NODE_OPTIONS NODE_PATH PERL5OPT PERL5LIB PERL5DB PERLLIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS "
+    "JDK_JAVA_OPTIONS CLASSPATH http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY no_proxy FTP_PROXY "
+    "MAKEFLAGS MAKEFILES RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_HOME GOFLAGS CC CXX LD AR CFLAGS "
+    "TMPDIR TAR_OPTIONS GZIP RSYNC_RSH FIGNORE GLOBIGNORE HISTFILE INPUTRC TERMINFO TERMCAP OPENSSL_CONF CURL_HOME "
+    "WGETRC SUDO_ASKPASS SUDO_EDITOR DBUS_SESSION_BUS_ADDRESS RIPGREP_CONFIG_PATH GREP_OPTIONS AWKPATH AWKLIBPATH "
+    "EXINIT VIMINIT EMACSLOADPATH TEXEDIT GCONV_PATH LOCPATH NLSPATH HOSTALIASES RESOLV_HOST_CONF BASH_LOADABLES_PATH "
+    "EXECIGNORE POSIXLY_CORRECT XDG_CONFIG_HOME XDG_DATA_HOME FPATH ZDOTDIR PIP_INDEX_URL PIP_EXTRA_INDEX_URL "
+    "PIP_CONFIG_FILE UV_INDEX_URL PSQLRC DOCKER_HOST KUBECONFIG"
+)
+_HOOK_PARTS = ("LD_", "DYLD_", "GIT_", "SSH_", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_", "PIP_", "AWS_", "GPG_")
+_HOOK_ENDS = ("_PAGER", "_EDITOR", "_proxy", "_PROXY", "_COMMAND", "_ASKPASS", "_WRAPPER")
+_KNOWN_VARIABLES = listed(
+    "PYTHONPATH PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONHASHSEED PYTHONUTF8 PYTHONIOENCODING LANG LANGUAGE TZ "
+    "LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES CI DEBUG VERBOSE NO_COLOR FORCE_COLOR CLICOLOR TERM COLUMNS LINES NODE_ENV "
+    "RUST_BACKTRACE RUST_LOG GO111MODULE CGO_ENABLED GOOS GOARCH DJANGO_SETTINGS_MODULE FLASK_ENV FLASK_APP LOG_LEVEL "
+    "PYTEST_ADDOPTS HYPOTHESIS_PROFILE COVERAGE_FILE TOX_ENV"
+)
+_UNEVALUATED = re.compile(r"[\w.,:/@%+ -]*", re.ASCII)
+_HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
+_OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
+_DIGITS = frozenset("0123456789-")
+_SAFE_DEVICES = listed(
+    "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /dev/full"
 )
 
-SUBCOMMANDS: dict[str, dict[str, frozenset[Effect]]] = {
-    "git": _table(
-        read=(
-            _READ,
-            "status diff log show branch rev-parse ls-files blame describe shortlog ls-tree cat-file",
-        ),
-        commit=(_COMMIT, "add commit tag"),
-        both=(_COMMIT | _EDIT, "checkout switch restore merge rebase cherry-pick stash apply am revert"),
-        network=(_NETWORK | _COMMIT, "fetch pull clone remote"),
-        destroy=(_DESTROY, "clean reset gc prune reflog filter-branch update-ref"),
-        publish=(_PUBLISH, "push send-email"),
-    ),
-    "npm": _table(build=(_BUILD, "test run lint"), install=(_INSTALL, "install ci i"), publish=(_PUBLISH, "publish")),
-    "pip": _table(read=(_READ, "list show freeze check"), install=(_INSTALL, "install uninstall")),
-    "cargo": _table(build=(_BUILD, "build test check clippy fmt bench"), publish=(_PUBLISH, "publish")),
-    "go": _table(build=(_BUILD, "build test vet fmt"), install=(_INSTALL, "get install")),
-}
-SUBCOMMANDS["pip3"] = SUBCOMMANDS["pip"]
 
-# The flags a reading program is known to be safe with, letters of short ones and words of long ones; any other flag
-# makes it an unknown program. A program that is not listed takes none.
-SAFE_FLAGS: dict[str, str] = {
-    "ls": "a A l h t r S R d F 1 i s all almost-all human-readable recursive reverse directory color sort time",
-    "cat": "n b s A E T v number show-all",
-    "head": "n c q v lines bytes",
-    "tail": "n c q v lines bytes",
-    "wc": "l w c m L lines words bytes chars",
-    "stat": "c f L t format printf terse",
-    "file": "b i L mime brief",
-    "echo": "n e E",
-    "grep": "i n l L c v w x o h H s E F P A B C m e color count include exclude exclude-dir max-count no-messages",
-    "egrep": "i n l c v w x o h H A B C m e",
-    "fgrep": "i n l c v w x o h H A B C m e",
-    "rg": "i n l c v w x o h H A B C m e g t F S U files count glob type sort max-count json stats",
-    "diff": "u U q N w b B i y brief unified ignore-all-space ignore-blank-lines color stat",
-    "cmp": "l s b n",
-    "cut": "d f c b s delimiter fields characters bytes complement output-delimiter",
-    "tr": "d s c C t delete squeeze-repeats complement",
-    "uniq": "c d u i f s w count repeated unique",
-    "nl": "b n w s v",
-    "od": "A t x c N j",
-    "basename": "s a z",
-    "dirname": "z",
-    "realpath": "e m s relative-to",
-    "readlink": "f e m n",
-    "du": "s h a c d k m max-depth summarize human-readable total",
-    "df": "h k T i human-readable",
-    "date": "u d I R utc date iso-8601 rfc-3339 rfc-email",
-    "id": "u g n G un gn",
-    "uname": "a s r m n v p o",
-    "which": "a",
-    "tree": "a d L I P C n f h s dirsfirst noreport gitignore",
-    "md5sum": "b t z",
-    "sha1sum": "b t z",
-    "sha256sum": "b t z",
-    "column": "t s c",
-    "comm": "1 2 3 i z",
-    "seq": "s w f",
-    "pwd": "L P",
-}
-PYTHON_MODULES = _table(
-    build=(
-        _BUILD,
-        "pytest unittest compileall py_compile mypy ruff black isort flake8 tox nox build doctest",
-    ),
-    install=(_INSTALL, "pip venv"),
-)
-_FORCE = frozenset({"-f", "--force", "--force-with-lease", "--mirror", "--delete", "-d", "-D", "--hard", "--prune"})
-_BRANCH_LISTS = frozenset({"-a", "-r", "-v", "-vv", "--all", "--remotes", "--verbose", "--list", "--show-current"})
-_GIT_READ_FLAGS_THAT_WRITE = frozenset({"-d", "-D", "-m", "-M", "-c", "-C", "-f", "--delete", "--move", "--copy"})
-
-
-class Judged(Struct, frozen=True):
-    effects: frozenset[Effect]
-    why: str
-
-
-def judge(line: str) -> Touch:
-    """The effects of a whole shell line: the union over its commands."""
-    commands = _commands(line)
-    if isinstance(commands, str):
-        return Touch(_DESTROY, why=commands)
-    judged = [_judge_command(words) for words in commands]
-    effects = frozenset().union(*(j.effects for j in judged)) if judged else _READ
-    worst = max(judged, key=lambda j: max((list(Effect).index(e) for e in j.effects), default=0), default=None)
-    writes = tuple(
-        word for words, j in zip(commands, judged, strict=True) if Effect.EDIT in j.effects for word in _named(words)
-    )
-    return Touch(
-        effects, tuple(word for words in commands for word in _named(words)), writes, worst.why if worst else ""
+def with_lines(touch: Touch, parse: Callable[[str], Script]) -> Touch:
+    """The touch of a call that runs shell lines, with what its lines mean."""
+    if not touch.lines:
+        return touch
+    meant = [judge(parse(line), touch.folder) for line in touch.lines]
+    worst = max(meant, key=lambda one: rank(one.effects))
+    return structs.replace(
+        touch,
+        effects=touch.effects.union(*(one.effects for one in meant)),
+        reads=(*touch.reads, *(path for one in meant for path in one.reads)),
+        writes=(*touch.writes, *(path for one in meant for path in one.writes)),
+        why=touch.why or worst.why,
     )
 
 
-def _named(words: list[str]) -> list[str]:
-    """The words of a command that may name a file, values of `--flag=value` among them."""
-    named: list[str] = []
-    for word in words[1:]:
-        if word.startswith("-"):
-            named += [word.partition("=")[2], word[2:]]  # --file=x, -fx
-        else:
-            named += [word, word.partition(":")[2]]  # HEAD:x
-    return [word for word in named if word]
+def judge(script: Script, folder: str = "") -> Touch:
+    """The effects of a whole line run in `folder`: the union over its commands."""
+    tally = _Tally(folder)
+    for command in script.commands:
+        tally.add(command)
+    if script.evaluates:
+        tally.evaluated(script)
+    if script.problem:
+        tally.take(DESTROY, f"not understood: {script.problem}")
+    return Touch(tally.effects or READ, tuple(tally.reads), tuple(tally.writes), tally.why)
 
 
-def _commands(line: str) -> list[list[str]] | str:
-    """Plain commands as word lists, or the reason why the line is not understood."""
-    commands: list[list[str]] = [[]]
-    word: list[str] | None = None
-    quote = ""
-    position = 0
-    while position < len(line):
-        char = line[position]
-        if quote:
-            if char == quote:
-                quote = ""
-            elif quote == '"' and char in "$`\\!":
-                return f"not understood: {char} inside quotes"
+class _Tally:
+    """What the commands so far add up to, and the folders the next one may run in."""
+
+    def __init__(self, folder: str) -> None:
+        self.effects: Effects = frozenset()
+        self.why = ""
+        self.worst = -1
+        self.reads: dict[str, None] = {}
+        self.writes: dict[str, None] = {}
+        self.possible = [folder]  # every folder a command may find itself in
+        self.here = self.possible  # those the present chain may be in
+
+    def take(self, effects: Effects, why: str) -> None:
+        if not effects <= self.effects:
+            self.effects |= effects
+        place = rank(effects)
+        if place > self.worst:
+            self.worst, self.why = place, why
+
+    def add(self, command: Command) -> None:
+        if not command.follows:
+            self.here = self.possible
+        for assignment in command.assignments:
+            self.assign(assignment, command)
+        for redirect in command.redirects:
+            self.redirect(redirect)
+        if not command.words:
+            return
+        waiting: list[Sequence[Word]] = [command.words]
+        count = 0
+        while waiting:
+            judged = self.command(waiting.pop())
+            self.take(judged.effects, judged.why)
+            self.name(judged)
+            waiting += judged.inner
+            count += 1
+            if count > _MOST_INNER:
+                self.take(DESTROY, "not understood: commands inside commands")
+                break
+
+    def command(self, words: Sequence[Word]) -> Judged:
+        first = words[0]
+        if first.dynamic or first.glob:
+            return plain(first.text, DESTROY, words[1:], "a program only known when it runs")
+        program = shell_programs.program_of(first)
+        if program in shell_programs.READERS or (program in shell_programs.UNFLAGGED and program not in _HANDLERS):
+            return shell_programs.read_program(program, words)
+        handler = _HANDLERS.get(program)
+        if handler is not None:
+            return handler(words)
+        if program in ("cd", "pushd", "popd", "chdir"):
+            return self.enter(program, words)
+        if program == "env":
+            return self.environment(words)
+        return _by_table(program, words)
+
+    def enter(self, program: str, words: Sequence[Word]) -> Judged:
+        """cd: where the commands after it run."""
+        operands = [word for word in words[1:] if word.text not in ("-L", "-P", "-e", "--")]
+        if len(operands) > 1 or program == "popd" or any(w.dynamic or w.glob or w.text[:1] == "-" for w in operands):
+            self.here = ["~"]
+            self.possible = [*self.possible, "~"]
+            return Judged(EXECUTE, f"{program}: a folder only known when it runs")
+        target = operands[0].text if operands else "~"
+        entered = [_joined(folder, target) for folder in self.here]
+        self.possible = list(dict.fromkeys([*self.possible, *entered]))[-8:]
+        read = Judged(READ, f"{program}: reads", [target])
+        self.name(read)
+        self.here = entered
+        return Judged(READ, read.why)
+
+    def environment(self, words: Sequence[Word]) -> Judged:
+        """env: assignments, then a command."""
+        position = 1
+        while position < len(words):
+            word = words[position]
+            text = word.text
+            variable, equals, value = text.partition("=")
+            if text in ("-u", "--unset", "-C", "--chdir"):
+                if text in ("-C", "--chdir") and position + 1 < len(words):
+                    self.name(Judged(READ, "", [words[position + 1].text]))
+                    self.take(EXECUTE, "env -C: another folder")
+                position += 1
+            elif text[:1] == "-" and text not in ("-i", "-0", "-", "--ignore-environment", "--null", "--"):
+                return plain("env", DESTROY, words[position:], f"{text} is a flag Quintet does not know")
+            elif equals and text[:1] != "-":
+                self.assign(
+                    Assignment(variable, Word(value, word.dynamic, word.glob)), Command(tuple(words[position:]))
+                )
+            elif text[:1] != "-":
+                return Judged(frozenset(), "env: runs a command", inner=(words[position:],))
+            position += 1
+        return Judged(READ, "env: reads")
+
+    def assign(self, assignment: Assignment, command: Command) -> None:
+        variable, value = assignment.name, assignment.value
+        if variable in _HOOKS or variable.startswith(_HOOK_PARTS) or variable.endswith(_HOOK_ENDS):
+            self.take(OUTSIDE, f"{variable}: a variable that makes programs do something else")
+        elif "$(" in value.text or "`" in value.text:
+            self.take(DESTROY, f"{variable}: holds code")
+        elif command.words and variable not in _KNOWN_VARIABLES and command.words[0].text not in shell_code.VARIABLES:
+            self.take(EXECUTE, f"{variable}: a variable Quintet does not know")
+        if value.text and not value.dynamic:
+            self.name(Judged(READ, "", name(value.text), (), [value.text] if value.glob else ()))
+
+    def redirect(self, redirect: Redirect) -> None:
+        operator, target = redirect.operator, redirect.target
+        text = target.text
+        if operator == "<<<" or (operator.endswith("&") and _DIGITS.issuperset(text)) or operator.endswith("&-"):
+            return
+        if operator[0] == "<" and operator != "<>":
+            if text.startswith(("/dev/tcp/", "/dev/udp/")):
+                self.take(NETWORK, "a connection by redirection")
+            elif target.dynamic:
+                self.take(EXECUTE, "reads what is only known when it runs")
             else:
-                word = _grown(word, char)
-        elif char in "\"'":
-            quote = char
-            word = word or []
-        elif separator := next((s for s in _SEPARATORS if line.startswith(s, position)), ""):
-            _close(commands, word)
-            word = None
-            commands.append([])
-            position += len(separator) - 1
-        elif char == "&":
-            return "not understood: a background command"
-        elif char in " \t":
-            _close(commands, word)
-            word = None
-        elif char in _NOT_PLAIN and not (char == "~" and word):
-            return f"not understood: {char!r}"
+                self.name(Judged(READ, "", [text], (), [text] if target.glob else ()))
+            return
+        if text in _SAFE_DEVICES:
+            return
+        if target.dynamic or target.glob:
+            self.take(DESTROY, "writes where it is only known when it runs")
+        elif text.startswith(("/dev/tcp/", "/dev/udp/")):
+            self.take(NETWORK, "a connection by redirection")
         else:
-            word = _grown(word, char)
-        position += 1
-    if quote:
-        return "not understood: a quote is not closed"
-    _close(commands, word)
-    if len(commands) > 1 and not commands[-1] and line.rstrip().endswith(";"):
-        commands.pop()
-    if any(not words for words in commands) and line.strip():
-        return "not understood: an empty command"
-    return commands if commands != [[]] else []
+            self.take(EDIT, f"{operator} {text}: changes files")
+            self.name(Judged(EDIT, "", (), [text]))
 
-
-def _grown(word: list[str] | None, char: str) -> list[str]:
-    word = word if word is not None else []
-    word.append(char)
-    return word
-
-
-def _close(commands: list[list[str]], word: list[str] | None) -> None:
-    if word is not None:
-        commands[-1].append("".join(word))
-
-
-def _judge_command(words: list[str]) -> Judged:
-    program = words[0]
-    if "=" in program:
-        return Judged(_OUTSIDE, f"{program}: sets a variable for the command")
-    if "/" in program:
-        return Judged(_EXECUTE, f"{program}: a program of the project or of the machine")
-    if program in ("python", "python3"):
-        return _judge_python(words)
-    if program in SUBCOMMANDS:
-        return _judge_subcommand(words)
-    effects = PROGRAMS.get(program)
-    if effects is None:
-        return Judged(_EXECUTE, f"{program}: not a program Quintet knows")
-    if effects == _READ and (odd := _odd_word(program, words[1:])):
-        return Judged(_EXECUTE, f"{program} {odd}: more than Quintet knows it to read")
-    return Judged(effects, program)
-
-
-def _odd_word(program: str, words: list[str]) -> str:
-    """The first word that may make a reading program do something else; empty if there is none."""
-    known = frozenset(SAFE_FLAGS.get(program, "").split())
-    operands = 0
-    for place, word in enumerate(words):
-        if word == "--":
-            break
-        if word.startswith("--"):
-            if word[2:].partition("=")[0] not in known:
-                return word
-        elif word.startswith("-") and len(word) > 1 and program not in ("expr", "test", "printf"):
-            letters = word[1:] if not word[1:].isdigit() else ""
-            cut = next((i for i, letter in enumerate(letters) if letter in _VALUED), len(letters))
-            if any(letter not in known for letter in letters[: cut + 1]):
-                return word
+    def name(self, judged: Judged) -> None:
+        """Take over the files a command names, relative to where it may run."""
+        here = self.here
+        if here == [""]:
+            for path in judged.reads:
+                self.reads[path if ".." not in path else _joined("", path)] = None
+                if path[:1] == "/":
+                    self.special(path, reads=True)
         else:
-            operands += 1
-            sets_clock = program == "date" and not word.startswith("+") and words[place - 1 : place] != ["-d"]
-            if sets_clock or (program == "uniq" and operands > 1):
-                return word
-    return ""
+            for path in judged.reads:
+                for folder in here:
+                    self.reads[_joined(folder, path)] = None
+                self.special(path, reads=True)
+        for path in judged.writes:
+            for folder in here:
+                self.writes[_joined(folder, path)] = None
+            self.special(path, reads=False)
+        for pattern in judged.globs:
+            for secret in _secrets(pattern):
+                self.reads[_joined(here[0], secret)] = None
+
+    def special(self, path: str, *, reads: bool) -> None:
+        """Devices and the kernel's own files are no files."""
+        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in _SAFE_DEVICES:
+            if path.startswith(("/dev/tcp/", "/dev/udp/")):
+                self.take(NETWORK, f"{path}: a connection")
+            else:
+                self.take(OUTSIDE, f"{path}: the machine's own")
+
+    def evaluated(self, script: Script) -> None:
+        """Arithmetic runs what a variable holds: harmless only if all that was assigned are plain values."""
+        values = [a.value for c in script.commands for a in c.assignments]
+        values += [w for c in script.commands if c.words[:1] == (Word("for"),) for w in c.words[1:]]
+        if not all(_UNEVALUATED.fullmatch(value.text) for value in values):
+            self.take(DESTROY, "arithmetic over what is only known when it runs")
+        else:
+            self.take(EXECUTE, "arithmetic over variables")
 
 
-_VALUED = frozenset("ABCmegtncdfsLIPUNjwU")  # short flags whose value may stick to them: -A3, -n10
-
-
-def _judge_python(words: list[str]) -> Judged:
-    if len(words) > 2 and words[1] == "-m":
-        module = words[2].split(".")[0]
-        effects = PYTHON_MODULES.get(module)
-        return Judged(effects or _EXECUTE, f"python -m {module}")
-    if len(words) > 1 and words[1] in ("--version", "-V"):
-        return Judged(_READ, "python --version")
-    if len(words) > 1 and not words[1].startswith("-"):
-        return Judged(_EXECUTE, f"python {words[1]}: runs a script")
-    return Judged(_DESTROY, "python with code on the command line")
-
-
-def _judge_subcommand(words: list[str]) -> Judged:
-    program = words[0]
-    if len(words) < 2 or words[1].startswith("-"):
-        known = len(words) == 2 and words[1] in ("--version", "--help")
-        return Judged(_READ if known else _DESTROY, f"{program}: options before the subcommand")
-    sub = words[1]
-    effects = SUBCOMMANDS[program].get(sub)
+def _by_table(program: str, words: Sequence[Word]) -> Judged:
+    if program in shell_programs.EDITORS:
+        return shell_programs.edit_program(program, words)
+    if program in shell_wrappers.WRAPPERS:
+        return shell_wrappers.wrapped(program, words)
+    if ran := shell_wrappers.runner(program, words):
+        return ran
+    if shell_code.is_python(program):
+        return shell_code.python(words)
+    if program in shell_code.INTERPRETERS:
+        return shell_code.interpreter(program, words)
+    if program in shell_programs.SUBCOMMANDS:
+        return shell_programs.with_subcommand(program, words)
+    if program in shell_code.VARIABLES:
+        return shell_code.names_variables(program, words)
+    effects = shell_programs.PROGRAMS.get(program)
     if effects is None:
-        return Judged(_EXECUTE | _NETWORK, f"{program} {sub}: not a subcommand Quintet knows")
-    flags = set(words[2:])
-    if (
-        program == "git"
-        and effects == _READ
-        and (
-            flags & _GIT_READ_FLAGS_THAT_WRITE
-            or any(f.startswith(("--output", "--ext-diff", "--textconv", "--open")) for f in flags)
-            or (sub == "branch" and not flags <= _BRANCH_LISTS)
-        )
-    ):
-        return Judged(_COMMIT | _EDIT, f"git {sub} with a flag that writes")
-    if effects == _PUBLISH and flags & _FORCE:
-        return Judged(_FORCED_PUBLISH, f"{program} {sub} by force")
-    return Judged(effects, f"{program} {sub}")
+        if program.startswith("mkfs."):
+            return plain(program, DESTROY, words[1:])
+        if "/ld-" in program and ".so" in program:
+            return shell_wrappers.loader(words)
+        return plain(program, EXECUTE, words[1:], "a program of its own" if "/" in program else "")
+    if effects is BUILD and any(w.text.startswith(("-wrapper", "-fplugin", "--to-command")) for w in words[1:]):
+        return plain(program, DESTROY, words[1:], "a program to run")
+    if program in ("docker", "podman", "skopeo", "helm") and any(w.text in ("push", "publish") for w in words[1:]):
+        effects |= PUBLISH
+    return plain(program, effects, words[1:], "deletes" if program in ("rm", "rmdir", "unlink") else "")
+
+
+def _joined(folder: str, path: str) -> str:
+    if path[:1] in ("/", "~") or not folder:
+        return posixpath.normpath(path) if ".." in path or "//" in path else path
+    return posixpath.normpath(f"{folder}/{path}")
+
+
+def _secrets(pattern: str) -> list[str]:
+    """The typical secrets a pattern would match; one that matches nearly everything is no way to name them."""
+    found: list[str] = []
+    before, _, last = pattern.rpartition("/")
+    for part, place in ((last, before), *((middle, "") for middle in before.split("/") if middle)):
+        if part[:1] == ".":
+            found += [posixpath.join(place, secret) for secret in _HIDDEN if fnmatchcase(secret, part)]
+        elif sum(char.isalnum() for char in re.sub(r"\[[^]]*\]", "", part)) > 1:
+            found += [posixpath.join(place, secret) for secret in _OPEN if fnmatchcase(secret, part)]
+    return found

@@ -16,7 +16,10 @@ from quintet.domain.todos import Todo
 
 
 class Touch(Struct, frozen=True):
-    """What one call would do, told from its arguments: effects, the paths and lines it names, and why."""
+    """What one call would do, told from its arguments: effects, the paths it names, and why.
+
+    A call that runs shell lines gives them with the folder they run in; `shell_effects.with_lines` says what they mean.
+    """
 
     effects: frozenset[Effect]
     reads: tuple[str, ...] = ()

@@ -115,7 +115,7 @@ class Gatekeeper:
             id=self._core.ids.new("rule"),
             verdict="allow",
             tool=prepared.spec.name,
-            pattern=exactly(subject_of(prepared.arguments)) or ANY,
+            pattern=exactly(subject_of(prepared.arguments, prepared.touch.lines)) or ANY,
             effects=prepared.decision.lifts,
             project=self._core.project,
             created=self._core.clock.now(),
@@ -174,8 +174,7 @@ def _declined(note: str) -> str:
 
 
 def _brief(prepared: Prepared) -> str:
-    lines = "; ".join(prepared.touch.lines)
-    return lines or subject_of(prepared.arguments) or prepared.call.arguments
+    return subject_of(prepared.arguments, prepared.touch.lines) or prepared.call.arguments
 
 
 def _preview(prepared: Prepared) -> list[str]:

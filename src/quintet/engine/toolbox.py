@@ -15,12 +15,12 @@ from quintet.domain import gate, swe_phases
 from quintet.domain.axes import Axes, RunControl
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Decision, Sandbox, Terms
-from quintet.domain.grants import EFFECT_ORDER, Effect
+from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
-from quintet.domain.ports import RuleBook, Workbench
+from quintet.domain.ports import RuleBook, ShellGrammar, Workbench
 from quintet.domain.rules import subject_of
-from quintet.domain.shell_effects import judge
+from quintet.domain.shell_effects import with_lines
 from quintet.domain.standing import Standing
 from quintet.domain.todos import with_criteria
 from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, visible_tools
@@ -44,11 +44,13 @@ class Toolbox:
         self,
         specs: Mapping[str, ToolSpec],
         bench: Workbench,
+        grammar: ShellGrammar,
         terms: Terms,
         presentation: Presentation,
         rule_book: RuleBook | None = None,
     ) -> None:
         self._specs = specs
+        self._grammar = grammar
         self._bench = bench
         self._terms = terms
         self._presentation = presentation
@@ -81,12 +83,13 @@ class Toolbox:
             return _refused(f"{call.name} is not in this toolset; it is in: {homes}. menu_enter goes there.")
         try:
             arguments = spec.bind(call.arguments)
-            touch = self._read_by_its_shell(_with_lines(with_criteria(spec.touch(arguments), standing.todos)))
+            touch = with_criteria(spec.touch(arguments), standing.todos)
+            touch = self._read_by_its_shell(with_lines(touch, self._grammar.parse))
         except QuintetError as error:
             return _refused(str(error))
         rules = self._rule_book.rules() if self._rule_book else ()
         terms = structs.replace(self._terms, person=person, rules=rules)
-        decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments))
+        decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines))
         return Prepared(call, spec, arguments, touch, decision)
 
     def _read_by_its_shell(self, touch: Touch) -> Touch:
@@ -133,21 +136,6 @@ class Toolbox:
 def _is_shell(line: str) -> bool:
     words = line.split()
     return bool(words) and words[0].rpartition("/")[2] in SHELLS
-
-
-def _with_lines(touch: Touch) -> Touch:
-    """The touch with what its shell lines mean."""
-    judged = [judge(line) for line in touch.lines]
-    if not judged:
-        return touch
-    worst = max(judged, key=lambda line: max(map(EFFECT_ORDER.index, line.effects), default=0))
-    return structs.replace(
-        touch,
-        effects=touch.effects.union(*(line.effects for line in judged)),
-        reads=(*touch.reads, *(path for line in judged for path in line.reads)),
-        writes=(*touch.writes, *(path for line in judged for path in line.writes)),
-        why=touch.why or worst.why,
-    )
 
 
 def _refused(text: str) -> ToolResult:

@@ -7,13 +7,10 @@ import re
 import time
 from typing import Any
 
-from msgspec import structs
-
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Finished, Workbench
-from quintet.domain.shell_effects import judge
 from quintet.domain.toolspec import CallStatus, ToolResult, Touch
 from quintet.tools.declare import counted, tool
 
@@ -24,9 +21,8 @@ FIRST_WORDS_SECONDS = 0.3  # a background shell's first output is worth this wai
 
 
 def _line(arguments: dict[str, Any]) -> Touch:
-    touch = judge(arguments["command"])
     folder = arguments["exec_dir"]
-    return Touch(touch.effects, (*touch.reads, *([folder] if folder else [])), touch.writes, touch.why)
+    return Touch(frozenset(), (folder,) if folder else (), lines=(arguments["command"],), folder=folder)
 
 
 @tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.RESTRICTED, touch=_line)
@@ -79,8 +75,7 @@ async def bash_output(bench: Workbench, bash_id: str, filter: str = "") -> ToolR
 
 
 def _typed(arguments: dict[str, Any]) -> Touch:
-    touch = judge(arguments["content"])
-    return structs.replace(touch, shell=arguments["shell_id"])
+    return Touch(frozenset(), lines=(arguments["content"],), shell=arguments["shell_id"])
 
 
 @tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.NORMAL, touch=_typed)

@@ -1,0 +1,349 @@
+"""Reads a shell line with tree-sitter's bash grammar, and trusts nothing that it does not see twice.
+
+The tree says where commands, words and substitutions are; the text of each is then read again here by bash's own
+rules of quoting. Where the two disagree, where a node is not known, or where a byte belongs to nothing that was looked
+at, the line is not understood. Never raises, never recurses.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from quintet.adapters.shell_insides import EXPANSIONS, NAMES, PATTERNS, PLAIN, WORDS, Insides, listed, shown
+from quintet.adapters.shell_words import Misread, heredoc_problem
+from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tree_sitter import Node, Parser
+
+LONGEST = 65_536
+_NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_ATOM = rf"(?:{PLAIN}+|'[^']*'|\"[^\"$`\\]*\")"
+# A command whose words need no second look: no expansion, no escape, no brace, nothing glued to a quote.
+_SIMPLE = re.compile(rf"{_ATOM}(?: +{_ATOM})*", re.ASCII)
+_ATOMS = re.compile(_ATOM, re.ASCII)
+
+_STATEMENTS = listed(
+    "list pipeline redirected_statement for_statement c_style_for_statement while_statement do_group if_statement "
+    "elif_clause else_clause case_statement case_item function_definition compound_statement subshell negated_command "
+    "test_command declaration_command unset_command command variable_assignment variable_assignments"
+)
+_TOKENS = listed(
+    "; ;; ;& ;;& & && || | |& ( ) { } ! for select in while until do done if then elif else fi case esac function "
+    "$( ` <( >( comment"
+)
+# Words of the shell's own grammar: as the name of a command they mean that the tree has gone astray.
+_RESERVED = listed("{ } ! [[ ]] (( coproc do done then fi esac in function if else elif for while until case select")
+
+
+class BashGrammar:
+    def __init__(self) -> None:
+        self._parser: Parser | None = None
+
+    def parse(self, line: str) -> Script:
+        if len(line) > LONGEST:
+            return Script(problem="a line that long")
+        if _NO_TEXT.search(line):
+            return Script(problem="a byte that is no text")
+        if self._parser is None:
+            import tree_sitter
+            import tree_sitter_bash
+
+            self._parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+        source = line.encode()
+        root = self._parser.parse(source).root_node
+        if root.has_error:
+            return Script(problem="the syntax")
+        # The tree counts bytes: of a line that is not ASCII each byte is read as one character, and words are decoded.
+        reading = _Reading(line if len(source) == len(line) else source.decode("latin-1"))
+        try:
+            reading.read(root)
+        except Misread as misread:
+            return Script(tuple(reading.commands), str(misread), reading.evaluates)
+        return Script(tuple(reading.commands), "", reading.evaluates)
+
+
+class _Reading(Insides):
+    """The statements of one line."""
+
+    def read(self, root: Node) -> None:
+        self.group(root.children, 0, len(self.text), False)
+        stack = self.stack
+        while stack:
+            node, follows = stack.pop()
+            kind = node.type
+            if kind == "command":
+                self.commands.append(self.command(node, follows, ()))
+            elif kind == "list":
+                self.chain(node, follows)
+            elif kind == "redirected_statement":
+                self.redirected(node, follows)
+            elif kind in ("declaration_command", "unset_command"):
+                self.commands.append(self.command(node, follows, ()))
+            elif kind == "variable_assignment":
+                self.commands.append(Command((), (self.assignment(node),), (), follows))
+            elif kind == "test_command":
+                self.test(node, follows)
+            elif kind in ("arithmetic_expansion", "c_style_for_statement") or (
+                kind == "compound_statement" and node.children[0].type == "(("
+            ):
+                self.arithmetic(node)
+            elif kind == "expansion":
+                self.expansion(node)
+            elif kind == "for_statement":
+                self.loop(node, follows)
+            else:
+                if self.text[node.start_byte] == "`" and "\\" in self.text[node.start_byte : node.end_byte]:
+                    raise Misread("a backslash inside backquotes")
+                self.group(node.children, node.start_byte, node.end_byte, follows)
+
+    def group(self, children: Iterable[Node], start: int, end: int, follows: bool) -> None:
+        """Statements one after the other, with the tokens around them."""
+        found: list[tuple[Node, bool]] = []
+        for child in children:
+            begins = child.start_byte
+            if begins != start:
+                self.gap(start, begins)
+            start = child.end_byte
+            kind = child.type
+            if kind in _STATEMENTS:
+                found.append((child, follows))
+                follows = False
+            elif kind in _TOKENS:
+                if kind == "comment" and (
+                    self.text[begins - 1 : begins] not in " \t\n;&|()" or self.text[start : start + 1] not in "\n"
+                ):
+                    raise Misread("a comment")
+            elif kind in WORDS:
+                self.word(child)
+            elif kind in PATTERNS:
+                self.pattern(child)
+            elif kind == "file_redirect":
+                redirect, extra = self.redirect(child)
+                if extra:
+                    raise Misread("a word after a redirection")
+                self.commands.append(Command((), (), (redirect,)))
+            elif kind not in NAMES:
+                raise Misread(shown(kind))
+        if start != end:
+            self.gap(start, end)
+        self.stack += reversed(found)
+
+    def chain(self, node: Node, follows: bool) -> None:
+        """`a && b || c` is a left-deep tree; here it is flat. A folder entered holds along `&&` alone."""
+        parts: list[Node] = []
+        operators: list[str] = []
+        while True:
+            left, operator, right = self.parts(node)
+            parts.append(right)
+            operators.append(operator.type)
+            if left.type != "list":
+                parts.append(left)
+                break
+            node = left
+        found = [(parts[-1], follows)]
+        straight = True
+        for operator_type, part, before in zip(
+            reversed(operators), reversed(parts[:-1]), reversed(parts[1:]), strict=True
+        ):
+            straight = straight and operator_type == "&&" and not self.moves(before)
+            found.append((part, straight))
+        self.stack += reversed(found)
+
+    def parts(self, node: Node) -> tuple[Node, Node, Node]:
+        """The two sides of a list and what joins them."""
+        children = node.children
+        if len(children) != 3 or children[1].type not in ("&&", "||"):
+            raise Misread("the syntax")
+        left, operator, right = children
+        if left.end_byte != operator.start_byte:
+            self.gap(left.end_byte, operator.start_byte)
+        if operator.end_byte != right.start_byte:
+            self.gap(operator.end_byte, right.start_byte)
+        return left, operator, right
+
+    def moves(self, node: Node) -> bool:
+        """Whether it may change the folder in a way that does not hold for what comes after it."""
+        raw = self.text[node.start_byte : node.end_byte]
+        if node.type == "command" and "(" not in raw and "`" not in raw:
+            return False
+        return "cd" in raw or "pushd" in raw or "popd" in raw
+
+    def command(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...] = ()) -> Command:
+        start = node.start_byte
+        raw = self.text[start : node.end_byte]
+        if self.ascii and _SIMPLE.fullmatch(raw) and node.type == "command":
+            if "'" in raw or '"' in raw:
+                words = [_quoted(atom) for atom in _ATOMS.findall(raw)]
+            else:
+                words = [Word(atom, False, "*" in atom or "?" in atom) for atom in raw.split(" ") if atom]
+            name = words[0].text
+            if "=" not in name and name not in _RESERVED:
+                return Command((*words, *extra), (), more, follows)
+        return self.pieces(node, follows, more, extra)
+
+    def pieces(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...]) -> Command:
+        """A command that has more in it than plain words."""
+        words: list[Word] = []
+        assignments: list[Assignment] = []
+        redirects: list[Redirect] = []
+        start = node.start_byte
+        glued = False
+        for child in node.children:
+            begins = child.start_byte
+            if begins != start:
+                self.gap(start, begins, newline=False)
+            elif glued and child.type != "file_redirect" and child.type != "herestring_redirect":
+                raise Misread("words without a blank between")
+            start = child.end_byte
+            glued = True
+            kind = child.type
+            if kind == "command_name":
+                inner = child.children
+                if len(inner) != 1 or inner[0].start_byte != begins or inner[0].end_byte != start:
+                    raise Misread("the name of a command")
+                words.append(self.word(inner[0]))
+                if self.text[begins:start] in _RESERVED:
+                    raise Misread(self.text[begins:start])
+            elif kind in WORDS:
+                words.append(self.word(child))
+            elif kind == "variable_assignment":
+                assignments.append(self.assignment(child))
+            elif kind == "file_redirect":
+                redirect, after = self.redirect(child)
+                redirects.append(redirect)
+                words += after
+            elif kind == "herestring_redirect":
+                redirects.append(self.herestring(child))
+            elif kind in NAMES or (not child.is_named and node.type != "command" and kind.isalpha()):
+                words.append(Word(self.text[begins:start]))  # export, unset and the names they take
+            else:
+                raise Misread(shown(kind))
+        if start != node.end_byte:
+            self.gap(start, node.end_byte, newline=False)
+        words += extra
+        return Command(tuple(words), tuple(assignments), (*redirects, *more), follows)
+
+    def redirect(self, node: Node) -> tuple[Redirect, list[Word]]:
+        """A redirection, and the words of the command that the tree has put into it."""
+        operator = ""
+        words: list[Word] = []
+        start = node.start_byte
+        for child in node.children:
+            if child.start_byte != start:
+                self.gap(start, child.start_byte, newline=False)
+            elif words:
+                raise Misread("words without a blank between")
+            start = child.end_byte
+            if child.type == "file_descriptor":
+                continue
+            if child.type in WORDS and operator:
+                words.append(self.word(child))
+            elif not child.is_named and not operator and set(child.type) <= set("<>&|-"):
+                operator = child.type
+            else:
+                raise Misread("a redirection")
+        if not words and not operator.endswith("&-"):
+            raise Misread("a redirection")
+        return Redirect(operator, words[0] if words else Word("-")), words[1:]
+
+    def herestring(self, node: Node) -> Redirect:
+        last = node.children[-1]
+        if len(node.children) != 2 or last.type not in WORDS:
+            raise Misread("a here-string")
+        if node.children[0].end_byte != last.start_byte:
+            self.gap(node.children[0].end_byte, last.start_byte, newline=False)
+        return Redirect("<<<", self.word(last))
+
+    def redirected(self, node: Node, follows: bool) -> None:
+        children = node.children
+        body = children[0] if children[0].type in _STATEMENTS else None
+        redirects: list[Redirect] = []
+        extra: list[Word] = []
+        later: list[tuple[Node, bool]] = []
+        start = node.start_byte
+        for child in children:
+            if child.start_byte != start:
+                self.gap(start, child.start_byte, newline=False)
+            start = child.end_byte
+            if child.type == "file_redirect":
+                redirect, after = self.redirect(child)
+                redirects.append(redirect)
+                extra += after
+            elif child.type == "herestring_redirect":
+                redirects.append(self.herestring(child))
+            elif child.type == "heredoc_redirect":
+                self.heredoc(child, redirects, extra, later)
+            elif child is not body:
+                raise Misread("a redirection")
+        if body is not None and body.type == "command":
+            self.commands.append(self.command(body, follows, tuple(redirects), tuple(extra)))
+        else:
+            if extra:
+                raise Misread("a word after a redirection")
+            self.commands.append(Command((), (), tuple(redirects), follows))
+            if body is not None:
+                later.insert(0, (body, follows))
+        self.stack += reversed(later)
+
+    def heredoc(self, node: Node, redirects: list[Redirect], extra: list[Word], later: list[tuple[Node, bool]]) -> None:
+        """`<<END`, the rest of its line, and its body, in which expansions run unless END is quoted."""
+        opened: Node | None = None
+        body: Node | None = None
+        closed: Node | None = None
+        start = node.start_byte
+        for child in node.children:
+            kind = child.type
+            if kind != "heredoc_body" and kind != "heredoc_end" and child.start_byte != start:
+                self.gap(start, child.start_byte, newline=False)
+            start = child.end_byte
+            if kind == "heredoc_start":
+                opened = child
+            elif kind == "heredoc_body":
+                body = child
+            elif kind == "heredoc_end":
+                closed = child
+            elif kind == "file_redirect":
+                redirect, after = self.redirect(child)
+                redirects.append(redirect)
+                extra += after
+            elif kind in _STATEMENTS:
+                later.append((child, False))
+            elif kind in WORDS:
+                extra.append(self.word(child))
+            elif kind not in ("<<", "<<-", "&&", "||", "file_descriptor"):
+                raise Misread(shown(kind))
+        if opened is None or body is None or closed is None:
+            raise Misread("a here-document")
+        inner = [child for child in body.children if child.type != "heredoc_content"]
+        if any(child.type not in WORDS for child in inner):
+            raise Misread("a here-document")
+        starts = frozenset(child.start_byte for child in inner)
+        heredoc_problem(self.text, (opened.start_byte, opened.end_byte), (closed.start_byte, closed.end_byte), starts)
+        self.stack += [(child, False) for child in inner if child.type in EXPANSIONS]
+
+    def loop(self, node: Node, follows: bool) -> None:
+        """`for x in words`: its words are values that a command may be given later."""
+        values = [child for child in node.children if child.type in WORDS]
+        if values:
+            self.commands.append(Command((Word("for"), *(self.word(value) for value in values)), (), (), False))
+        rest = [child for child in node.children if child.type not in WORDS]
+        start = node.start_byte
+        for child in node.children:
+            if child.start_byte != start:
+                self.gap(start, child.start_byte)
+            start = child.end_byte
+        for child in rest:
+            if child.type in _STATEMENTS:
+                self.stack.append((child, False))
+            elif child.type not in _TOKENS and child.type not in NAMES:
+                raise Misread(shown(child.type))
+
+
+def _quoted(atom: str) -> Word:
+    if atom[0] in "'\"":
+        return Word(atom[1:-1])
+    return Word(atom, False, "*" in atom or "?" in atom)

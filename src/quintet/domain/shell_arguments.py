@@ -1,0 +1,177 @@
+"""The arguments of a command, read by what is known of its flags; and what judging a command gives.
+
+A specification names the flags a program is known to be harmless with: `l`, `all`, and with `=` those that take a
+value. Any other flag is odd, and an odd flag makes a program one that is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from msgspec import Struct
+
+from quintet.domain.grants import EFFECT_ORDER, Effect
+from quintet.domain.shell_syntax import Word
+
+Effects = frozenset[Effect]
+READ: Effects = frozenset({Effect.READ})
+EDIT: Effects = frozenset({Effect.EDIT})
+EXECUTE: Effects = frozenset({Effect.EXECUTE})
+BUILD: Effects = frozenset({Effect.BUILD})
+INSTALL: Effects = frozenset({Effect.INSTALL})
+COMMIT: Effects = frozenset({Effect.COMMIT})
+NETWORK: Effects = frozenset({Effect.NETWORK})
+OUTSIDE: Effects = frozenset({Effect.OUTSIDE})
+DESTROY: Effects = frozenset({Effect.DESTROY})
+PUBLISH: Effects = frozenset({Effect.PUBLISH, Effect.NETWORK})
+
+_VERBS = {
+    Effect.READ: "reads",
+    Effect.EDIT: "changes files",
+    Effect.EXECUTE: "not a program Quintet knows",
+    Effect.BUILD: "builds or tests",
+    Effect.INSTALL: "installs",
+    Effect.COMMIT: "changes the repository",
+    Effect.NETWORK: "network",
+    Effect.OUTSIDE: "reaches beyond the project",
+    Effect.DESTROY: "destroys",
+    Effect.PUBLISH: "publishes",
+}
+
+
+class Judged(Struct, frozen=True):
+    """What one command would do by itself; `inner` are the commands it would run in turn."""
+
+    effects: Effects
+    why: str
+    reads: Sequence[str] = ()
+    writes: Sequence[str] = ()
+    globs: Sequence[str] = ()  # patterns among what it reads the contents of
+    inner: Sequence[Sequence[Word]] = ()
+
+
+class Arguments(Struct):
+    operands: list[Word]
+    flags: set[str]
+    values: list[str]  # of flags, and whatever sticks to a flag that is not known
+    odd: str = ""  # the first flag that is not known
+    dynamic: bool = False
+
+
+@cache
+def specification(text: str) -> dict[str, bool]:
+    """Flag → whether it takes a value."""
+    return {flag.rstrip("="): flag.endswith("=") for flag in text.split()}
+
+
+def arguments(words: Sequence[Word], known: dict[str, bool]) -> Arguments:
+    """The arguments in `words`, the program's name not among them."""
+    got = Arguments([], set(), [])
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        text = word.text
+        if word.dynamic:
+            got.dynamic = True
+            got.operands.append(word)
+        elif text[:1] != "-" or text == "-":
+            got.operands.append(word)
+        elif text == "--":
+            got.operands += words[position:]
+            got.dynamic = got.dynamic or any(after.dynamic for after in words[position:])
+            break
+        elif text[1] == "-":
+            name, equals, value = text[2:].partition("=")
+            got.flags.add(name)
+            takes = known.get(name)
+            if takes is None:
+                got.odd = got.odd or text
+            if equals:
+                got.values.append(value)
+            elif takes and position < len(words):
+                position = _take(got, words, position)
+        elif not text[1:].isdigit():
+            position = _letters(got, text, known, words, position)
+    return got
+
+
+def _letters(got: Arguments, text: str, known: dict[str, bool], words: Sequence[Word], position: int) -> int:
+    for place in range(1, len(text)):
+        letter = text[place]
+        got.flags.add(letter)
+        takes = known.get(letter)
+        if takes is None and not letter.isdigit():
+            got.odd = got.odd or text
+            got.values.append(text[place + 1 :])
+            break
+        if takes:
+            if place + 1 < len(text):
+                got.values.append(text[place + 1 :])
+            elif position < len(words):
+                position = _take(got, words, position)
+            break
+    return position
+
+
+def _take(got: Arguments, words: Sequence[Word], position: int) -> int:
+    got.values.append(words[position].text)
+    got.dynamic = got.dynamic or words[position].dynamic
+    return position + 1
+
+
+def listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def table(**rows: tuple[Effects, str]) -> dict[str, Effects]:
+    return {program: effects for effects, programs in rows.values() for program in programs.split()}
+
+
+@cache
+def rank(effects: Effects) -> int:
+    """The place of the worst effect."""
+    return max(map(EFFECT_ORDER.index, effects), default=-1)
+
+
+def verb(effects: Effects) -> str:
+    return _VERBS[EFFECT_ORDER[rank(effects)]]
+
+
+def plain(program: str, effects: Effects, words: Sequence[Word], why: str = "") -> Judged:
+    """Judged by the program alone; every word may name a file."""
+    return Judged(effects, f"{program}: {why or verb(effects)}", names(words), (), patterns(words))
+
+
+def names(words: Sequence[Word]) -> list[str]:
+    """What in these words may name a file: `x`, `--file=x`, `-fx`, `HEAD:x`, `if=x`, `@x`."""
+    found: list[str] = []
+    for word in words:
+        text = word.text
+        if text[:1] == "-":
+            if text[1:2] != "-":
+                text = text[2:]
+            else:
+                text = text.partition("=")[2]
+        if text:
+            found += name(text)
+    return found
+
+
+def name(text: str) -> list[str]:
+    """A word, and the parts of it that may name a file by themselves."""
+    if "://" in text:
+        return [text[7:]] if text.startswith("file://") else []
+    if ":" not in text and "=" not in text and "@" not in text:
+        return [text]
+    found = [] if text[0] == "@" or "@{" in text else [text]
+    for mark in ":=@":
+        _, marked, after = text.partition(mark)
+        if marked and after and not after.startswith("{"):
+            found.append(after)
+    return found
+
+
+def patterns(words: Sequence[Word]) -> list[str]:
+    return [word.text for word in words if word.glob]

@@ -1,0 +1,323 @@
+"""Programs that run code they are given: interpreters, sed, awk, make, and the shell's own builtins.
+
+Code on the command line or on standard input is `destroy`: it can be anything. A script file is `execute`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from quintet.domain.shell_arguments import (
+    BUILD,
+    DESTROY,
+    EDIT,
+    EXECUTE,
+    INSTALL,
+    NETWORK,
+    OUTSIDE,
+    PUBLISH,
+    READ,
+    Effects,
+    Judged,
+    listed,
+    names,
+    patterns,
+    plain,
+    table,
+    verb,
+)
+from quintet.domain.shell_syntax import Word
+
+INTERPRETERS = listed(
+    "sh bash zsh dash ksh mksh ash fish csh tcsh rbash perl ruby node nodejs php lua luajit tclsh wish Rscript R pwsh "
+    "guile racket sbcl clisp ghci irb groovy scala julia elixir erl swipl octave jshell java ts-node tsx"
+)
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?|ipython3?")
+_HARMLESS_FLAGS = {
+    "python": listed("-u -B -s -E -O -OO -I -q -v -S -P"),
+    "shell": listed("-e -u -x -ex -eu -eux -f -v --norc --noprofile"),
+    "node": listed("--experimental-vm-modules --no-warnings --enable-source-maps"),
+}
+_SHELLS = listed("sh bash zsh dash ksh mksh ash fish csh tcsh rbash")
+_MODULES: dict[str, Effects] = table(
+    build=(
+        BUILD,
+        "pytest unittest compileall py_compile mypy ruff black isort flake8 pylint tox nox build doctest coverage "
+        "pyright bandit sphinx mkdocs",
+    ),
+    install=(INSTALL, "venv virtualenv ensurepip"),
+    network=(NETWORK | EXECUTE, "http webbrowser smtpd"),
+    publish=(PUBLISH, "twine"),
+)
+_VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h"})
+
+
+def is_python(program: str) -> bool:
+    return program.startswith(("python", "pypy", "ipython")) and _PYTHON.fullmatch(program) is not None
+
+
+def python(words: Sequence[Word]) -> Judged:
+    rest = words[1:]
+    if len(rest) == 1 and rest[0].text in _VERSION and rest[0].text != "-v":
+        return Judged(READ, "python --version: reads")
+    place = 0
+    while place < len(rest) and not rest[place].dynamic:
+        if rest[place].text in ("-W", "-X"):
+            place += 2
+        elif rest[place].text in _HARMLESS_FLAGS["python"]:
+            place += 1
+        else:
+            break
+    after = rest[place:]
+    if len(after) > 1 and after[0].text == "-m" and not after[1].dynamic:
+        module = after[1].text.partition(".")[0]
+        if module == "pip":
+            return Judged(frozenset(), "python -m pip", inner=(after[1:],))
+        effects = _MODULES.get(module, EXECUTE)
+        return Judged(effects, f"python -m {module}: {verb(effects)}", names(after[2:]), (), patterns(after[2:]))
+    return _script("python", after)
+
+
+def interpreter(program: str, words: Sequence[Word]) -> Judged:
+    rest = words[1:]
+    if len(rest) == 1 and rest[0].text in _VERSION and program not in _SHELLS:
+        return Judged(READ, f"{program} --version: reads")
+    if program == "node" and rest and rest[0].text == "--test":
+        return plain(program, BUILD, rest)
+    harmless = _HARMLESS_FLAGS.get("shell" if program in _SHELLS else program, frozenset())
+    place = 0
+    while place < len(rest) and rest[place].text in harmless:
+        place += 1
+    return _script(program, rest[place:])
+
+
+def _script(program: str, rest: Sequence[Word]) -> Judged:
+    """A script file and its arguments, or code."""
+    first = rest[0] if rest else Word("-")
+    if first.dynamic or first.text[:1] in ("-", "+", "") or first.text.startswith(("/dev/", "/proc/")):
+        return plain(program, DESTROY, rest, "code on the command line or on its input")
+    return Judged(EXECUTE, f"{program} {first.text}: runs a script", names(rest), (), patterns(rest))
+
+
+_ADDRESS = r"(?:\d+(?:~\d+)?|\$|\+\d+|/(?:[^/\\\n]|\\.)*/I?)"
+_SUBSTITUTE = r"s(?P<d>[^\w\s\\])(?:\\.|(?!(?P=d))[^\\\n])*(?P=d)(?:\\.|(?!(?P=d))[^\\\n])*(?P=d)[gpiIM0-9]*"
+_TRANSLATE = r"y(?P<y>[^\w\s\\])(?:\\.|(?!(?P=y))[^\\\n])*(?P=y)(?:\\.|(?!(?P=y))[^\\\n])*(?P=y)"
+_SED_COMMAND = re.compile(
+    rf"[\s;]*(?:(?:{_ADDRESS})(?:\s*,\s*{_ADDRESS})?)?\s*!?\s*"
+    rf"(?:{_SUBSTITUTE}|{_TRANSLATE}|[aic](?:\\\n|\\|[^\n])*|[btT:]\s*\w*|[pdqQ=nNDGgHhxPlzF]\d*|\{{|\}})"
+    r"[ \t]*(?:#[^\n]*)?(?=[;\n}]|$|(?<=\{))",
+    re.DOTALL,
+)
+
+
+def sed(words: Sequence[Word]) -> Judged:
+    scripts: list[Word] = []
+    operands: list[Word] = []
+    in_place = False
+    position = 1
+    while position < len(words):
+        word = words[position]
+        text = word.text
+        position += 1
+        if word.dynamic or text[:1] != "-" or text == "-":
+            operands.append(word)
+            continue
+        if text.startswith("--"):
+            flag, _, value = text[2:].partition("=")
+            if flag == "in-place":
+                in_place = True
+            elif flag == "expression" and value:
+                scripts.append(Word(value))
+            elif flag not in ("quiet", "silent", "regexp-extended", "separate", "null-data", "posix", "sandbox"):
+                return plain("sed", DESTROY, words[1:], f"{text} is a flag Quintet does not know")
+            continue
+        for place, letter in enumerate(text[1:], 2):
+            if letter == "i":
+                in_place = True
+                break
+            if letter == "e":
+                scripts.append(
+                    Word(text[place:]) if text[place:] else words[position] if position < len(words) else Word("")
+                )
+                position += not text[place:]
+                break
+            if letter not in "nErsuz":
+                return plain("sed", DESTROY, words[1:], f"{text} is a flag Quintet does not know")
+    if not scripts:
+        scripts, operands = operands[:1], operands[1:]
+    reads, globs = names(operands), patterns(operands)
+    if not scripts or not all(_sed_reads(script) for script in scripts):
+        return Judged(DESTROY, "sed: a script that may run or write", reads, reads if in_place else (), globs)
+    if in_place:
+        effects = EDIT | OUTSIDE if any(word.dynamic for word in operands) else EDIT
+        return Judged(effects, "sed -i: changes files", reads, reads, globs)
+    if any(word.dynamic for word in operands):
+        return Judged(EXECUTE, "sed: reads what is only known when it runs", reads, (), globs)
+    return Judged(READ, "sed: reads", reads, (), globs)
+
+
+def _sed_reads(script: Word) -> bool:
+    """Whether a sed script only prints, deletes and substitutes."""
+    text = script.text
+    if script.dynamic:
+        return False
+    position = 0
+    while text[position:].strip(" \t\n;"):
+        found = _SED_COMMAND.match(text, position)
+        if found is None or found.end() == position:
+            return False
+        position = found.end()
+    return True
+
+
+_AWK_ACTS = re.compile(r"system|getline|ARGV|ARGC|@|/inet|>>|print[^;{}\n]*>|(?<!\|)\|(?!\|)")
+
+
+def awk(words: Sequence[Word]) -> Judged:
+    position = 1
+    while position < len(words) and words[position].text[:1] == "-" and not words[position].dynamic:
+        text = words[position].text
+        position += 1
+        if text == "--":
+            break
+        if text in ("-F", "-v"):
+            position += 1
+        elif text == "--version":
+            return Judged(READ, "awk: reads")
+        elif text[:2] not in ("-F", "-v"):
+            script = text in ("-f", "--file") and position < len(words) and words[position].text[:1] not in ("-", "/")
+            effects = EXECUTE if script and not words[position].dynamic else DESTROY
+            return plain("awk", effects, words[1:], "a program from elsewhere")
+    if position >= len(words) or words[position].dynamic or _AWK_ACTS.search(words[position].text):
+        return plain("awk", DESTROY, words[position + 1 :], "a program that may run or write")
+    files = words[position + 1 :]
+    if any(word.dynamic for word in files):
+        return plain("awk", EXECUTE, files, "reads what is only known when it runs")
+    return plain("awk", READ, files)
+
+
+def make(words: Sequence[Word]) -> Judged:
+    texts = [word.text for word in words[1:]]
+    if any(t.startswith(("--eval", "SHELL=", "MAKEFLAGS=", ".SHELLFLAGS=", "-f-", "-f/", "-E")) for t in texts):
+        return plain("make", DESTROY, words[1:], "code on the command line")
+    if any(flag in ("-f", "--file", "--makefile") and value[:1] in "-/$" for flag, value in pairwise(texts)):
+        return plain("make", DESTROY, words[1:], "code on its input")
+    if any(word.dynamic for word in words[1:]):
+        return plain("make", BUILD | EXECUTE, words[1:], "a target only known when it runs")
+    installs = any(text.startswith(("install", "uninstall")) for text in texts)
+    return plain("make", BUILD | OUTSIDE if installs else BUILD, words[1:])
+
+
+def cmake(words: Sequence[Word]) -> Judged:
+    texts = [word.text for word in words[1:]]
+    if "-E" in texts or "-P" in texts:
+        return plain("cmake", DESTROY if "-E" in texts else EXECUTE, words[1:], "runs commands")
+    return plain("cmake", BUILD | OUTSIDE if "--install" in texts else BUILD, words[1:])
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\[(?:\d+|@|\*)\])?", re.ASCII)
+_EVALUATED = re.compile(r"[\w\s+*/%=<>!&|^~?:,()-]*", re.ASCII)
+
+
+def names_variables(program: str, words: Sequence[Word]) -> Judged:
+    """read, unset, export, declare …: a name that is more than a name is run as an expression."""
+    position = 1
+    while position < len(words):
+        text = words[position].text
+        if words[position].dynamic:
+            return plain(program, DESTROY, (), "a name only known when it runs")
+        if text[:1] in "-+":
+            if program in ("declare", "typeset", "local", "export") and "n" in text and program != "export":
+                return plain(program, DESTROY, (), "a name for another variable")
+            takes = program == "read" and text[-1:] in "adinNptu" and text[:2] != "--"
+            position += 2 if takes and text[-1:] != "a" else 1
+            continue
+        if not _IDENTIFIER.fullmatch(text.partition("=")[0].rstrip("+")):
+            return plain(program, DESTROY, (), "a name that is run as an expression")
+        position += 1
+    return Judged(READ, f"{program}: reads")
+
+
+def let(words: Sequence[Word]) -> Judged:
+    if any(word.dynamic or not _EVALUATED.fullmatch(word.text) for word in words[1:]):
+        return plain("let", DESTROY, (), "an expression only known when it runs")
+    return Judged(READ, "let: reads")
+
+
+def test(words: Sequence[Word]) -> Judged:
+    texts = [word.text for word in words[1:]]
+    if "-v" in texts and not _IDENTIFIER.fullmatch(texts[-1] if texts[-1] != "]" else texts[-2]):
+        return plain("test", DESTROY, (), "a name that is run as an expression")
+    named = [word for word in words[1:] if not word.dynamic and word.text[:1] in "./~"]
+    return Judged(READ, "test: reads", names(named))
+
+
+def printf(words: Sequence[Word]) -> Judged:
+    if len(words) > 2 and words[1].text.startswith("-v") and not _IDENTIFIER.fullmatch(words[2].text):
+        return plain("printf", DESTROY, (), "a name that is run as an expression")
+    if len(words) > 1 and (words[1].dynamic and words[1].text.startswith("-")):
+        return plain("printf", EXECUTE, (), "a flag only known when it runs")
+    return Judged(READ, "printf: reads")
+
+
+def shell_options(words: Sequence[Word]) -> Judged:
+    """set: the flags that only make a script stricter or louder."""
+    for word in words[1:]:
+        if word.text == "--":
+            break
+        if word.dynamic or (
+            word.text not in ("pipefail", "errexit", "nounset", "xtrace") and word.text.strip("-+euxofE")
+        ):
+            return plain("set", DESTROY, (), "options of the shell")
+    return Judged(READ, "set: reads")
+
+
+def trap(words: Sequence[Word]) -> Judged:
+    harmless = len(words) < 2 or words[1].text in ("", "-", "-l", "-p")
+    if harmless and not any(word.dynamic for word in words[1:]):
+        return Judged(READ, "trap: reads")
+    return plain("trap", DESTROY, (), "code on the command line")
+
+
+def alias(words: Sequence[Word]) -> Judged:
+    if any("=" in word.text or word.dynamic for word in words[1:]):
+        return plain("alias", DESTROY, (), "code on the command line")
+    return Judged(READ, "alias: reads")
+
+
+def mapfile(words: Sequence[Word]) -> Judged:
+    if any(word.dynamic or word.text.startswith("-C") for word in words[1:]):
+        return plain("mapfile", DESTROY, (), "code on the command line")
+    last = words[-1].text if len(words) > 1 else "MAPFILE"
+    return names_variables("mapfile", (words[0], Word(last)))
+
+
+def _code(program: str) -> Callable[[Sequence[Word]], Judged]:
+    return lambda words: plain(program, DESTROY, words[1:], "code on the command line")
+
+
+HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
+    "sed": sed,
+    "awk": awk,
+    "gawk": awk,
+    "mawk": awk,
+    "make": make,
+    "gmake": make,
+    "cmake": cmake,
+    "let": let,
+    "test": test,
+    "[": test,
+    "printf": printf,
+    "set": shell_options,
+    "trap": trap,
+    "alias": alias,
+    "mapfile": mapfile,
+    "readarray": mapfile,
+    **{
+        name: _code(name)
+        for name in ("eval", "source", ".", "shopt", "complete", "compgen", "compopt", "hash", "caller")
+    },
+}
+VARIABLES = listed("read unset export declare typeset local readonly getopts unsetenv")

@@ -1,0 +1,371 @@
+"""git and gh, subcommand by subcommand: what reads, what writes the repository, what loses work, what leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from quintet.domain.shell_arguments import (
+    COMMIT,
+    DESTROY,
+    EDIT,
+    EXECUTE,
+    NETWORK,
+    OUTSIDE,
+    PUBLISH,
+    READ,
+    Effects,
+    Judged,
+    arguments,
+    listed,
+    names,
+    patterns,
+    plain,
+    specification,
+    table,
+    verb,
+)
+from quintet.domain.shell_syntax import Word
+
+_LOST = DESTROY | COMMIT
+_SUBCOMMANDS: dict[str, Effects] = table(
+    read=(
+        READ,
+        "status diff log show rev-parse ls-files blame annotate describe shortlog ls-tree cat-file rev-list name-rev "
+        "merge-base for-each-ref show-ref grep whatchanged count-objects diff-tree diff-files diff-index check-ignore "
+        "check-attr version range-diff cherry show-branch verify-commit merge-tree",
+    ),
+    commit=(
+        COMMIT,
+        "add commit stage write-tree commit-tree mktree hash-object read-tree update-index pack-refs repack notes "
+        "rerere replace",
+    ),
+    both=(COMMIT | EDIT, "merge rebase cherry-pick revert am init mv checkout-index sparse-checkout"),
+    edit=(EDIT, "format-patch bundle"),
+    network=(NETWORK | COMMIT, "fetch"),
+    pull=(NETWORK | COMMIT | EDIT, "pull clone"),
+    ls_remote=(NETWORK, "ls-remote"),
+    destroy=(_LOST, "prune filter-branch filter-repo unpack-objects fast-import"),
+    outside=(
+        OUTSIDE,
+        "difftool mergetool instaweb daemon gui citool svn p4 cvsimport cvsserver cvsexportcommit hook maintenance "
+        "credential credential-store credential-cache shell upload-pack receive-pack http-backend web--browse "
+        "send-pack remote-ext remote-fd update-server-info imap-send fsmonitor--daemon scalar",
+    ),
+    publish=(PUBLISH, "push send-email request-pull"),
+)
+_READING = (
+    "oneline graph all stat shortstat numstat name-only name-status patch p u n= max-count= skip= since= after= until= "
+    "before= author= committer= grep= i E F P I pretty format= decorate no-decorate abbrev-commit abbrev no-merges "
+    "merges first-parent reverse follow L= S= G= pickaxe-regex pickaxe-all cached staged w b ignore-all-space "
+    "ignore-space-change ignore-blank-lines ignore-space-at-eol unified= U= color no-color word-diff word-diff-regex= "
+    "color-words diff-filter= M C find-renames find-copies minimal patience histogram diff-algorithm= summary dirstat "
+    "raw z no-patch s porcelain short branch long untracked-files ignored v verbose vv left-right cherry-pick "
+    "topo-order date-order date= tags branches remotes quiet q exit-code check relative no-renames merge-base binary "
+    "full-index c cc m t no-ext-diff no-textconv no-prefix src-prefix= dst-prefix= notes no-notes show-toplevel "
+    "is-inside-work-tree is-inside-git-dir is-bare-repository git-dir git-common-dir show-prefix show-cdup abbrev-ref "
+    "verify symbolic symbolic-full-name others deleted modified stage exclude-standard exclude= o d k x killed "
+    "directory error-unmatch recurse-submodules always dirty match= contains= no-contains= points-at= merged no-merged "
+    "sort= count heads head dereference hash e= f l h H r a A= B= W line-number files-with-matches name-only "
+    "ignore-case word-regexp extended-regexp fixed-strings perl-regexp show-function break heading batch-check "
+    "no-index text inter-hunk-context= function-context ahead-behind no-ahead-behind renames no-renames column "
+    "parents children boundary objects octopus is-ancestor independent fork-point not stdin since-as-filter= "
+    "no-optional-locks full-history simplify-by-decoration ancestry-path no-expand-tabs encoding= compact-summary "
+    "no-relative no-index object-format show-superproject-working-tree absolute-git-dir path-format= full-name "
+    "full-tree object-only root no-commit-id email numbered unmerged resolve-undo type reflog walk-reflogs g O0 "
+    "show-object-format revs-only default= end-of-options"
+)
+_BRANCH = (
+    "a r v vv all remotes verbose list l show-current contains= no-contains= merged no-merged sort= format= column "
+    "color no-color points-at= i"
+)
+_TAG = "l n list contains= no-contains= merged no-merged sort= format= points-at= column i"
+_RUNS_A_PROGRAM = (
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--ext-diff",
+    "--textconv",
+    "--open-files-in-pager",
+    "--template",
+    "--unsafe-paths",
+    "--remote=",
+    "--config",
+    "--filters",
+)
+_FORCE = frozenset({"f", "force", "D", "delete", "d", "mirror", "prune", "force-with-lease", "force-if-includes"})
+_SAFE_SETTINGS = ("color.", "user.name=", "user.email=", "advice.", "core.quotepath=", "commit.gpgsign=false")
+_PREFIXES = listed("--no-pager -P --literal-pathspecs --no-optional-locks --no-replace-objects --bare -p")
+_MESSAGE = frozenset({"-m", "--message", "-am", "--author", "--date", "--trailer"})
+_FILE_LIKE = re.compile(r"\.[A-Za-z]\w*$|/$|^\.$|^\.\.?/|^:|\*")
+
+
+def git(words: Sequence[Word]) -> Judged:
+    effects: Effects = frozenset()
+    folders: list[str] = []
+    place = 1
+    while place < len(words) and words[place].text[:1] == "-" and not words[place].dynamic:
+        flag = words[place].text
+        value = words[place + 1] if place + 1 < len(words) else Word("")
+        if flag in ("--version", "--help", "--exec-path", "--html-path", "--man-path") and len(words) == 2:
+            return Judged(READ, "git: reads")
+        if flag == "-C" and not value.dynamic:
+            folders.append(value.text)
+            place += 1
+        elif flag == "-c" and value.text.lower().startswith(_SAFE_SETTINGS) and not value.dynamic:
+            place += 1
+        elif flag.startswith(("--git-dir", "--work-tree", "--namespace")):
+            effects |= OUTSIDE
+            folders += names(words[place : place + 2])
+            place += "=" not in flag
+        elif flag not in _PREFIXES:
+            return plain("git", DESTROY, words[1:], f"{flag} before the subcommand")
+        place += 1
+    if place >= len(words):
+        return plain("git", EXECUTE if len(words) > 1 else READ, words[1:])
+    sub = words[place]
+    if sub.dynamic:
+        return plain("git", DESTROY, words[1:], "a subcommand only known when it runs")
+    judged = _subcommand(sub.text, words[place + 1 :])
+    effects |= judged.effects
+    return Judged(effects, judged.why, [*folders, *judged.reads], judged.writes, judged.globs)
+
+
+def _subcommand(sub: str, rest: Sequence[Word]) -> Judged:
+    if any(word.text.startswith(_RUNS_A_PROGRAM) or "ext::" in word.text for word in rest) and sub != "config":
+        return plain("git", OUTSIDE | COMMIT, rest, f"{sub} with a program to run")
+    effects = _SUBCOMMANDS.get(sub)
+    if effects == READ:
+        return _reads(sub, rest, _READING)
+    named = _without_messages(rest) if sub in ("commit", "tag", "merge", "notes", "stash", "revert") else rest
+    if special := _SPECIAL.get(sub):
+        effects = special(frozenset(_flags(rest)), [word.text for word in rest if word.text[:1] != "-"], rest)
+        if effects == READ:
+            return _reads(sub, rest, _READING)
+    if effects is None:
+        return plain("git", EXECUTE | NETWORK, rest, f"{sub} is not a subcommand Quintet knows")
+    effects = effects or READ  # a listing, with flags that were looked at
+    writes = [word.text for word in named if word.text[:1] != "-"] if sub in _WRITES_OPERANDS else []
+    if sub == "clone" or sub == "init":
+        writes = writes[-1:]
+    return Judged(effects, f"git {sub}: {verb(effects)}", names(named), writes, patterns(named))
+
+
+_WRITES_OPERANDS = listed("mv clone init worktree archive format-patch rm bundle")
+
+
+def _without_messages(rest: Sequence[Word]) -> list[Word]:
+    """Without what is written into a commit: it names no file."""
+    kept: list[Word] = []
+    skip = False
+    for word in rest:
+        if skip:
+            skip = False
+        elif word.text in _MESSAGE or (word.text[:1] == "-" and word.text[1:2] != "-" and word.text.endswith("m")):
+            skip = True
+        elif not word.text.startswith(("--message=", "--author=", "--date=", "--trailer=")):
+            kept.append(word)
+    return kept
+
+
+def _flags(rest: Sequence[Word]) -> set[str]:
+    return arguments(rest, {}).flags | {
+        letter for word in rest if word.text[:1] == "-" and word.text[1:2] != "-" for letter in word.text[1:]
+    }
+
+
+def _reads(sub: str, rest: Sequence[Word], known: str) -> Judged:
+    got = arguments(rest, specification(known))
+    reads, globs = names(rest), patterns(rest)
+    if got.odd:
+        if got.odd.startswith(("--output", "-o")) and sub != "ls-files":
+            return Judged(EDIT, f"git {sub} {got.odd}: changes files", reads, reads, globs)
+        runs = sub == "grep" and got.odd.startswith("-O")
+        return Judged(
+            OUTSIDE if runs else EXECUTE, f"git {sub} {got.odd}: a flag Quintet does not know", reads, (), globs
+        )
+    if got.dynamic:
+        return Judged(EXECUTE, f"git {sub}: reads what is only known when it runs", reads, (), globs)
+    return Judged(READ, f"git {sub}: reads", reads, (), globs)
+
+
+def _branch(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    if flags & {"D", "f", "force", "M", "C"}:
+        return _LOST
+    return _lists(operands, rest, _BRANCH, {"list", "l", "contains", "no-contains", "merged", "no-merged", "a", "r"})
+
+
+def _tag(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    if flags & {"d", "delete", "f", "force"} and not flags & {"list"}:
+        return _LOST
+    return _lists(operands, rest, _TAG, {"l", "list", "contains", "no-contains", "merged", "no-merged"})
+
+
+def _lists(operands: list[str], rest: Sequence[Word], known: str, listing: set[str]) -> Effects:
+    got = arguments(rest, specification(known))
+    if got.odd or got.dynamic or (got.operands and not got.flags & listing):
+        return COMMIT
+    return frozenset()
+
+
+def _stash(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    sub = operands[0] if operands else ""
+    if sub in ("list", "show"):
+        return READ
+    return _LOST if sub in ("drop", "clear") else COMMIT | EDIT
+
+
+def _remote(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    if not operands or operands[0] == "get-url":
+        return frozenset() if flags <= {"v", "verbose", "all", "push"} else EXECUTE
+    if operands[0] in ("show", "update", "prune"):
+        return NETWORK | COMMIT
+    return OUTSIDE | COMMIT
+
+
+def _config(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    places = {"global", "local", "system", "worktree", "show-origin", "show-scope", "z", "null", "name-only", "bool"}
+    if any(word.dynamic for word in rest) or flags & {"f", "file", "blob"}:
+        return OUTSIDE | COMMIT
+    if flags & {"get", "get-all", "get-regexp", "list", "l", "get-urlmatch"}:
+        return frozenset() if not flags - places - {"get", "get-all", "get-regexp", "list", "l", "type"} else OUTSIDE
+    if flags <= places and (len(operands) == 1 or operands[:1] in (["get"], ["list"])):
+        return frozenset()
+    return OUTSIDE | COMMIT
+
+
+def _checkout(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    new = flags & {"b", "orphan"}
+    loses = flags & {"f", "force", "B", "p", "patch", "ours", "theirs", "pathspec-from-file"}
+    paths = any(word.text == "--" for word in rest) or any(_FILE_LIKE.search(o) for o in operands)
+    if loses or (not new and (paths or len(operands) > 1)) or any(word.dynamic for word in rest):
+        return _LOST | EDIT
+    return COMMIT | EDIT
+
+
+def _switch(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST | EDIT if flags & {"f", "force", "discard-changes", "C", "force-create"} else COMMIT | EDIT
+
+
+def _restore(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return COMMIT if flags & {"staged", "S"} and not flags & {"worktree", "W"} else _LOST | EDIT
+
+
+def _reset(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST if flags & {"hard", "merge", "keep"} or any(word.dynamic for word in rest) else COMMIT
+
+
+def _clean(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return frozenset() if flags & {"n", "dry-run"} and not flags - {"n", "dry-run", "d", "x", "X"} else DESTROY
+
+
+def _remove(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return COMMIT if "cached" in flags and not any(word.dynamic for word in rest) else _LOST
+
+
+def _worktree(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    sub = operands[0] if operands else ""
+    if sub == "list":
+        return frozenset()
+    return _LOST | EDIT if sub == "remove" or flags & {"f", "force"} else COMMIT | EDIT
+
+
+def _reflog(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST if operands and operands[0] in ("expire", "delete", "drop") else READ
+
+
+def _push(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    forced = flags & _FORCE or any(o[:1] in "+:" for o in operands) or any(word.dynamic for word in rest)
+    return PUBLISH | DESTROY if forced else PUBLISH
+
+
+def _rebase(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return OUTSIDE | COMMIT | EDIT if flags & {"x", "exec"} else COMMIT | EDIT
+
+
+def _update_ref(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST if flags & {"d", "stdin"} else COMMIT
+
+
+def _symbolic_ref(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return COMMIT if len(operands) > 1 or flags & {"d", "delete"} else frozenset()
+
+
+def _gc(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST if flags & {"prune", "aggressive"} else COMMIT
+
+
+def _submodule(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    sub = operands[0] if operands else "status"
+    if sub in ("status", "summary"):
+        return frozenset()
+    if sub == "foreach":
+        return OUTSIDE | COMMIT
+    return _LOST | EDIT if sub == "deinit" else NETWORK | COMMIT | EDIT
+
+
+def _bisect(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    sub = operands[0] if operands else ""
+    if sub in ("log", "view", "visualize"):
+        return frozenset() if sub == "log" else OUTSIDE
+    return OUTSIDE | COMMIT | EDIT if sub == "run" else COMMIT | EDIT
+
+
+def _archive(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return EDIT if flags & {"o", "output"} else frozenset()
+
+
+def _apply(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return EDIT | COMMIT if flags & {"index", "cached", "3", "3way"} else EDIT
+
+
+def _clone(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return NETWORK | COMMIT | EDIT | (OUTSIDE if flags & {"c", "u"} else frozenset())
+
+
+_SPECIAL = {
+    "branch": _branch,
+    "tag": _tag,
+    "stash": _stash,
+    "remote": _remote,
+    "config": _config,
+    "checkout": _checkout,
+    "switch": _switch,
+    "restore": _restore,
+    "reset": _reset,
+    "clean": _clean,
+    "rm": _remove,
+    "worktree": _worktree,
+    "reflog": _reflog,
+    "push": _push,
+    "rebase": _rebase,
+    "update-ref": _update_ref,
+    "symbolic-ref": _symbolic_ref,
+    "gc": _gc,
+    "submodule": _submodule,
+    "bisect": _bisect,
+    "archive": _archive,
+    "apply": _apply,
+    "clone": _clone,
+}
+
+_GH_READS = listed("list view status checks diff watch")
+_GH_TALKS = listed("pr issue run repo release workflow gist label cache search project ruleset")
+
+
+def gh(words: Sequence[Word]) -> Judged:
+    operands = [word for word in words[1:] if word.text[:1] != "-"]
+    kind, action = ([word.text for word in operands] + ["", ""])[:2]
+    if any(word.dynamic for word in operands[:2]) or kind in ("alias", "extension", "config", "codespace", "auth"):
+        effects = OUTSIDE | PUBLISH
+    elif kind in _GH_TALKS and (action in _GH_READS or kind == "search"):
+        effects = NETWORK
+    elif kind == "pr" and action == "checkout":
+        effects = NETWORK | COMMIT | EDIT
+    elif kind == "api" and not any(word.text[:2] in ("-X", "-f", "-F", "--") for word in words[2:]):
+        effects = NETWORK
+    elif not kind or kind in ("version", "help"):
+        effects = READ
+    else:
+        effects = PUBLISH
+    return Judged(effects, f"gh {kind} {action}: {verb(effects)}".replace(" :", ":"), names(words[3:]))
