@@ -276,6 +276,22 @@ def test_other_processes_cannot_be_touched(walled: Inside) -> None:
         other.kill()
 
 
+def test_the_machine_itself_cannot_be_changed(walled: Inside) -> None:
+    """Each would do no harm if it worked: the clock is set to what it is, sysrq asked for its help page."""
+    for line in (
+        'date -s "$(date)"',
+        "echo h > /proc/sysrq-trigger",
+        "echo canary > /proc/sys/kernel/domainname",
+        "test -w /proc/sys/kernel/core_pattern",
+        "mount -t tmpfs none /mnt",
+        "unshare -m true",
+        "chroot / true",
+        "mknod disk b 8 0",
+    ):
+        assert walled(line).exit_code != 0, line
+    assert "CapEff:\t0000000000000000" in walled("cat /proc/self/status").output
+
+
 def test_output_without_end_is_bounded(inside: Inside) -> None:
     done = inside("head -c 200000000 /dev/zero")
     assert done.exit_code == 0

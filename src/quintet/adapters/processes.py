@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from quintet.adapters.output import Output
 from quintet.adapters.proc import descendants, process_start
-from quintet.adapters.sandbox.confine import NOT_CONFINED
+from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
 from quintet.adapters.sandbox.ground import Containment, Launch
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant
@@ -87,7 +87,7 @@ class LocalProcesses:
 
 def not_started(code: int, text: str) -> bool:
     """Whether it was the containment that failed, before the command itself."""
-    return (code == 1 and text.startswith("bwrap: ")) or code == NOT_CONFINED
+    return (code == 1 and text.startswith("bwrap: ")) or (code == NOT_CONFINED and text.startswith(COMPLAINT))
 
 
 class Child:

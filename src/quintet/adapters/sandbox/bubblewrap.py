@@ -88,7 +88,9 @@ class Bubblewrap:
         """What is the same for every command of the session."""
         if not self._base:
             scratch = self._ground.scratch
-            words = [*_system(), "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run", "--dir", "/var/tmp"]
+            # With --disable-userns bubblewrap leaves /proc/sys writable: root inside could set core_pattern for all.
+            words = [*_system(), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
+            words += ["--tmpfs", "/run", "--dir", "/var/tmp"]
             words += ["--bind", scratch("tmp"), "/tmp"]
             words += ["--bind", scratch("home"), home()] if home() != "/" else []
             for folder in (*toolchains(), os.path.dirname(MINDER)):
