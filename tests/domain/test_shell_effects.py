@@ -68,7 +68,7 @@ TABLE = {
         sed -i 's/a/b/' a.py
         chmod +x a.sh
         git log --output=x
-        tar xzf a.tgz
+        tar czf a.tgz src
         git apply x.patch
     """,
     "read edit": """
@@ -83,6 +83,9 @@ TABLE = {
     "edit execute": """
         uniq -c a b
         sort -o x y
+        tar xzf a.tgz
+        unzip a.zip
+        patch -p1 -i x.diff
     """,
     "execute": """
         python script.py

@@ -337,6 +337,8 @@ def edit_program(program: str, words: Sequence[Word]) -> Judged:
         return Judged(EDIT | OUTSIDE, f"{program}: changes what is only known when it runs", reads, writes, globs)
     if got.odd:
         return Judged(EDIT | EXECUTE, f"{program} {got.odd}: a flag Quintet does not know", reads, writes, globs)
+    if program == "patch":
+        return Judged(EDIT | EXECUTE, "patch: writes where its input says", reads, writes, globs)
     return Judged(EDIT, f"{program}: changes files", reads, writes, globs)
 
 
