@@ -141,7 +141,8 @@ def test_what_is_not_understood_is_said_to_be(line: str) -> None:
         ("x '$a'", Word("$a")),
         ("x a$", Word("a$")),
         ("x $((1 + 2))", Word("0", dynamic=True)),
-        ("x {a,b}", Word("{a,b}", dynamic=True)),
+        ("x {a,$b}", Word("{a,$}", dynamic=True)),
+        ("x {a,{b,c}}", Word("{a,{b,c}}", dynamic=True)),
         ("x a{1..3}", Word("a{1..3}", dynamic=True)),
         ("x '{a,b}'", Word("{a,b}")),
         ("x {}", Word("{}")),
@@ -160,6 +161,19 @@ def test_what_is_not_understood_is_said_to_be(line: str) -> None:
 )
 def test_a_word_is_what_bash_would_make_of_it(line: str, word: Word) -> None:
     assert GRAMMAR.parse(line) == Script((Command((Word("x"), word)),))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("x a{b,c}d", ["x", "abd", "acd"]),
+        ("x a{,.bak}", ["x", "a", "a.bak"]),
+        ("x {a,b}{c,d}", ["x", "ac", "ad", "bc", "bd"]),
+        ("x {,a}", ["x", "a"]),
+    ],
+)
+def test_plain_braces_are_the_words_they_stand_for(line: str, words: list[str]) -> None:
+    assert GRAMMAR.parse(line) == Script((Command(tuple(map(Word, words))),))
 
 
 @pytest.mark.parametrize(

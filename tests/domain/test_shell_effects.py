@@ -63,6 +63,7 @@ TABLE = {
     """,
     "edit": """
         mkdir -p a/b
+        mkdir -p src/{a,b}
         cp a b
         mv a b
         sed -i 's/a/b/' a.py
@@ -367,6 +368,8 @@ def test_lines_of_several_lines(line: str, effects: str) -> None:
         ("cat id_*", "id_rsa"),
         ("cat *.pem", "server.pem"),
         ("cat .e{nv,x}", ".env"),
+        ("cat {.env,$x}", ".env"),
+        ("cat {a,{.env,b}}", ".env"),
         ("x=.env; cat $x", ".env"),
         ("for f in .env; do cat $f; done", ".env"),
         ("bash -c 'cat .env'", ".env"),

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from quintet.adapters.shell_insides import EXPANSIONS, NAMES, PATTERNS, PLAIN, WORDS, Insides, listed, shown
-from quintet.adapters.shell_words import Misread, heredoc_problem
+from quintet.adapters.shell_words import Misread, braced, heredoc_problem
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
 
 if TYPE_CHECKING:
@@ -222,7 +222,8 @@ class _Reading(Insides):
                 if self.text[begins:start] in _RESERVED:
                     raise Misread(self.text[begins:start])
             elif kind in WORDS:
-                words.append(self.word(child))
+                alternatives = braced(self.text[begins:start]) if kind == "concatenation" and words else []
+                words += map(Word, alternatives) if alternatives else [self.word(child)]
             elif kind == "variable_assignment":
                 assignments.append(self.assignment(child))
             elif kind == "file_redirect":
