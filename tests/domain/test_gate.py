@@ -4,14 +4,16 @@ import itertools
 
 import pytest
 
+from quintet.adapters.shell_grammar import BashGrammar
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Terms, Verdict, decide, visible
 from quintet.domain.grants import Effect, Grant
-from quintet.domain.shell_effects import judge
+from quintet.domain.shell_effects import with_lines
 from quintet.domain.toolspec import Touch
 from quintet.tools.registry import BY_NAME
 
 ROOT = "/project"
+GRAMMAR = BashGrammar()
 BASH = BY_NAME["bash"]
 
 # profile → the effects that need no question, in build and repair
@@ -93,10 +95,15 @@ def test_secrets_are_never_read(path: str) -> None:
     assert verdict({Effect.READ}, axes, reads=(path,)) is Verdict.DENY
 
 
+def shell_verdict(line: str, axes: Axes) -> Verdict:
+    touch = with_lines(BASH.touch({"command": line, "exec_dir": ""}), GRAMMAR.parse)
+    return decide(BASH, touch, axes, Terms(root=ROOT, person=True, sandbox=Sandbox.BWRAP)).verdict
+
+
 @pytest.mark.parametrize("line", ["cat .env", "grep -f.env x", "git show HEAD:.env", "diff --from-file=.env a"])
 def test_a_shell_line_that_names_a_secret_is_not_run(line: str) -> None:
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
-    assert decide(BASH, judge(line), axes, Terms(root=ROOT, person=True, sandbox=Sandbox.BWRAP)).verdict is Verdict.DENY
+    assert shell_verdict(line, axes) is Verdict.DENY
 
 
 @pytest.mark.parametrize("path", [".env.example", "id_ed25519.pub", "src/env.py", "identity.py"])
@@ -129,48 +136,20 @@ def test_a_denied_call_carries_no_grant_and_an_allowed_one_only_what_it_needs() 
 
 
 @pytest.mark.parametrize(
-    ("line", "effects"),
-    [
-        ("ls -la src", "read"),
-        ("cat a.py | grep foo | wc -l", "read"),
-        ("git status", "read"),
-        ("git log --oneline", "read"),
-        ("git branch -D x", "edit commit"),
-        ("git add . && git commit -m 'x y'", "commit"),
-        ("git push", "network publish"),
-        ("git push --force", "network destroy publish"),
-        ("git -c core.pager=x log", "destroy"),
-        ("python3 -m pytest -q", "build"),
-        ("python -c 'print(1)'", "destroy"),
-        ("python script.py", "execute"),
-        ("./run.sh", "execute"),
-        ("frobnicate", "execute"),
-        ("pip install x", "install"),
-        ("rm -rf build", "destroy"),
-        ("date", "read"),
-        ("date +%F", "read"),
-        ("date -d yesterday +%F", "read"),
-        ("date -s 2020-01-01", "execute"),
-        ("date -u 010100002020", "execute"),
-        ("uniq -c a b", "execute"),
-        ("tree -oout", "execute"),
-        ("grep -r KEY .", "execute"),
-        ("rg --hidden KEY", "execute"),
-        ("rg --pre x KEY", "execute"),
-        ("curl example.com", "network"),
-        ("sudo ls", "outside"),
-        ("PAGER=x git log", "outside"),
-        ("echo $HOME", "destroy"),
-        ("echo `id`", "destroy"),
-        ("cat <(ls)", "destroy"),
-        ("echo x > file", "destroy"),
-        ("ls; rm x", "read destroy"),
-        ("ls\nrm x", "destroy"),
-        ("ls & rm x", "destroy"),
-        ('echo "$(rm x)"', "destroy"),
-        ("echo 'unclosed", "destroy"),
-        ("ls ;; rm", "destroy"),
-    ],
+    "line", ["cat .e*", "cat {.env,x}", "cat ~/.ssh/config", "cd .git && echo x > config", "rm -rf .git"]
 )
-def test_a_shell_line_is_judged_by_everything_in_it(line: str, effects: str) -> None:
-    assert judge(line).effects == {Effect(effect) for effect in effects.split()}
+def test_a_shell_line_cannot_spell_its_way_to_what_is_protected(line: str) -> None:
+    axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    assert shell_verdict(line, axes) is Verdict.DENY
+
+
+@pytest.mark.parametrize("line", ["cat ../x", "cat ~/x", "cp a /tmp/b", "echo x > ~/y", "cd src; cat ../x", "cd; ls x"])
+def test_a_shell_line_that_leaves_the_project_asks(line: str) -> None:
+    axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    assert shell_verdict(line, axes) is Verdict.ASK
+
+
+@pytest.mark.parametrize("line", ["cd src && cat ../x", "cat *", "ls src/*", "echo .env >> .gitignore", "cp a b"])
+def test_a_shell_line_that_stays_in_the_project_does_not(line: str) -> None:
+    axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    assert shell_verdict(line, axes) is Verdict.ALLOW

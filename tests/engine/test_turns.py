@@ -221,7 +221,7 @@ def test_what_would_ask_with_nobody_attached_is_not_run_and_the_run_ends_blocked
     async def script(driver: Driver) -> None:
         finished = await driver.turn("clean up")
         assert finished.status == "blocked"
-        assert finished.reason == "bash: destroy always asks (rm); nobody is attached to ask"
+        assert finished.reason == "bash: destroy always asks (rm: deletes); nobody is attached to ask"
 
     driver = drive(repo, script, ScriptedModel([[call("bash", command="rm tally/count.py")]]))
     assert (repo / "tally/count.py").exists()

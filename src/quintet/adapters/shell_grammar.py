@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from quintet.adapters.shell_insides import EXPANSIONS, NAMES, PATTERNS, PLAIN, WORDS, Insides, listed, shown
-from quintet.adapters.shell_words import Misread, heredoc_problem
+from quintet.adapters.shell_words import Misread, braced, heredoc_problem
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
 
 if TYPE_CHECKING:
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
 LONGEST = 65_536
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_ATOM = rf"(?:{PLAIN}+|'[^']*'|\"[^\"$`\\]*\")"
-# A command whose words need no second look: no expansion, no escape, no brace, nothing glued to a quote.
-_SIMPLE = re.compile(rf"{_ATOM}(?: +{_ATOM})*", re.ASCII)
-_ATOMS = re.compile(_ATOM, re.ASCII)
+_PART = rf"(?:{PLAIN}++|'[^']*+'|\"[^\"$`\\]*+\")"
+# A command whose words need no second look: no expansion, no escape, no brace. Possessive, so it fails in linear time.
+_SIMPLE = re.compile(rf"{_PART}++(?: ++{_PART}++)*+", re.ASCII)
+_ATOMS = re.compile(rf"{_PART}++", re.ASCII)
+_PARTS = re.compile(_PART, re.ASCII)
 
+_MOVES = re.compile("cd|pushd|popd|chdir")
+_JOINS = frozenset({"&&", "||"})
 _STATEMENTS = listed(
     "list pipeline redirected_statement for_statement c_style_for_statement while_statement do_group if_statement "
     "elif_clause else_clause case_statement case_item function_definition compound_statement subshell negated_command "
@@ -46,7 +49,7 @@ class BashGrammar:
     def parse(self, line: str) -> Script:
         if len(line) > LONGEST:
             return Script(problem="a line that long")
-        if _NO_TEXT.search(line):
+        if not line.isprintable() and _NO_TEXT.search(line):
             return Script(problem="a byte that is no text")
         if self._parser is None:
             import tree_sitter
@@ -58,7 +61,7 @@ class BashGrammar:
         if root.has_error:
             return Script(problem="the syntax")
         # The tree counts bytes: of a line that is not ASCII each byte is read as one character, and words are decoded.
-        reading = _Reading(line if len(source) == len(line) else source.decode("latin-1"))
+        reading = _Reading(line if line.isascii() else source.decode("latin-1"))
         try:
             reading.read(root)
         except Misread as misread:
@@ -69,11 +72,18 @@ class BashGrammar:
 class _Reading(Insides):
     """The statements of one line."""
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.moving = _MOVES.search(text) is not None  # else nobody asks what follows what
+
     def read(self, root: Node) -> None:
         self.group(root.children, 0, len(self.text), False)
         stack = self.stack
         while stack:
             node, follows = stack.pop()
+            if isinstance(node, Command):
+                self.commands.append(node)
+                continue
             kind = node.type
             if kind == "command":
                 self.commands.append(self.command(node, follows, ()))
@@ -82,7 +92,7 @@ class _Reading(Insides):
             elif kind == "redirected_statement":
                 self.redirected(node, follows)
             elif kind in ("declaration_command", "unset_command"):
-                self.commands.append(self.command(node, follows, ()))
+                self.commands.append(self.pieces(node, follows, (), ()))
             elif kind == "variable_assignment":
                 self.commands.append(Command((), (self.assignment(node),), (), follows))
             elif kind == "test_command":
@@ -102,10 +112,11 @@ class _Reading(Insides):
 
     def group(self, children: Iterable[Node], start: int, end: int, follows: bool) -> None:
         """Statements one after the other, with the tokens around them."""
+        text = self.text
         found: list[tuple[Node, bool]] = []
         for child in children:
             begins = child.start_byte
-            if begins != start:
+            if begins != start and text[start:begins] != " ":
                 self.gap(start, begins)
             start = child.end_byte
             kind = child.type
@@ -114,7 +125,7 @@ class _Reading(Insides):
                 follows = False
             elif kind in _TOKENS:
                 if kind == "comment" and (
-                    self.text[begins - 1 : begins] not in " \t\n;&|()" or self.text[start : start + 1] not in "\n"
+                    text[begins - 1 : begins] not in " \t\n;&|()" or text[start : start + 1] not in "\n"
                 ):
                     raise Misread("a comment")
             elif kind in WORDS:
@@ -134,55 +145,57 @@ class _Reading(Insides):
 
     def chain(self, node: Node, follows: bool) -> None:
         """`a && b || c` is a left-deep tree; here it is flat. A folder entered holds along `&&` alone."""
+        text = self.text
         parts: list[Node] = []
         operators: list[str] = []
         while True:
-            left, operator, right = self.parts(node)
+            children = node.children
+            if len(children) != 3:
+                raise Misread("the syntax")
+            left, operator, right = children
+            for start, end in ((left.end_byte, operator.start_byte), (operator.end_byte, right.start_byte)):
+                if start != end and text[start:end] != " ":
+                    self.gap(start, end)
             parts.append(right)
             operators.append(operator.type)
             if left.type != "list":
-                parts.append(left)
                 break
             node = left
-        found = [(parts[-1], follows)]
-        straight = True
-        for operator_type, part, before in zip(
-            reversed(operators), reversed(parts[:-1]), reversed(parts[1:]), strict=True
-        ):
-            straight = straight and operator_type == "&&" and not self.moves(before)
-            found.append((part, straight))
-        self.stack += reversed(found)
-
-    def parts(self, node: Node) -> tuple[Node, Node, Node]:
-        """The two sides of a list and what joins them."""
-        children = node.children
-        if len(children) != 3 or children[1].type not in ("&&", "||"):
+        if not _JOINS.issuperset(operators):
             raise Misread("the syntax")
-        left, operator, right = children
-        if left.end_byte != operator.start_byte:
-            self.gap(left.end_byte, operator.start_byte)
-        if operator.end_byte != right.start_byte:
-            self.gap(operator.end_byte, right.start_byte)
-        return left, operator, right
+        stack = self.stack
+        if not self.moving:
+            stack += [(part, False) for part in parts]
+            stack.append((left, follows))
+            return
+        found = [(left, follows)]
+        straight = True
+        before = left
+        while parts:
+            part = parts.pop()
+            straight = straight and operators.pop() == "&&" and not self.moves(before)
+            found.append((part, straight))
+            before = part
+        stack += reversed(found)
 
     def moves(self, node: Node) -> bool:
         """Whether it may change the folder in a way that does not hold for what comes after it."""
         raw = self.text[node.start_byte : node.end_byte]
         if node.type == "command" and "(" not in raw and "`" not in raw:
             return False
-        return "cd" in raw or "pushd" in raw or "popd" in raw
+        return _MOVES.search(raw) is not None
 
     def command(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...] = ()) -> Command:
         start = node.start_byte
         raw = self.text[start : node.end_byte]
-        if self.ascii and _SIMPLE.fullmatch(raw) and node.type == "command":
-            if "'" in raw or '"' in raw:
-                words = [_quoted(atom) for atom in _ATOMS.findall(raw)]
+        if self.ascii and _SIMPLE.fullmatch(raw):
+            if "'" in raw or '"' in raw or "*" in raw or "?" in raw:
+                words = tuple(map(_unquoted, _ATOMS.findall(raw)))
             else:
-                words = [Word(atom, False, "*" in atom or "?" in atom) for atom in raw.split(" ") if atom]
+                words = tuple(map(Word, raw.split()))
             name = words[0].text
             if "=" not in name and name not in _RESERVED:
-                return Command((*words, *extra), (), more, follows)
+                return Command(words + extra, (), more, follows)
         return self.pieces(node, follows, more, extra)
 
     def pieces(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...]) -> Command:
@@ -209,7 +222,8 @@ class _Reading(Insides):
                 if self.text[begins:start] in _RESERVED:
                     raise Misread(self.text[begins:start])
             elif kind in WORDS:
-                words.append(self.word(child))
+                alternatives = braced(self.text[begins:start]) if kind == "concatenation" and words else []
+                words += map(Word, alternatives) if alternatives else [self.word(child)]
             elif kind == "variable_assignment":
                 assignments.append(self.assignment(child))
             elif kind == "file_redirect":
@@ -263,7 +277,7 @@ class _Reading(Insides):
         body = children[0] if children[0].type in _STATEMENTS else None
         redirects: list[Redirect] = []
         extra: list[Word] = []
-        later: list[tuple[Node, bool]] = []
+        later: list[tuple[Node | Command, bool]] = []
         start = node.start_byte
         for child in children:
             if child.start_byte != start:
@@ -284,12 +298,20 @@ class _Reading(Insides):
         else:
             if extra:
                 raise Misread("a word after a redirection")
-            self.commands.append(Command((), (), tuple(redirects), follows))
-            if body is not None:
-                later.insert(0, (body, follows))
+            opens = Command((), (), tuple(redirects), follows)
+            if body is not None and body.type in ("list", "pipeline"):
+                # The tree gives it to all of them, bash to the last: it is opened where that one runs.
+                raw = self.text[body.start_byte : body.end_byte]
+                opens = Command((), (), tuple(redirects), "(" not in raw and "`" not in raw)
+                later = [(body, follows), (opens, False), *later]
+            else:
+                self.commands.append(opens)
+                later = [(body, follows), *later] if body is not None else later
         self.stack += reversed(later)
 
-    def heredoc(self, node: Node, redirects: list[Redirect], extra: list[Word], later: list[tuple[Node, bool]]) -> None:
+    def heredoc(
+        self, node: Node, redirects: list[Redirect], extra: list[Word], later: list[tuple[Node | Command, bool]]
+    ) -> None:
         """`<<END`, the rest of its line, and its body, in which expansions run unless END is quoted."""
         opened: Node | None = None
         body: Node | None = None
@@ -327,9 +349,10 @@ class _Reading(Insides):
 
     def loop(self, node: Node, follows: bool) -> None:
         """`for x in words`: its words are values that a command may be given later."""
-        values = [child for child in node.children if child.type in WORDS]
-        if values:
-            self.commands.append(Command((Word("for"), *(self.word(value) for value in values)), (), (), False))
+        values = [self.word(child) for child in node.children if child.type in WORDS]
+        names = [self.text[child.start_byte : child.end_byte] for child in node.children if child.type in NAMES]
+        sets = tuple(Assignment(name, Word("")) for name in names)
+        self.commands.append(Command((Word("for"), *values), sets, (), follows))
         rest = [child for child in node.children if child.type not in WORDS]
         start = node.start_byte
         for child in node.children:
@@ -343,7 +366,12 @@ class _Reading(Insides):
                 raise Misread(shown(child.type))
 
 
-def _quoted(atom: str) -> Word:
-    if atom[0] in "'\"":
+def _unquoted(atom: str) -> Word:
+    if "'" not in atom and '"' not in atom:
+        return Word(atom, False, "*" in atom or "?" in atom)
+    parts: list[str] = _PARTS.findall(atom)
+    if len(parts) == 1:
         return Word(atom[1:-1])
-    return Word(atom, False, "*" in atom or "?" in atom)
+    quoted = [part[0] in "'\"" for part in parts]
+    text = "".join(part[1:-1] if inside else part for part, inside in zip(parts, quoted, strict=True))
+    return Word(text, False, any("*" in p or "?" in p for p, inside in zip(parts, quoted, strict=True) if not inside))

@@ -40,14 +40,14 @@ _COMPARES = listed("-eq -ne -lt -le -gt -ge -v")
 
 
 class Insides:
-    """One line being read. `stack` holds nodes still to be looked at, with whether they follow on success."""
+    """One line being read. `stack` holds what is still to be looked at, with whether they follow on success."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.ascii = text.isascii()
         self.commands: list[Command] = []
         self.evaluates = False
-        self.stack: list[tuple[Node, bool]] = []
+        self.stack: list[tuple[Node | Command, bool]] = []
 
     def gap(self, start: int, end: int, *, newline: bool = True) -> None:
         """What stands between two things that were looked at has to be blank."""

@@ -14,6 +14,9 @@ from quintet.domain.shell_syntax import Word
 _ENDS_A_WORD = frozenset(" \t\n;|&<>()")
 _EXPANDS = frozenset("({[@*#?$!-_'\"0123456789")
 _BRACES = re.compile(r"\{[^}]*(?:,|\.\.)")
+_PLAIN_BRACES = re.compile(r"[\w./-]*+(?:\{[\w./-]*+(?:,[\w./-]*+)++\}[\w./-]*+)++", re.ASCII)
+_CHOICES = re.compile(r"([\w./-]+)|\{([^}]*)\}", re.ASCII)
+_MOST_WORDS = 64
 _DESCRIPTOR = re.compile(r"\{\w+\}")
 _DELIMITER = re.compile(r"""(\w+)|'(\w[\w ]*)'|"(\w[\w ]*)"|\\(\w+)""", re.ASCII)
 _RUNS = re.compile(r"\\.|`|\$[({\[]", re.DOTALL)
@@ -89,6 +92,19 @@ def spelled(raw: str, skips: list[tuple[int, int, str]]) -> Word:
         dynamic = dynamic or bool(_BRACES.search(unquoted))
     glob = "*" in unquoted or "?" in unquoted or "[" in unquoted
     return Word("".join(text), dynamic, glob)
+
+
+def braced(raw: str) -> list[str]:
+    """The words that plain, unnested braces stand for; none if there is more to them."""
+    if not _PLAIN_BRACES.fullmatch(raw):
+        return []
+    spelled_out = [""]
+    for text, choices in _CHOICES.findall(raw):
+        parts = choices.split(",") if choices else [text]
+        spelled_out = [before + part for before in spelled_out for part in parts]
+        if len(spelled_out) > _MOST_WORDS:
+            return []
+    return [word for word in spelled_out if word]
 
 
 def _expands(char: str, quote: str) -> bool:

@@ -6,6 +6,7 @@ value. Any other flag is odd, and an odd flag makes a program one that is not kn
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 
@@ -40,7 +41,11 @@ _VERBS = {
 }
 
 
-class Judged(Struct, frozen=True):
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MOST_ALTERNATIVES = 64
+
+
+class Judged(Struct, frozen=True, gc=False):
     """What one command would do by itself; `inner` are the commands it would run in turn."""
 
     effects: Effects
@@ -51,7 +56,7 @@ class Judged(Struct, frozen=True):
     inner: Sequence[Sequence[Word]] = ()
 
 
-class Arguments(Struct):
+class Arguments(Struct, gc=False):
     operands: list[Word]
     flags: set[str]
     values: list[str]  # of flags, and whatever sticks to a flag that is not known
@@ -141,7 +146,7 @@ def verb(effects: Effects) -> str:
 
 def plain(program: str, effects: Effects, words: Sequence[Word], why: str = "") -> Judged:
     """Judged by the program alone; every word may name a file."""
-    return Judged(effects, f"{program}: {why or verb(effects)}", names(words), (), patterns(words))
+    return Judged(effects, f"{program}: {why}" if why else program, names(words), (), patterns(words))
 
 
 def names(words: Sequence[Word]) -> list[str]:
@@ -161,6 +166,8 @@ def names(words: Sequence[Word]) -> list[str]:
 
 def name(text: str) -> list[str]:
     """A word, and the parts of it that may name a file by themselves."""
+    if "{" in text and "," in text:
+        return [found for spelled in _alternatives(text) for found in name(spelled)]
     if "://" in text:
         return [text[7:]] if text.startswith("file://") else []
     if ":" not in text and "=" not in text and "@" not in text:
@@ -171,6 +178,21 @@ def name(text: str) -> list[str]:
         if marked and after and not after.startswith("{"):
             found.append(after)
     return found
+
+
+def _alternatives(text: str) -> list[str]:
+    """What `a{b,c}` stands for; braces that are left over are left out."""
+    open_ = [text]
+    done: list[str] = []
+    while open_ and len(open_) + len(done) < _MOST_ALTERNATIVES:
+        spelling = open_.pop()
+        found = _BRACES.search(spelling)
+        if found is None:
+            done.append(spelling.replace("{", "").replace("}", ""))
+        else:
+            before, after = spelling[: found.start()], spelling[found.end() :]
+            open_ += [f"{before}{part}{after}" for part in found.group(1).split(",")]
+    return done + [spelling.replace("{", "") for spelling in open_]
 
 
 def patterns(words: Sequence[Word]) -> list[str]:

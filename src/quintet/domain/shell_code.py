@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from quintet.domain.protected import is_secret
 from quintet.domain.shell_arguments import (
     BUILD,
     DESTROY,
@@ -51,6 +52,7 @@ _MODULES: dict[str, Effects] = table(
     network=(NETWORK | EXECUTE, "http webbrowser smtpd"),
     publish=(PUBLISH, "twine"),
 )
+_PATHS = re.compile(r"[\w.~/-]+")
 _VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h"})
 
 
@@ -97,8 +99,18 @@ def _script(program: str, rest: Sequence[Word]) -> Judged:
     """A script file and its arguments, or code."""
     first = rest[0] if rest else Word("-")
     if first.dynamic or first.text[:1] in ("-", "+", "") or first.text.startswith(("/dev/", "/proc/")):
-        return plain(program, DESTROY, rest, "code on the command line or on its input")
+        return _code(program, rest)
     return Judged(EXECUTE, f"{program} {first.text}: runs a script", names(rest), (), patterns(rest))
+
+
+def _code(program: str, words: Sequence[Word]) -> Judged:
+    """Code can be anything; what in it looks like a secret's name is named."""
+    parts = [part for word in words for part in _PATHS.findall(word.text)]
+    return Judged(DESTROY, f"{program}: code on the command line or on its input", [p for p in parts if is_secret(p)])
+
+
+def _coded(program: str) -> Callable[[Sequence[Word]], Judged]:
+    return lambda words: _code(program, words[1:])
 
 
 _ADDRESS = r"(?:\d+(?:~\d+)?|\$|\+\d+|/(?:[^/\\\n]|\\.)*/I?)"
@@ -255,11 +267,10 @@ def test(words: Sequence[Word]) -> Judged:
 
 
 def printf(words: Sequence[Word]) -> Judged:
-    if len(words) > 2 and words[1].text.startswith("-v") and not _IDENTIFIER.fullmatch(words[2].text):
-        return plain("printf", DESTROY, (), "a name that is run as an expression")
-    if len(words) > 1 and (words[1].dynamic and words[1].text.startswith("-")):
-        return plain("printf", EXECUTE, (), "a flag only known when it runs")
-    return Judged(READ, "printf: reads")
+    if len(words) > 1 and words[1].text.startswith("-v"):
+        stuck = words[1].text[2:]
+        return names_variables("printf", (words[0], Word(stuck) if stuck else words[2] if len(words) > 2 else Word("")))
+    return Judged(READ, "printf")
 
 
 def shell_options(words: Sequence[Word]) -> Judged:
@@ -294,10 +305,6 @@ def mapfile(words: Sequence[Word]) -> Judged:
     return names_variables("mapfile", (words[0], Word(last)))
 
 
-def _code(program: str) -> Callable[[Sequence[Word]], Judged]:
-    return lambda words: plain(program, DESTROY, words[1:], "code on the command line")
-
-
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "sed": sed,
     "awk": awk,
@@ -316,7 +323,7 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "mapfile": mapfile,
     "readarray": mapfile,
     **{
-        name: _code(name)
+        name: _coded(name)
         for name in ("eval", "source", ".", "shopt", "complete", "compgen", "compopt", "hash", "caller")
     },
 }

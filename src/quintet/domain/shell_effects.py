@@ -29,6 +29,7 @@ from quintet.domain.shell_arguments import (
     name,
     plain,
     rank,
+    verb,
 )
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
 from quintet.domain.toolspec import Touch
@@ -41,6 +42,7 @@ _HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "gh": shell_git.gh,
 }
 _MOST_INNER = 200  # commands that one command may unwrap to
+_MOST_FOLDERS = 8  # a line that goes about more than this may be anywhere
 
 # Variables that make a program do something else than what it is called for.
 _HOOKS = listed(
@@ -63,6 +65,7 @@ _KNOWN_VARIABLES = listed(
     "RUST_BACKTRACE RUST_LOG GO111MODULE CGO_ENABLED GOOS GOARCH DJANGO_SETTINGS_MODULE FLASK_ENV FLASK_APP LOG_LEVEL "
     "PYTEST_ADDOPTS HYPOTHESIS_PROFILE COVERAGE_FILE TOX_ENV"
 )
+_REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
 _UNEVALUATED = re.compile(r"[\w.,:/@%+ -]*", re.ASCII)
 _HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
 _OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
@@ -116,7 +119,7 @@ class _Tally:
             self.effects |= effects
         place = rank(effects)
         if place > self.worst:
-            self.worst, self.why = place, why
+            self.worst, self.why = place, why if " " in why else f"{why}: {verb(effects)}"
 
     def add(self, command: Command) -> None:
         if not command.follows:
@@ -148,7 +151,14 @@ class _Tally:
             return shell_programs.read_program(program, words)
         handler = _HANDLERS.get(program)
         if handler is not None:
+            if program in ("mapfile", "readarray") or (
+                program == "printf" and words[1:2] and words[1].text[:2] == "-v"
+            ):
+                self.hooks(words[1:])
             return handler(words)
+        if program in shell_code.VARIABLES:
+            self.variables(words)
+            return shell_code.names_variables(program, words)
         if program in ("cd", "pushd", "popd", "chdir"):
             return self.enter(program, words)
         if program == "env":
@@ -164,7 +174,9 @@ class _Tally:
             return Judged(EXECUTE, f"{program}: a folder only known when it runs")
         target = operands[0].text if operands else "~"
         entered = [_joined(folder, target) for folder in self.here]
-        self.possible = list(dict.fromkeys([*self.possible, *entered]))[-8:]
+        self.possible = list(dict.fromkeys([*self.possible, *entered]))
+        if len(self.possible) > _MOST_FOLDERS:
+            self.possible = ["~"]
         read = Judged(READ, f"{program}: reads", [target])
         self.name(read)
         self.here = entered
@@ -193,13 +205,32 @@ class _Tally:
             position += 1
         return Judged(READ, "env: reads")
 
+    def hooks(self, words: Sequence[Word]) -> None:
+        """A builtin that may set a variable by its name."""
+        if any(word.text in _HOOKS or word.text.startswith(_HOOK_PARTS) for word in words):
+            self.take(OUTSIDE, "a variable that makes programs do something else")
+
+    def variables(self, words: Sequence[Word]) -> None:
+        """read, export and their like set the variables they name."""
+        for word in words[1:]:
+            variable, _, value = word.text.partition("=")
+            self.assign(Assignment(variable, Word(value, word.dynamic)), Command(tuple(words)))
+
     def assign(self, assignment: Assignment, command: Command) -> None:
         variable, value = assignment.name, assignment.value
+        program = command.words[0].text if command.words else ""
+        if variable == "IFS" and program == "read":
+            return  # how it splits, and nothing else
         if variable in _HOOKS or variable.startswith(_HOOK_PARTS) or variable.endswith(_HOOK_ENDS):
             self.take(OUTSIDE, f"{variable}: a variable that makes programs do something else")
         elif "$(" in value.text or "`" in value.text:
             self.take(DESTROY, f"{variable}: holds code")
-        elif command.words and variable not in _KNOWN_VARIABLES and command.words[0].text not in shell_code.VARIABLES:
+        elif program in shell_code.VARIABLES:
+            if not _UNEVALUATED.fullmatch(value.text) and any(
+                "i" in w.text for w in command.words if w.text[:1] == "-"
+            ):
+                self.take(DESTROY, f"{variable}: is run as an expression")
+        elif program not in ("", "for") and variable not in _KNOWN_VARIABLES:
             self.take(EXECUTE, f"{variable}: a variable Quintet does not know")
         if value.text and not value.dynamic:
             self.name(Judged(READ, "", name(value.text), (), [value.text] if value.glob else ()))
@@ -279,8 +310,6 @@ def _by_table(program: str, words: Sequence[Word]) -> Judged:
         return shell_code.interpreter(program, words)
     if program in shell_programs.SUBCOMMANDS:
         return shell_programs.with_subcommand(program, words)
-    if program in shell_code.VARIABLES:
-        return shell_code.names_variables(program, words)
     effects = shell_programs.PROGRAMS.get(program)
     if effects is None:
         if program.startswith("mkfs."):
@@ -292,7 +321,10 @@ def _by_table(program: str, words: Sequence[Word]) -> Judged:
         return plain(program, DESTROY, words[1:], "a program to run")
     if program in ("docker", "podman", "skopeo", "helm") and any(w.text in ("push", "publish") for w in words[1:]):
         effects |= PUBLISH
-    return plain(program, effects, words[1:], "deletes" if program in ("rm", "rmdir", "unlink") else "")
+    judged = plain(program, effects, words[1:], "deletes" if program in ("rm", "rmdir", "unlink") else "")
+    if program in _REMOVES:
+        return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs)
+    return judged
 
 
 def _joined(folder: str, path: str) -> str:

@@ -45,6 +45,8 @@ def tar(words: Sequence[Word]) -> Judged:
         writes.append(".")
     if any(":" in value for value in got.values):
         return Judged(EDIT | NETWORK, "tar: network", reads, writes, globs)
+    if not got.flags & {"c", "create"}:
+        return Judged(EDIT | EXECUTE, "tar: writes where the archive says", reads, writes, globs)
     return Judged(EDIT, "tar: changes files", reads, writes, globs)
 
 
@@ -58,7 +60,7 @@ def unzip(words: Sequence[Word]) -> Judged:
         return Judged(EDIT | OUTSIDE, "unzip: changes what is only known when it runs", reads, ())
     if got.flags & {"l", "v", "t", "p"}:
         return Judged(READ, "unzip: reads", reads)
-    return Judged(EDIT, "unzip: changes files", reads, [v for v in got.values if v] or ["."])
+    return Judged(EDIT | EXECUTE, "unzip: writes where the archive says", reads, [v for v in got.values if v] or ["."])
 
 
 _CURL = specification(

@@ -132,7 +132,7 @@ def git(words: Sequence[Word]) -> Judged:
 
 
 def _subcommand(sub: str, rest: Sequence[Word]) -> Judged:
-    if any(word.text.startswith(_RUNS_A_PROGRAM) or "ext::" in word.text for word in rest) and sub != "config":
+    if sub != "config" and any(word.text.startswith(_RUNS_A_PROGRAM) or "ext::" in word.text for word in rest):
         return plain("git", OUTSIDE | COMMIT, rest, f"{sub} with a program to run")
     effects = _SUBCOMMANDS.get(sub)
     if effects == READ:
@@ -186,7 +186,7 @@ def _reads(sub: str, rest: Sequence[Word], known: str) -> Judged:
         )
     if got.dynamic:
         return Judged(EXECUTE, f"git {sub}: reads what is only known when it runs", reads, (), globs)
-    return Judged(READ, f"git {sub}: reads", reads, (), globs)
+    return Judged(READ, "git", reads, (), globs)
 
 
 def _branch(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:

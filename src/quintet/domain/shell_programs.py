@@ -170,8 +170,8 @@ PROGRAMS: dict[str, Effects] = table(
         "pytest py.test ruff mypy pyright black isort flake8 pylint bandit tox nox coverage ninja meson ctest gcc cc "
         "g++ c++ clang clang++ rustc javac scalac kotlinc ghc eslint prettier tsc jest vitest mocha webpack rollup "
         "esbuild mvn gradle gradlew ant sbt bazel swift dotnet gofmt golangci-lint rustfmt shellcheck shfmt hadolint "
-        "yamllint ld ar as ranlib strip clang-format clang-tidy sphinx-build mkdocs pre-commit stylelint biome ty pyrefly "
-        "xcodebuild rspec rubocop phpunit ava tap cypress playwright",
+        "yamllint ld ar as ranlib strip clang-format clang-tidy sphinx-build mkdocs pre-commit stylelint biome ty "
+        "pyrefly xcodebuild rspec rubocop phpunit ava tap cypress playwright",
     ),
     destroy=(
         DESTROY,
@@ -269,6 +269,8 @@ SUBCOMMANDS: dict[str, dict[str, Effects]] = {
     "flit": table(build=(BUILD, "build"), install=(INSTALL, "install"), publish=(PUBLISH, "publish")),
 }
 _GLOBAL = frozenset({"-g", "--global", "--user", "--break-system-packages", "--system", "--location=global"})
+_FOLDER_FLAGS = frozenset({"-C", "--prefix", "--cwd", "--dir", "--directory", "--project", "--filter", "-F", "-w"})
+_RUNS_A_PROGRAM = ("--config", "--script-shell", "--node-options", "-exec", "-toolexec", "-vettool", "--exec", "--eval")
 _PUBLISHING_SCRIPTS = ("publish", "deploy", "release", "push", "upload")
 SYSTEM_FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/")
 
@@ -285,7 +287,7 @@ def program_of(word: Word) -> str:
 
 def read_program(program: str, words: Sequence[Word]) -> Judged:
     if program in UNFLAGGED:
-        return Judged(READ, f"{program}: reads")
+        return Judged(READ, program)
     got = arguments(words[1:], specification(READERS[program]))
     operands = got.operands
     if program in PATTERN_FIRST and not got.odd and not got.flags & PATTERN_FLAGS:
@@ -298,10 +300,15 @@ def read_program(program: str, words: Sequence[Word]) -> Judged:
             reads += name(value)
     globs = patterns(operands) if program not in NAMES_ONLY else ()
     if odd := got.odd or _odd_operand(program, got):
+        if program in ("date", "hostname"):
+            return Judged(OUTSIDE, f"{program} {odd}: may set the machine's own", reads)
+        if odd.startswith(("-o", "--output")) or program in ("uniq", "xxd"):
+            writes = [*filter(None, got.values), *(word.text for word in got.operands[:2])]
+            return Judged(EDIT | EXECUTE, f"{program} {odd}: may write", reads, writes, globs)
         return Judged(EXECUTE, f"{program} {odd}: more than Quintet knows it to read", reads, (), globs)
     if got.dynamic and program not in TALKERS and program != "for":
         return Judged(EXECUTE, f"{program}: reads what is only known when it runs", reads, (), globs)
-    return Judged(READ, f"{program}: reads", reads, (), globs)
+    return Judged(READ, program, reads, (), globs)
 
 
 def _odd_operand(program: str, got: Arguments) -> str:
@@ -330,6 +337,8 @@ def edit_program(program: str, words: Sequence[Word]) -> Judged:
         return Judged(EDIT | OUTSIDE, f"{program}: changes what is only known when it runs", reads, writes, globs)
     if got.odd:
         return Judged(EDIT | EXECUTE, f"{program} {got.odd}: a flag Quintet does not know", reads, writes, globs)
+    if program == "patch":
+        return Judged(EDIT | EXECUTE, "patch: writes where its input says", reads, writes, globs)
     return Judged(EDIT, f"{program}: changes files", reads, writes, globs)
 
 
@@ -337,10 +346,12 @@ def with_subcommand(program: str, words: Sequence[Word]) -> Judged:
     rest = words[1:]
     if rest and rest[0].text in ("--version", "-V", "-v", "--help", "-h") and len(rest) == 1:
         return Judged(READ, f"{program}: reads")
-    place = next((i for i, word in enumerate(rest) if word.dynamic or word.text[:1] != "-"), len(rest))
-    if any(word.text.partition("=")[0] in ("-c", "-C", "--prefix", "--config", "--cwd") for word in rest[:place]):
-        return plain(program, DESTROY, rest, "options before the subcommand")
-    if place == len(rest):
+    if any(word.text.startswith(_RUNS_A_PROGRAM) for word in rest):
+        return plain(program, DESTROY, rest, "a program to run")
+    place = 0
+    while place < len(rest) and not rest[place].dynamic and rest[place].text[:1] in ("-", "+"):
+        place += 2 if rest[place].text in _FOLDER_FLAGS else 1
+    if place >= len(rest):
         effects = INSTALL if program in ("yarn", "pnpm", "bundle", "npm") and not rest else EXECUTE
         return plain(program, effects, rest)
     sub = rest[place].text
@@ -349,7 +360,7 @@ def with_subcommand(program: str, words: Sequence[Word]) -> Judged:
     known = SUBCOMMANDS[program].get(sub)
     if known is None:
         return plain(program, EXECUTE | NETWORK, rest, f"{sub} is not a subcommand Quintet knows")
-    after = rest[place + 1 :]
+    after = [*rest[:place], *rest[place + 1 :]]
     effects = known
     if effects is INSTALL and any(word.text in _GLOBAL for word in rest):
         effects = INSTALL | OUTSIDE

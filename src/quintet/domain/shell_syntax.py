@@ -27,7 +27,7 @@ class Assignment(Struct, frozen=True, gc=False):
     value: Word
 
 
-class Command(Struct, frozen=True):
+class Command(Struct, frozen=True, gc=False):
     """One simple command; without words it is its assignments and redirections alone."""
 
     words: tuple[Word, ...]
@@ -36,7 +36,7 @@ class Command(Struct, frozen=True):
     follows: bool = False  # runs only if everything before it in the same `&&` chain succeeded
 
 
-class Script(Struct, frozen=True):
+class Script(Struct, frozen=True, gc=False):
     commands: tuple[Command, ...] = ()
     problem: str = ""  # why the line is not understood
     evaluates: bool = False  # arithmetic over variables: their values are run as expressions

@@ -1,0 +1,264 @@
+"""The shell grammar: what it finds in a line, and that it admits what it does not understand. No line here is run."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quintet.adapters.shell_grammar import LONGEST, BashGrammar
+from quintet.domain.shell_effects import judge
+from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
+
+GRAMMAR = BashGrammar()
+
+
+def commands(line: str) -> list[list[str]]:
+    script = GRAMMAR.parse(line)
+    assert script.problem == ""
+    return [[word.text for word in command.words] for command in script.commands]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm x",
+        "ls; rm x",
+        "ls\nrm x",
+        "ls & rm x",
+        "ls && rm x",
+        "ls || rm x",
+        "ls | rm x",
+        "ls |& rm x",
+        "! rm x",
+        "(rm x)",
+        "{ rm x; }",
+        "{ rm x; } > y",
+        "echo $(rm x)",
+        "echo `rm x`",
+        'echo "a $(rm x) b"',
+        'echo "$(echo "$(rm x)")"',
+        "echo ${y:-$(rm x)}",
+        "echo ${y//a/$(rm x)}",
+        "echo $((1 + $(rm x)))",
+        "cat <(rm x)",
+        "tee >(rm x)",
+        "ls > >(rm x)",
+        "cat <<< $(rm x)",
+        "cat <<EOF\n$(rm x)\nEOF",
+        "cat <<EOF | rm x\ny\nEOF",
+        "cat <<EOF && rm x\ny\nEOF",
+        "cat <<EOF\ny\nEOF\nrm x",
+        "if rm x; then ls; fi",
+        "if ls; then ls; elif ls; then ls; else rm x; fi",
+        "while ls; do rm x; done",
+        "until rm x; do ls; done",
+        "for y in a; do rm x; done",
+        "for y in $(rm x); do ls; done",
+        "for ((i=0; i<3; i++)); do rm x; done",
+        "select y in a; do rm x; done",
+        "case a in a) rm x ;; esac",
+        "case $(rm x) in a) ls ;; esac",
+        "f() { rm x; }",
+        "function f { rm x; }",
+        "y=$(rm x)",
+        "y=$(rm x) ls",
+        "y=(a $(rm x))",
+        "y[$(rm x)]=1",
+        "export y=$(rm x)",
+        "[ -f $(rm x) ]",
+        "[[ a == $(rm x) ]]",
+        "ls # no comment\nrm x",
+        "r''m x",
+        'r"m" x',
+        "r\\m x",
+        "rm \\\n  x",
+        ">y rm x",
+        "rm >y x",
+        "ls >y; rm x",
+    ],
+)
+def test_a_command_is_found_wherever_it_stands(line: str) -> None:
+    assert ["rm", "x"] in commands(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "coproc rm x",
+        "coproc a { rm x; }",
+        "{rm,-rf,x}",
+        "ls ;; ; rm",
+        "echo 'open",
+        'echo "open',
+        "echo $(ls",
+        "echo a\\\nb",
+        'echo $"a"',
+        "cat <<EOF\n`rm x`\nEOF",
+        "cat <<EOF\n${x:-`rm x`}\nEOF",
+        "cat <<EOF\na\\\nEOF\nb\nEOF",
+        "cat <<A <<B\n1\nA\n2\nB",
+        "cat <<EOF\nno end",
+        "echo ${x%%`rm x`}",
+        "echo ${!x}",
+        "echo ${x@P}",
+        "echo \"${x:-'$(rm x)'}\"",
+        "echo `echo \\`rm x\\``",
+        "ls {fd}>x",
+        "ls\rrm x",
+        "ls\x00rm x",
+        "ls\x0brm",
+        "ls \udcff",
+        "[ a > b ]",
+        "exec 3<>x",
+        "if ls; then ls; fi > a b",
+        "ls | cat > a b",
+        "f\n()\n{ ls; }",
+        "echo a=(b)",
+        "}",
+        "a" * (LONGEST + 1),
+    ],
+)
+def test_what_is_not_understood_is_said_to_be(line: str) -> None:
+    assert GRAMMAR.parse(line).problem
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("x a", Word("a")),
+        ("x 'a b'", Word("a b")),
+        ('x "a b"', Word("a b")),
+        ("x a\\ b", Word("a b")),
+        ('x "a\\"\\$\\x"', Word('a"$\\x')),
+        ("x a'b'\"c\"", Word("abc")),
+        ("x ''", Word("")),
+        ("x $'a'", Word("a")),
+        ("x $'\\x61'", Word("$", dynamic=True)),
+        ("x $a", Word("$", dynamic=True)),
+        ("x a$b'c'", Word("a$c", dynamic=True)),
+        ("x '$a'", Word("$a")),
+        ("x a$", Word("a$")),
+        ("x $((1 + 2))", Word("0", dynamic=True)),
+        ("x {a,$b}", Word("{a,$}", dynamic=True)),
+        ("x {a,{b,c}}", Word("{a,{b,c}}", dynamic=True)),
+        ("x a{1..3}", Word("a{1..3}", dynamic=True)),
+        ("x '{a,b}'", Word("{a,b}")),
+        ("x {}", Word("{}")),
+        ("x HEAD@{1}", Word("HEAD@{1}")),
+        ("x *.py", Word("*.py", glob=True)),
+        ("x '*'.py", Word("*.py")),
+        ("x [ab]c", Word("[ab]c", glob=True)),
+        ("x ~/a", Word("~/a")),
+        ("x é'ü'", Word("éü")),
+        ("x 'a\nb'", Word("a\nb")),
+        ("x a\u00a0b", Word("a\u00a0b")),
+        ("x a#b", Word("a#b")),
+        ("x !!", Word("!!")),
+        ("x a=b", Word("a=b")),
+    ],
+)
+def test_a_word_is_what_bash_would_make_of_it(line: str, word: Word) -> None:
+    assert GRAMMAR.parse(line) == Script((Command((Word("x"), word)),))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("x a{b,c}d", ["x", "abd", "acd"]),
+        ("x a{,.bak}", ["x", "a", "a.bak"]),
+        ("x {a,b}{c,d}", ["x", "ac", "ad", "bc", "bd"]),
+        ("x {,a}", ["x", "a"]),
+    ],
+)
+def test_plain_braces_are_the_words_they_stand_for(line: str, words: list[str]) -> None:
+    assert GRAMMAR.parse(line) == Script((Command(tuple(map(Word, words))),))
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        ("a=b x", Command((Word("x"),), (Assignment("a", Word("b")),))),
+        ('PAGER="rm x" x', Command((Word("x"),), (Assignment("PAGER", Word("rm x")),))),
+        ("a+=$b x", Command((Word("x"),), (Assignment("a", Word("$", dynamic=True)),))),
+        ("x >f", Command((Word("x"),), (), (Redirect(">", Word("f")),))),
+        ("x 2>&1", Command((Word("x"),), (), (Redirect(">&", Word("1")),))),
+        ("x >f y", Command((Word("x"), Word("y")), (), (Redirect(">", Word("f")),))),
+        ("x <<EOF y\nz\nEOF", Command((Word("x"), Word("y")))),
+        ("x <<'EOF' >f\n$(z)\nEOF", Command((Word("x"),), (), (Redirect(">", Word("f")),))),
+        ("x <<-EOF\n\tz\n\tEOF", Command((Word("x"),))),
+        ("x <<< y", Command((Word("x"),), (), (Redirect("<<<", Word("y")),))),
+        (">f", Command((), (), (Redirect(">", Word("f")),))),
+        ("export a=b c", Command((Word("export"), Word("c")), (Assignment("a", Word("b")),))),
+        ("for a in b; do :; done", Command((Word("for"), Word("b")), (Assignment("a", Word("")),))),
+    ],
+)
+def test_assignments_and_redirections_stay_with_their_command(line: str, command: Command) -> None:
+    script = GRAMMAR.parse(line)
+    assert script.problem == ""
+    assert script.commands[0] == command
+
+
+@pytest.mark.parametrize(
+    ("line", "follows"),
+    [
+        ("cd a && b && c", [False, True, True]),
+        ("cd a; b", [False, False]),
+        ("cd a || b", [False, False]),
+        ("x || cd a && b", [False, False, False]),
+        ("(cd a) && b", [False, False]),
+        ("cd a | x && b", [False, False, False]),
+        ("echo $(cd a) && b", [False, False, False]),
+        ("cd a && b | c", [False, True, False]),
+    ],
+)
+def test_what_runs_only_after_success_is_marked(line: str, follows: list[bool]) -> None:
+    assert [command.follows for command in GRAMMAR.parse(line).commands] == follows
+
+
+@pytest.mark.parametrize("line", ["((x))", "echo $((x + 1))", "echo ${a[x]}", "[[ x -eq 1 ]]", "echo ${x:y:1}"])
+def test_arithmetic_over_variables_is_marked(line: str) -> None:
+    assert GRAMMAR.parse(line).evaluates
+
+
+def test_arithmetic_over_numbers_is_not() -> None:
+    assert not GRAMMAR.parse("echo $((1 + 2)) ${a[0]}").evaluates
+
+
+@pytest.mark.parametrize(
+    "line", ["$(" * 5000, "(" * 5000, "echo " + "$(echo " * 3000 + ")" * 3000, "a && " * 3000 + "a", "! " * 5000 + "a"]
+)
+def test_deep_nesting_is_read_or_refused(line: str) -> None:
+    judge(GRAMMAR.parse(line))
+
+
+def test_the_grammar_is_loaded_when_the_first_line_is_read() -> None:
+    script = (
+        "import sys; from quintet.adapters.shell_grammar import BashGrammar; g = BashGrammar(); "
+        "assert 'tree_sitter' not in sys.modules; g.parse('ls'); assert 'tree_sitter' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+PIECES = (
+    "ls rm x y a=b $x $(ls) `ls` ${x:-y} $((1+x)) 'q' \"d $x\" $'z' {a,b} {} ~/x *.py [a] ; & | && || ( ) { } < > >> "
+    "2>&1 <<E <<< \\ # ! [[ ]] [ ] if then fi for in do done case esac while E \n \t cd env sudo git find sed -i -exec "
+    "xargs \" ' ` $ (( )) = += :"
+)
+WORDS = st.lists(st.sampled_from(PIECES.split(" ")), max_size=14)
+SHELLISH = WORDS.map(" ".join) | WORDS.map("".join)
+
+
+@given(st.text() | SHELLISH | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
+def test_any_text_gives_an_answer(line: str) -> None:
+    touch = judge(GRAMMAR.parse(line), "sub")
+    assert touch.effects
+
+
+@given(SHELLISH, SHELLISH)
+def test_a_line_does_no_less_than_its_parts(first: str, second: str) -> None:
+    one, two, both = (GRAMMAR.parse(line) for line in (first, second, f"{first} ; {second}"))
+    if not one.problem and not two.problem:
+        parts = judge(one).effects | judge(two).effects if one.commands and two.commands else frozenset()
+        assert both.problem or parts <= judge(both).effects
