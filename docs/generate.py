@@ -207,7 +207,7 @@ class _Parsed(Exception):
 
 def _parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Every command's parser: each is asked to parse, and caught before it does."""
-    for name in ("", *cli.COMMANDS):
+    for name in ("", *cli.commands()):
         try:
             yield name, _caught([name, ""] if name else [])
         except errors.UsageError as refused:  # a command of commands names them when it is given none of them

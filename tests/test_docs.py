@@ -13,7 +13,7 @@ import pytest
 from quintet import cli
 from quintet.domain import errors, protocol
 from quintet.domain.axes import AXIS_WORDS, Axes, PermissionProfile, Surface, WorkMode
-from quintet.domain.gate import Verdict, decide
+from quintet.domain.gate import Sandbox, Terms, Verdict, decide
 from quintet.domain.grants import Effect
 from quintet.domain.settings import catalogue
 from quintet.domain.steering import Scope
@@ -58,7 +58,7 @@ def test_every_slash_command_is_documented() -> None:
 
 def test_every_command_of_the_command_line_is_documented() -> None:
     page = reference("cli.md")
-    assert [command for command in cli.COMMANDS if f"## `quintet {command}" not in page] == []
+    assert [command for command in cli.commands() if f"## `quintet {command}" not in page] == []
     assert [word for word in ("-p", "--resume", "--output-format", "sessions fork", "--yes") if word not in page] == []
 
 
@@ -107,7 +107,7 @@ def test_the_readme_tells_what_the_gate_decides() -> None:
     spec: ToolSpec = BY_NAME["bash"]
     for effect in spec.effects:
         cells = [
-            words[decide(spec, Touch(frozenset({effect})), build(profile), root="/p", person=True).verdict]
+            words[decide(spec, Touch(frozenset({effect})), build(profile), Terms("/p", True, Sandbox.BWRAP)).verdict]
             for profile in PermissionProfile
         ]
         assert re.search(rf"^\| {effect} \| .* \| {' . '.join(cells)} \|$".replace(" . ", r" \| "), README, re.M), (

@@ -11,6 +11,7 @@ from quintet.flags import dial_flags, make_parser, turned
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
     from typing import Any
 
 DESCRIPTION = "A coding agent you steer by five dials."
@@ -83,21 +84,19 @@ def _let_stdout_go() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    from quintet.cli_lookups import LOOKUPS
-
-    commands = {**LOOKUPS, **OWN}
-    if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and arguments[2] in commands:
+    known = commands()
+    if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and arguments[2] in known:
         arguments = [arguments[2], *arguments[:2], *arguments[3:]]
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
         return _session(_main_parser().parse_args(arguments))
-    command = commands.get(name)
+    command = known.get(name)
     if command is None:
         from quintet.domain.errors import UsageError
         from quintet.domain.nearest import did_you_mean
 
         raise UsageError(
-            f"{name} is not a command.{did_you_mean(name, commands)}",
+            f"{name} is not a command.{did_you_mean(name, known)}",
             hint=f'To give it as a request: quintet -p "{" ".join(arguments)[:60]}"',
         )
     return command(arguments[1:])
@@ -215,4 +214,8 @@ def _tour(arguments: list[str]) -> int:
     return asyncio.run(tour())
 
 
-OWN = {"headless": _headless_command, "tour": _tour}
+def commands() -> dict[str, Callable[[list[str]], int]]:
+    """Every command by its name."""
+    from quintet.cli_lookups import LOOKUPS
+
+    return {**LOOKUPS, "headless": _headless_command, "tour": _tour}

@@ -69,7 +69,15 @@ TOOLS = {
     "wait": ("restricted", ""),
     "bash_output": ("restricted", ""),
     "kill_shell": ("restricted", ""),
+    "TodoCreate": ("restricted", ""),
+    "TodoRead": ("restricted", ""),
+    "TodoStart": ("restricted", ""),
+    "TodoClaim": ("restricted", ""),
+    "advance_phase": ("restricted", ""),
+    "return_to_fix_phase": ("restricted", ""),
+    "get_phase_status": ("restricted", ""),
     "Read": ("restricted", "read"),
+    "lsp_tool": ("restricted", "read"),
     "grep": ("restricted", "read"),
     "glob": ("restricted", "read"),
     "fs_read_file": ("restricted", "read"),
@@ -94,9 +102,11 @@ TOOLS = {
     "git_create_branch": ("normal", "commit"),
     "git_checkout": ("normal", "edit commit"),
     "bash": ("restricted", "read edit execute build install commit network outside destroy publish"),
+    "TodoVerify": ("restricted", "read edit execute build install commit network outside destroy publish"),
+    "analyze_test_failure": ("normal", "build"),
     "write_to_shell": ("normal", "read edit execute build install commit network outside destroy publish"),
 }
-SHELL_LINES = {"bash", "write_to_shell"}  # tools whose call is a shell line
+SHELL_LINES = {"bash", "write_to_shell", "TodoVerify"}  # tools whose call is a shell line
 
 Dials = tuple[str, str, str, str, str]
 

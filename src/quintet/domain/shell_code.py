@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from quintet.domain.protected import is_secret
+from quintet.domain.protected import PROTECTION
 from quintet.domain.shell_arguments import (
     BUILD,
     DESTROY,
@@ -106,7 +106,9 @@ def _script(program: str, rest: Sequence[Word]) -> Judged:
 def _code(program: str, words: Sequence[Word]) -> Judged:
     """Code can be anything; what in it looks like a secret's name is named."""
     parts = [part for word in words for part in _PATHS.findall(word.text)]
-    return Judged(DESTROY, f"{program}: code on the command line or on its input", [p for p in parts if is_secret(p)])
+    return Judged(
+        DESTROY, f"{program}: code on the command line or on its input", [p for p in parts if PROTECTION.is_secret(p)]
+    )
 
 
 def _coded(program: str) -> Callable[[Sequence[Word]], Judged]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from quintet.domain import swe_phases
+from quintet.domain.axes import PermissionProfile
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Finished, Workbench
@@ -69,7 +70,7 @@ def _runs_test(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.BUILD}), reads=(path,) if _is_path(path) else (), why="pytest: build")
 
 
-@tool(effects={Effect.BUILD}, touch=_runs_test)
+@tool(effects={Effect.BUILD}, profile=PermissionProfile.NORMAL, touch=_runs_test)
 async def analyze_test_failure(bench: Workbench, test_name: str, compare_baseline: bool = False) -> ToolResult:
     """Run one pytest test and say what is behind its failure: whether it is flaky and, compared, whether it is new.
 
