@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.adapters.shell_grammar import LONGEST, BashGrammar
@@ -251,12 +251,14 @@ WORDS = st.lists(st.sampled_from(PIECES.split(" ")), max_size=14)
 SHELLISH = WORDS.map(" ".join) | WORDS.map("".join)
 
 
+@settings(deadline=None)  # the first line loads the grammar
 @given(st.text() | SHELLISH | st.binary().map(lambda data: data.decode("utf-8", "surrogateescape")))
 def test_any_text_gives_an_answer(line: str) -> None:
     touch = judge(GRAMMAR.parse(line), "sub")
     assert touch.effects
 
 
+@settings(deadline=None)  # the first line loads the grammar
 @given(SHELLISH, SHELLISH)
 def test_a_line_does_no_less_than_its_parts(first: str, second: str) -> None:
     one, two, both = (GRAMMAR.parse(line) for line in (first, second, f"{first} ; {second}"))
