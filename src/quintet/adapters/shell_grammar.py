@@ -25,15 +25,16 @@ _PART = rf"(?:{PLAIN}++|'[^']*+'|\"[^\"$`\\]*+\")"
 # A command whose words need no second look: no expansion, no escape, no brace. Possessive, so it fails in linear time.
 _SIMPLE = re.compile(rf"{_PART}++(?: ++{_PART}++)*+", re.ASCII)
 _ATOMS = re.compile(rf"{_PART}++", re.ASCII)
+_REDIRECT = re.compile(r"\d?(&>>|&>|>>|>\||>&|>|<) ?([\w./-]+)", re.ASCII)
 _PARTS = re.compile(_PART, re.ASCII)
 
-_MOVES = re.compile("cd|pushd|popd|chdir")
 _JOINS = frozenset({"&&", "||"})
 _STATEMENTS = listed(
     "list pipeline redirected_statement for_statement c_style_for_statement while_statement do_group if_statement "
     "elif_clause else_clause case_statement case_item function_definition compound_statement subshell negated_command "
     "test_command declaration_command unset_command command variable_assignment variable_assignments"
 )
+_GROUPS = listed("pipeline subshell do_group if_statement elif_clause else_clause while_statement negated_command")
 _TOKENS = listed(
     "; ;; ;& ;;& & && || | |& ( ) { } ! for select in while until do done if then elif else fi case esac function "
     "$( ` <( >( comment"
@@ -74,7 +75,7 @@ class _Reading(Insides):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.moving = _MOVES.search(text) is not None  # else nobody asks what follows what
+        self.moving = "cd" in text or "pushd" in text or "popd" in text  # else nobody asks what follows what
 
     def read(self, root: Node) -> None:
         self.group(root.children, 0, len(self.text), False)
@@ -87,6 +88,8 @@ class _Reading(Insides):
             kind = node.type
             if kind == "command":
                 self.commands.append(self.command(node, follows, ()))
+            elif kind in _GROUPS:
+                self.group(node.children, node.start_byte, node.end_byte, follows)
             elif kind == "list":
                 self.chain(node, follows)
             elif kind == "redirected_statement":
@@ -97,16 +100,17 @@ class _Reading(Insides):
                 self.commands.append(Command((), (self.assignment(node),), (), follows))
             elif kind == "test_command":
                 self.test(node, follows)
-            elif kind in ("arithmetic_expansion", "c_style_for_statement") or (
-                kind == "compound_statement" and node.children[0].type == "(("
-            ):
-                self.arithmetic(node)
             elif kind == "expansion":
                 self.expansion(node)
             elif kind == "for_statement":
-                self.loop(node, follows)
+                self.loop(node)
+            elif kind in ("arithmetic_expansion", "c_style_for_statement") or self.text.startswith(
+                "((", node.start_byte
+            ):
+                self.arithmetic(node)
             else:
-                if self.text[node.start_byte] == "`" and "\\" in self.text[node.start_byte : node.end_byte]:
+                raw = self.text[node.start_byte : node.end_byte]
+                if raw[0] == "`" and "\\" in raw:
                     raise Misread("a backslash inside backquotes")
                 self.group(node.children, node.start_byte, node.end_byte, follows)
 
@@ -183,7 +187,7 @@ class _Reading(Insides):
         raw = self.text[node.start_byte : node.end_byte]
         if node.type == "command" and "(" not in raw and "`" not in raw:
             return False
-        return _MOVES.search(raw) is not None
+        return "cd" in raw or "pushd" in raw or "popd" in raw
 
     def command(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...] = ()) -> Command:
         start = node.start_byte
@@ -243,6 +247,9 @@ class _Reading(Insides):
 
     def redirect(self, node: Node) -> tuple[Redirect, list[Word]]:
         """A redirection, and the words of the command that the tree has put into it."""
+        if plain := _REDIRECT.fullmatch(self.text, node.start_byte, node.end_byte):
+            operator, target = plain.groups()
+            return Redirect(operator, Word(target)), []
         operator = ""
         words: list[Word] = []
         start = node.start_byte
@@ -347,22 +354,17 @@ class _Reading(Insides):
         heredoc_problem(self.text, (opened.start_byte, opened.end_byte), (closed.start_byte, closed.end_byte), starts)
         self.stack += [(child, False) for child in inner if child.type in EXPANSIONS]
 
-    def loop(self, node: Node, follows: bool) -> None:
+    def loop(self, node: Node) -> None:
         """`for x in words`: its words are values that a command may be given later."""
         values = [self.word(child) for child in node.children if child.type in WORDS]
         names = [self.text[child.start_byte : child.end_byte] for child in node.children if child.type in NAMES]
         sets = tuple(Assignment(name, Word("")) for name in names)
-        self.commands.append(Command((Word("for"), *values), sets, (), follows))
-        rest = [child for child in node.children if child.type not in WORDS]
-        start = node.start_byte
+        self.commands.append(Command((Word("for"), *values), sets))
+        self.spaced(node)
         for child in node.children:
-            if child.start_byte != start:
-                self.gap(start, child.start_byte)
-            start = child.end_byte
-        for child in rest:
             if child.type in _STATEMENTS:
                 self.stack.append((child, False))
-            elif child.type not in _TOKENS and child.type not in NAMES:
+            elif child.type not in WORDS and child.type not in _TOKENS and child.type not in NAMES:
                 raise Misread(shown(child.type))
 
 

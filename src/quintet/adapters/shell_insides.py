@@ -58,6 +58,16 @@ class Insides:
         if kept.strip(" \t\n" if newline else " \t") or not kept:
             raise Misread("a line that goes on inside a word" if not kept else "the syntax")
 
+    def spaced(self, node: Node) -> None:
+        """Between the children of a node nothing but blanks."""
+        start = node.start_byte
+        for child in node.children:
+            if child.start_byte != start:
+                self.gap(start, child.start_byte)
+            start = child.end_byte
+        if start != node.end_byte:
+            self.gap(start, node.end_byte)
+
     def word(self, node: Node) -> Word:
         start, end = node.start_byte, node.end_byte
         raw = self.text[start:end]
@@ -78,17 +88,25 @@ class Insides:
         return word if self.ascii else Word(_decoded(word.text), word.dynamic, word.glob)
 
     def pattern(self, node: Node) -> None:
+        """A pattern or regular expression: what runs in it has to be what the tree says."""
+        start = node.start_byte
         for child in node.children:
             if child.type in EXPANSIONS:
                 self.stack.append((child, False))
             elif child.type not in WORDS:
                 raise Misread("a pattern")
-        if not node.children and _ACTIVE.search(self.text[node.start_byte : node.end_byte].replace("\\", "")):
+            self.inert(start, child.start_byte)
+            start = child.end_byte
+        self.inert(start, node.end_byte)
+
+    def inert(self, start: int, end: int) -> None:
+        if _ACTIVE.search(self.text[start:end].replace("\\", "")):
             raise Misread("a pattern")
 
     def expansion(self, node: Node) -> None:
         """`${…}`: what may stand in it, and what in that is run."""
         name = ""
+        self.spaced(node)
         for child in node.children:
             kind = child.type
             raw = self.text[child.start_byte : child.end_byte]
@@ -110,6 +128,7 @@ class Insides:
                 raise Misread("an indirect expansion" if kind in ("!", "@") else shown(kind))
 
     def subscript(self, node: Node) -> None:
+        self.spaced(node)
         name, opened, *index, closed = node.children
         if opened.type != "[" or closed.type != "]" or len(index) != 1 or name.type != "variable_name":
             raise Misread("a subscript")
@@ -124,11 +143,13 @@ class Insides:
 
     def arithmetic(self, node: Node) -> None:
         """Numbers and operators; a name makes it run whatever the variable holds."""
+        self.spaced(node)
         inner = list(node.children)
         while inner:
             child = inner.pop()
             kind = child.type
             if kind in EXPRESSIONS or kind == "variable_assignment":
+                self.spaced(child)
                 inner += child.children
             elif kind in EXPANSIONS or kind == "do_group" or kind == "compound_statement":
                 self.stack.append((child, False))
@@ -158,11 +179,7 @@ class Insides:
             child = inner.pop()
             kind = child.type
             if kind == "test_command" or kind in EXPRESSIONS:
-                start = child.start_byte
-                for grandchild in child.children:
-                    if grandchild.start_byte != start:
-                        self.gap(start, grandchild.start_byte)
-                    start = grandchild.end_byte
+                self.spaced(child)
                 inner += reversed(child.children)
             elif kind in WORDS:
                 words.append(self.word(child))

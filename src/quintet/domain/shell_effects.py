@@ -136,7 +136,7 @@ class _Tally:
             judged = self.command(waiting.pop())
             self.take(judged.effects, judged.why)
             self.name(judged)
-            waiting += judged.inner
+            waiting += filter(None, judged.inner)
             count += 1
             if count > _MOST_INNER:
                 self.take(DESTROY, "not understood: commands inside commands")

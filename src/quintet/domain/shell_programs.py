@@ -186,7 +186,7 @@ PROGRAMS: dict[str, Effects] = table(
         "chattr setfacl setcap mknod mkfifo tmux screen disown suspend hwclock update-alternatives launchctl defaults "
         "osascript open xdg-open start-stop-daemon daemonize renice tc ifconfig route terraform ansible "
         "ansible-playbook vagrant virsh bwrap firejail gpg gpg-agent ssh-agent ssh-add ssh-keygen keyctl pass "
-        "systemd-run busctl dbus-send wall write logger fuser set_date",
+        "systemd-run busctl dbus-send wall write logger fuser",
     ),
     network=(
         NETWORK,
