@@ -16,6 +16,7 @@ import pytest
 
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.sandbox import confine
+from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.ports import Finished
@@ -341,3 +342,20 @@ def test_walls_that_cannot_be_put_up_are_an_error_and_nothing_runs(repo: Path) -
     )
     assert done.returncode != 0
     assert not (repo / "ran").exists()
+
+
+@pytest.mark.system("bwrap")
+def test_what_only_looks_like_a_failure_of_the_sandbox_is_the_commands_own(bwrap: Inside) -> None:
+    done = bwrap("echo 'bwrap: no'; exit 1")
+    assert (done.exit_code, done.output) == (1, "bwrap: no\n")
+
+
+@pytest.mark.system("bwrap")
+def test_a_sandbox_that_cannot_start_is_an_error_and_nothing_runs(bwrap: Inside, tmp_path: Path) -> None:
+    """Its scratch folder is gone: there is nothing to bind, so there is no command either."""
+    bwrap("true")
+    for folder in Path(bwrap.caller.containment._ground.scratch_parent).glob("*"):  # type: ignore[attr-defined]
+        subprocess.run(("rm", "-rf", str(folder)), check=True)
+    with pytest.raises(ToolFailed, match="the sandbox could not start, so nothing was run"):
+        bwrap("touch ran")
+    assert not (bwrap.root / "ran").exists()

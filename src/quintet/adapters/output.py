@@ -51,7 +51,7 @@ class Output:
         where = f"; the whole is in {self._whole}" if self._written else ""
         more = f", its first {WHOLE_BYTES} bytes" if self._written >= WHOLE_BYTES else ""
         middle = f"\n… {self.dropped} bytes left out{where}{more} …\n".encode() if self.dropped else b""
-        return bytes(self._head + middle + self._tail).decode("utf-8", "replace")
+        return b"".join((self._head, middle, self._tail)).decode("utf-8", "replace")
 
     def close(self) -> None:
         if self._file is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from quintet.domain.ports import Finished
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ", "VIRTUAL_ENV")
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
 _CHUNK = 65_536
+_PIPE_BYTES = 1_048_576  # a program that prints a lot is then not held up by us
 _LAST_WORDS = 4_000_000  # read after the end at most; a command that prints more than a pipe holds is not over
 
 
@@ -58,10 +60,12 @@ class LocalProcesses:
         timeout: float,
         keep: int = 30_000,
         whole: str = "",
+        contained: bool = True,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
-        # Looking for what has to be covered reads folders: not on the loop.
-        launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
+        launch = Launch(tuple(argv), cwd)
+        if contained:  # looking for what has to be covered reads folders: not on the loop
+            launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
         output = Output(keep, on_output, whole)
         child = Child(launch, output)
         timed_out = False
@@ -80,14 +84,9 @@ class LocalProcesses:
             notes = self._containment.settle(launch)
         code = child.process.returncode or 0
         text = output.text()
-        if not_started(code, text):
+        if not (timed_out or child.ran(text)):
             raise ToolFailed(f"the sandbox could not start, so nothing was run: {text.strip()[:500]}")
         return Finished(code if code >= 0 else 128 - code, text, timed_out, output.dropped, tuple(notes))
-
-
-def not_started(code: int, text: str) -> bool:
-    """Whether it was the containment that failed, before the command itself."""
-    return (code == 1 and text.startswith("bwrap: ")) or (code == NOT_CONFINED and text.startswith(COMPLAINT))
 
 
 class Child:
@@ -95,6 +94,10 @@ class Child:
 
     def __init__(self, launch: Launch, output: Output, terminal: int | None = None) -> None:
         argv, cwd = launch.argv, launch.cwd
+        self._report = launch.report
+        self._told, tell = os.pipe() if launch.report else (-1, -1)
+        if launch.report:
+            argv = launch.reporting(tell)
         try:
             self.process = subprocess.Popen(
                 argv,
@@ -104,6 +107,7 @@ class Child:
                 stdout=subprocess.PIPE if terminal is None else terminal,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                pass_fds=(tell,) if launch.report else (),
                 bufsize=0,
             )
         except FileNotFoundError as error:
@@ -111,14 +115,27 @@ class Child:
             raise ToolFailed(missing) from error
         except OSError as error:
             raise ToolFailed(f"{argv[0]} cannot be started: {error.strerror}") from error
+        finally:
+            if launch.report:
+                os.close(tell)
+                os.set_blocking(self._told, False)
         self.ended = asyncio.Event()
+        self._said = b""
         self._output = output
         self._loop = asyncio.get_running_loop()
         self._pipe: int | None = None
         if self.process.stdout:
+            with contextlib.suppress(OSError):  # the user's share of pipe memory may be used up
+                fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
             self.read_from(self.process.stdout.fileno())
         self._watch = os.pidfd_open(self.process.pid)
         self._loop.add_reader(self._watch, self._exited)
+
+    def ran(self, text: str) -> bool:
+        """Whether the walls stood and the command itself was run; `text` is what was printed."""
+        if self._report is None:
+            return not (self.process.returncode == NOT_CONFINED and text.startswith(COMPLAINT))
+        return self._report.proof in self._said
 
     def read_from(self, handle: int) -> None:
         self._pipe = handle
@@ -141,6 +158,9 @@ class Child:
     def _exited(self) -> None:
         self._loop.remove_reader(self._watch)
         self.process.wait()
+        if self._report:
+            with contextlib.suppress(BlockingIOError):
+                self._said = os.read(self._told, 4096)
         assert self._pipe is not None
         left = _LAST_WORDS
         with contextlib.suppress(OSError):
@@ -176,5 +196,7 @@ class Child:
             self._loop.remove_reader(self._pipe)
         self._loop.remove_reader(self._watch)
         os.close(self._watch)
+        if self._report:
+            os.close(self._told)
         if self.process.stdout:
             self.process.stdout.close()

@@ -136,11 +136,13 @@ class Processes(Protocol):
         timeout: float,
         keep: int = 30_000,
         whole: str = "",
+        contained: bool = True,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
         """Run to the end, or kill the whole process tree at the timeout or on cancellation.
 
         Of the output at most `keep` bytes are kept; the middle goes first, and then all of it to the file `whole`.
+        Only a program of Quintet's own that reads and runs nothing else goes without containment.
         """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import Any, Literal
 
 from quintet.domain.errors import ToolFailed
@@ -15,6 +16,7 @@ SEARCH_SECONDS = 60.0
 SEARCH_BYTES = 4_000_000
 MOST_FILES = 1000
 MOST_CHARACTERS = 30_000
+PLAIN = ("--no-config", "--color=never", "--null")
 
 
 def _path(arguments: dict[str, Any]) -> Touch:
@@ -51,7 +53,7 @@ async def grep(
     :head_limit: how many lines of output at most, 0 for all
     """
     flags = {"files_with_matches": ["-l"], "content": ["-n" if numbers else "-N"], "count": ["-c"]}[output_mode]
-    argv = [bench.ripgrep, "--no-config", "--color=never", "--no-heading", "--with-filename", "--sort=path", *flags]
+    argv = [bench.ripgrep, *PLAIN, "--no-heading", "--with-filename", *flags]
     argv += ["-i"] if ignore_case else []
     argv += ["-U", "--multiline-dotall"] if multiline else []
     for flag, value in (("-A", after), ("-B", before), ("-C", around)):
@@ -59,7 +61,11 @@ async def grep(
     argv += ["-g", glob] if glob else []
     argv += ["-t", type] if type else []
     argv += _no_secrets(bench.files.protection)
-    lines = await _ripgrep(bench, [*argv, "-e", pattern, "--", _target(bench, path)])
+    output = await _ripgrep(bench, [*argv, "-e", pattern, "--", _target(bench, path)])
+    if output_mode == "files_with_matches":
+        lines = sorted(output.split("\0")[:-1])
+    else:
+        lines = _matches(output, bool(after or before or around))
     return _listed(lines, head_limit, "no matches")
 
 
@@ -70,9 +76,10 @@ async def glob(bench: Workbench, pattern: str, path: str = "") -> ToolResult:
     :pattern: the glob
     :path: folder to look in, the project if empty
     """
-    argv = [bench.ripgrep, "--no-config", "--files", "--hidden", "-g", pattern, "-g", "!.git", "--sort=path"]
-    lines = await _ripgrep(bench, [*argv, "--", _target(bench, path)])
-    return _listed(lines, MOST_FILES, "no files match")
+    argv = [bench.ripgrep, *PLAIN, "--files", "--hidden", "-g", pattern, "-g", "!.git"]
+    output = await _ripgrep(bench, [*argv, "--", _target(bench, path)])
+    names = output.split("\0")[:-1]
+    return _listed(nsmallest(MOST_FILES, names), 0, "no files match", len(names))
 
 
 def _target(bench: Workbench, path: str) -> str:
@@ -87,16 +94,41 @@ def _no_secrets(protection: Protection) -> list[str]:
     return [word for name in names for word in ("--iglob", name)]
 
 
-async def _ripgrep(bench: Workbench, argv: list[str]) -> list[str]:
-    done = await bench.processes.run(argv, cwd=bench.root, grant=bench.grant, timeout=SEARCH_SECONDS, keep=SEARCH_BYTES)
+async def _ripgrep(bench: Workbench, argv: list[str]) -> str:
+    """Ripgrep's output, in the order its threads found things: sorting it here is faster than one thread there."""
+    done = await bench.processes.run(
+        argv, cwd=bench.root, grant=bench.grant, timeout=SEARCH_SECONDS, keep=SEARCH_BYTES, contained=False
+    )
     if done.timed_out:
         raise ToolFailed(f"the search took more than {SEARCH_SECONDS:g} s; narrow it by path or glob")
     if done.exit_code > 1:
         raise ToolFailed(done.output.strip() or f"ripgrep ended with {done.exit_code}")
-    return [line.removeprefix("./") for line in done.output.splitlines()]
+    return done.output
 
 
-def _listed(lines: list[str], most: int, none: str) -> ToolResult:
+def _matches(output: str, around: bool) -> list[str]:
+    """Lines by file; `--` stands between places that are apart, if lines around them are shown."""
+    found: dict[str, list[str]] = {}
+    apart = False
+    for line in output.split("\n"):
+        name, split, text = line.partition("\0")
+        if not split:
+            apart = line == "--"
+            continue
+        number = text[: len(text) - len(text.lstrip("0123456789"))]
+        mark = "-" if number and text[len(number) : len(number) + 1] == "-" else ":"
+        lines = found.setdefault(name, [])
+        if apart and lines:
+            lines.append("--")
+        lines.append(f"{name}{mark}{text}")
+        apart = False
+    files = [found[path] for path in sorted(found)]
+    return [line for place, lines in enumerate(files) for line in ([*(["--"] if place and around else []), *lines])]
+
+
+def _listed(lines: list[str], most: int, none: str, total: int = 0) -> ToolResult:
+    """What is shown of the lines; `total` if there were more than these."""
+    total = total or len(lines)
     if not lines:
         return ToolResult(none, summary="none")
     shown, room = [], MOST_CHARACTERS
@@ -104,6 +136,6 @@ def _listed(lines: list[str], most: int, none: str) -> ToolResult:
         room -= len(line) + 1
         if room < 0:
             break
-        shown.append(line)
-    more = [f"({len(lines) - len(shown)} more)"] if len(shown) < len(lines) else []
-    return ToolResult("\n".join(shown + more), summary=counted(len(lines), "line"))
+        shown.append(line.removeprefix("./"))
+    more = [f"({total - len(shown)} more)"] if len(shown) < total else []
+    return ToolResult("\n".join(shown + more), summary=counted(total, "line"))

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 
-from quintet.adapters.sandbox.ground import MINDER, Ground, Launch
+from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, Report
 from quintet.adapters.sandbox.machine import (
     ALIASES,
     HIDDEN_SYSTEM,
@@ -31,6 +31,7 @@ NAMESPACES = (
     *("--disable-userns", "--cap-drop", "ALL", "--die-with-parent", "--new-session"),
 )
 PROBE_SECONDS = 10.0
+REPORT = Report("--json-status-fd", b'"exit-code"')  # written only when the walls stood and the command ran
 
 
 def program() -> str:
@@ -76,7 +77,7 @@ class Bubblewrap:
             (*guarded.secret_folders, *self._ground.hidden(), *filter(os.path.isdir, HIDDEN_SYSTEM)),
         )
         words += ["--chdir", cwd, "--", *self._ground.bounded(argv)]
-        return Launch(tuple(words), cwd, {"TMPDIR": "/tmp"}, self._ground.missing(guarded, grant))
+        return Launch(tuple(words), cwd, {"TMPDIR": "/tmp"}, self._ground.missing(guarded, grant), REPORT)
 
     def settle(self, launch: Launch) -> list[str]:
         return self._ground.settle(launch)

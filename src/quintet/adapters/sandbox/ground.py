@@ -22,6 +22,13 @@ PRLIMIT = "/usr/bin/prlimit"
 READING = frozenset({Effect.READ, Effect.FETCH})
 
 
+class Report(Struct, frozen=True):
+    """How a containment tells that it got as far as the command: by a flag with a handle, and what it writes there."""
+
+    flag: str
+    proof: bytes
+
+
 class Launch(Struct, frozen=True):
     """How a command is started."""
 
@@ -29,6 +36,12 @@ class Launch(Struct, frozen=True):
     cwd: str
     variables: dict[str, str] = {}  # on top of the children's environment
     watched: tuple[str, ...] = ()  # protected paths that are not there
+    report: Report | None = None
+
+    def reporting(self, handle: int) -> tuple[str, ...]:
+        """The same with the containment's own report going to a handle."""
+        assert self.report
+        return (self.argv[0], self.report.flag, str(handle), *self.argv[1:])
 
 
 class Containment(Protocol):
