@@ -29,7 +29,7 @@ def _line(arguments: dict[str, Any]) -> Touch:
     return Touch(touch.effects, (*touch.reads, *([folder] if folder else [])), touch.writes, touch.why)
 
 
-@tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.RESTRICTED, touch=_line)
+@tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.RESTRICTED, touch=_line, needs=("bash",))
 async def bash(
     bench: Workbench,
     command: str,
@@ -68,7 +68,7 @@ async def bash(
     return shown(done, timeout)
 
 
-@tool(effects=set())
+@tool(effects=set(), needs=("bash",))
 async def bash_output(bench: Workbench, bash_id: str, filter: str = "") -> ToolResult:
     """Read what a background shell has printed since you last looked.
 
@@ -83,7 +83,7 @@ def _typed(arguments: dict[str, Any]) -> Touch:
     return structs.replace(touch, shell=arguments["shell_id"])
 
 
-@tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.NORMAL, touch=_typed)
+@tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.NORMAL, touch=_typed, needs=("bash",))
 async def write_to_shell(bench: Workbench, shell_id: str, content: str = "", press_enter: bool = True) -> ToolResult:
     """Type into a background shell.
 
@@ -102,7 +102,7 @@ async def write_to_shell(bench: Workbench, shell_id: str, content: str = "", pre
     return _shell_output(bench, shell_id, "")
 
 
-@tool(effects=set())
+@tool(effects=set(), needs=("bash",))
 async def kill_shell(bench: Workbench, shell_id: str) -> ToolResult:
     """End a background shell and everything it started.
 
