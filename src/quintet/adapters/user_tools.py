@@ -6,9 +6,9 @@ tool is a warning with its line, and the rest is loaded. A loaded tool fails as 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
+from functools import partial
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -69,8 +69,8 @@ def _declared(path: str) -> list[ToolSpec]:
     module = ModuleType(f"own_tools:{path}")
     module.__file__ = path
     sys.modules[module.__name__] = module  # where annotations are looked up
-    with contextlib.redirect_stdout(sys.stderr):  # ours may be somebody's JSON
-        exec(code, module.__dict__)
+    module.__dict__["print"] = partial(print, file=sys.stderr)  # our own output may be somebody's JSON
+    exec(code, module.__dict__)
     found = [value for value in vars(module).values() if isinstance(value, ToolSpec)]
     found = [spec for spec in found if spec.run.__module__ == module.__name__]  # not what it imported
     if not found:

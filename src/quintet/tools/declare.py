@@ -38,8 +38,8 @@ def tool(
     """Make a ToolSpec of an async function `(bench, **arguments)`.
 
     `effects` are the most a call may do, `profile` the least it is any use in; `touch` tells from the arguments what
-    one call would do. `wire` maps names Python cannot spell, `needs` names the outside parts it does not work without,
-    and `toolset` is where a user's own tool is found.
+    one call would do; without it, all of that, and every text among them may be a path it reads. `wire` maps names
+    Python cannot spell, `needs` names outside parts it does not work without, `toolset` is the place of a user's own.
     """
     frozen = frozenset(_one_of(Effect, "effect", word) for word in effects)
     least = _one_of(PermissionProfile, "profile", profile)
@@ -56,13 +56,19 @@ def tool(
             effects=frozen,
             schema=parameters.schema,
             bind=parameters.bind,
-            touch=touch or (lambda arguments: Touch(frozen)),
+            touch=touch or (lambda arguments: Touch(frozen, _maybe_paths(arguments) if frozen else ())),
             run=function,
             needs=needs,
             toolset=toolset,
         )
 
     return make
+
+
+def _maybe_paths(arguments: dict[str, Any]) -> tuple[str, ...]:
+    """Every text of one line: nobody said which are paths, and the gate has to know those that lead outside."""
+    values = [v for value in arguments.values() for v in (value if isinstance(value, list | tuple) else (value,))]
+    return tuple(value for value in values if isinstance(value, str) and value and "\n" not in value)
 
 
 def _one_of(kind: type[Choice], what: str, word: str) -> Choice:
