@@ -21,6 +21,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 from quintet import cli
+from quintet.cli_lookups import LOOKUPS
 from quintet.domain import errors, protocol
 from quintet.domain.axes import AXIS_WORDS
 from quintet.domain.grants import ordered
@@ -132,12 +133,17 @@ def _tools() -> Iterator[str]:
     yield "# Tools"
     yield MADE
     yield (
-        "What a model, the offline rules and your own `!` lines can call. A tool is hidden below its least profile. "
-        "Its effects are the most a call may do; the gate judges each call by its own arguments."
+        "What a model, the offline rules and your own `!` and `!!` lines can call. A tool is hidden below its least "
+        "profile. Its effects are the most a call may do; the gate judges each call by its own arguments. What a tool "
+        "needs has to be on the machine: `quintet tools doctor` looks. You can add "
+        "[tools of your own](../howto/own-tools.md)."
     )
     yield _table(
-        ("tool", "least profile", "effects"),
-        ((f"[`{s.name}`](#{s.name.lower()})", s.profile, ", ".join(ordered(s.effects))) for s in ALL),
+        ("tool", "least profile", "effects", "needs"),
+        (
+            (f"[`{s.name}`](#{s.name.lower()})", s.profile, ", ".join(ordered(s.effects)), ", ".join(s.needs))
+            for s in ALL
+        ),
     )
     for spec in ALL:
         yield f"## `{spec.name}`"
@@ -207,7 +213,7 @@ class _Parsed(Exception):
 
 def _parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Every command's parser: each is asked to parse, and caught before it does."""
-    for name in ("", *cli.COMMANDS):
+    for name in ("", *LOOKUPS, *cli.OWN):
         try:
             yield name, _caught([name, ""] if name else [])
         except errors.UsageError as refused:  # a command of commands names them when it is given none of them

@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 
 from quintet import cli
+from quintet.cli_lookups import LOOKUPS
 from quintet.domain import errors, protocol
 from quintet.domain.axes import AXIS_WORDS, Axes, PermissionProfile, Surface, WorkMode
 from quintet.domain.gate import Verdict, decide
@@ -58,7 +59,7 @@ def test_every_slash_command_is_documented() -> None:
 
 def test_every_command_of_the_command_line_is_documented() -> None:
     page = reference("cli.md")
-    assert [command for command in cli.COMMANDS if f"## `quintet {command}" not in page] == []
+    assert [command for command in (*LOOKUPS, *cli.OWN) if f"## `quintet {command}" not in page] == []
     assert [word for word in ("-p", "--resume", "--output-format", "sessions fork", "--yes") if word not in page] == []
 
 
