@@ -1,6 +1,7 @@
 """The user's own tools: where they come from, what is said of one that cannot be taken, and that they are tools."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -275,6 +276,18 @@ def test_an_error_in_telling_what_it_touches_is_a_result_too(trusted: Path) -> N
     model = ScriptedModel([[call("mine")], "sorry"])
     run(trusted, model)
     assert told(model, 1) == f"mine: {path}:4: KeyError: 'x'"
+
+
+def test_the_examples_of_the_docs_load_and_work(trusted: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/howto/own-tools.md").read_text()
+    for number, source in enumerate(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)):
+        own(trusted, source, f"example{number}.py")
+    sort = call("sort_rows", source="sales.csv", target="sorted.csv")
+    model = ScriptedModel([[call("count_rows", path="sales.csv")], [sort], "done"])
+    driver = run(trusted, model)
+    assert driver.of(p.Noticed) == []
+    assert [event.content for event in driver.of(p.ToolFinished)] == ["2 rows", "3 lines sorted"]
+    assert (trusted / "sorted.csv").read_text() == "a,1\nb,2\nname,sum\n"
 
 
 def test_it_cannot_end_the_turn_or_move_the_menu(trusted: Path) -> None:
