@@ -132,12 +132,17 @@ def _tools() -> Iterator[str]:
     yield "# Tools"
     yield MADE
     yield (
-        "What a model, the offline rules and your own `!` lines can call. A tool is hidden below its least profile. "
-        "Its effects are the most a call may do; the gate judges each call by its own arguments."
+        "What a model, the offline rules and your own `!` and `!!` lines can call. A tool is hidden below its least "
+        "profile. Its effects are the most a call may do; the gate judges each call by its own arguments. What a tool "
+        "needs has to be on the machine: `quintet tools doctor` looks. You can add "
+        "[tools of your own](../howto/own-tools.md)."
     )
     yield _table(
-        ("tool", "least profile", "effects"),
-        ((f"[`{s.name}`](#{s.name.lower()})", s.profile, ", ".join(ordered(s.effects))) for s in ALL),
+        ("tool", "least profile", "effects", "needs"),
+        (
+            (f"[`{s.name}`](#{s.name.lower()})", s.profile, ", ".join(ordered(s.effects)), ", ".join(s.needs))
+            for s in ALL
+        ),
     )
     for spec in ALL:
         yield f"## `{spec.name}`"

@@ -1,19 +1,46 @@
 """Quintet, a coding agent you steer by five dials.
 
 As a library: ``async with quintet.open(path) as session`` gives the same Session every surface uses.
+For tools of your own: ``from quintet import Effect, ToolResult, Workbench, tool``.
 """
 
 from __future__ import annotations
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "open"]
+__all__ = [
+    "Effect",
+    "PermissionProfile",
+    "ToolFailed",
+    "ToolResult",
+    "Touch",
+    "Workbench",
+    "__version__",
+    "open",
+    "tool",
+]
 
 TYPE_CHECKING = False  # typing itself is not imported: `quintet --version` starts faster than it loads
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
+    from quintet.domain.axes import PermissionProfile
+    from quintet.domain.errors import ToolFailed
+    from quintet.domain.grants import Effect
+    from quintet.domain.ports import Workbench
+    from quintet.domain.toolspec import ToolResult, Touch
     from quintet.engine.session import Session
+    from quintet.tools.declare import tool
+
+_HOMES = {  # of what a tool is declared with; imported when first asked for
+    "Effect": "domain.grants",
+    "PermissionProfile": "domain.axes",
+    "ToolFailed": "domain.errors",
+    "ToolResult": "domain.toolspec",
+    "Touch": "domain.toolspec",
+    "Workbench": "domain.ports",
+    "tool": "tools.declare",
+}
 
 
 def open(path: str = ".", **options: Any) -> AbstractAsyncContextManager[Session]:
@@ -21,3 +48,11 @@ def open(path: str = ".", **options: Any) -> AbstractAsyncContextManager[Session
     from quintet.app import open_session
 
     return open_session(path, **options)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"quintet.{_HOMES[name]}"), name)

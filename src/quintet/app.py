@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from quintet.adapters import config, sandbox
+from quintet.adapters import config, sandbox, user_tools
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.language_servers import LocalLanguageServers
@@ -69,20 +69,22 @@ async def open_session(
     """
     places = locate(path)
     loaded = config.load(places, settings)
-    core = make_core(places, loaded, person=person, model=model, clock=clock, ids=ids)
+    own = user_tools.load(places, loaded.trusted)
+    core = make_core(places, loaded, own=own, person=person, model=model, clock=clock, ids=ids)
+    notes = _notes(loaded, own)
     store = core.store
     assert isinstance(store, SqliteStore)
     surface = Surface(surface)
     try:
         if resume:
-            session = await _take_up(core, store, surface, resume, fork, loaded)
+            session = await _take_up(core, store, surface, resume, fork, notes)
         else:
             first = _first_axes(loaded.settings, surface, person, axes)
             try:
-                session = await _begin(core, surface, first, loaded)
+                session = await _begin(core, surface, first, notes)
             except StoreDamaged as error:  # nothing new can be written beside the damage: begin afresh, and say so
                 core.store = store = await store.begun_afresh(error)
-                session = await _begin(core, surface, first, loaded)
+                session = await _begin(core, surface, first, notes)
     except BaseException:
         await store.close()
         raise
@@ -98,6 +100,7 @@ def make_core(
     places: Places,
     loaded: config.Loaded,
     *,
+    own: user_tools.OwnTools | None = None,
     person: bool = False,
     model: Model | None = None,
     clock: Clock | None = None,
@@ -129,7 +132,14 @@ def make_core(
         clock=clock or SystemClock(),
         ids=ids or RandomIds(),
         settings=loaded.settings,
-        toolbox=Toolbox(BY_NAME, bench, BashGrammar(), terms, loaded.settings.tools.presentation, rule_book),
+        toolbox=Toolbox(
+            {**BY_NAME, **(own.specs if own else {})},
+            bench,
+            BashGrammar(),
+            terms,
+            loaded.settings.tools.presentation,
+            rule_book,
+        ),
         rule_book=rule_book,
         prompts=Prompts(PROMPTS),
         process_start=process_start,
@@ -153,18 +163,18 @@ def make_containment(places: Places, settings: Settings, terms: Terms) -> Contai
     return sandbox.contain(terms.sandbox, ground)
 
 
-async def _begin(core: Core, surface: Surface, axes: Axes, loaded: config.Loaded) -> Session:
+async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed]) -> Session:
     lease = new_lease(core, core.ids.new("q5"))
     state = await create_session(core, axes, lease)
     since = core.store.last_seq(lease.session)
     owner = Owner(core, state, lease)
     await owner.start()
-    await _tell(owner, core, loaded)
+    await _tell(owner, core, notes)
     return Session(core, lease.session, surface, owner, since)
 
 
 async def _take_up(
-    core: Core, store: SqliteStore, surface: Surface, wanted: str, fork: bool, loaded: config.Loaded
+    core: Core, store: SqliteStore, surface: Surface, wanted: str, fork: bool, notes: list[Noticed]
 ) -> Session:
     if wanted == LATEST:
         newest = store.newest()
@@ -185,15 +195,23 @@ async def _take_up(
         raise NotFound(f"session {row.id} is gone")
     owner = Owner(core, fold(recorded.event for recorded in store.read(row.id)), lease)
     await owner.start("forked" if fork else "resumed")
-    await _tell(owner, core, loaded)
+    await _tell(owner, core, notes)
     return Session(core, row.id, surface, owner, since)
 
 
-async def _tell(owner: Owner, core: Core, loaded: config.Loaded) -> None:
-    """Put what the person should know about the settings and the store into the journal."""
+def _notes(loaded: config.Loaded, own: user_tools.OwnTools) -> list[Noticed]:
+    """What the person should know about the settings and their own tools."""
     notes = [Noticed(level="warning", code="SETTINGS", text=warning) for warning in loaded.warnings]
+    notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]
+    if own.held_back:
+        notes.append(Noticed(level="info", code="OWN_TOOLS", text=own.held_back))
+    return notes
+
+
+async def _tell(owner: Owner, core: Core, notes: list[Noticed]) -> None:
+    """Put what the person should know into the journal, with what the store has to say."""
     if isinstance(core.store, SqliteStore) and core.store.notice:
-        notes.append(Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice))
+        notes = [*notes, Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice)]
     if notes:
         await owner.journal.append(*notes)
 
@@ -251,12 +269,15 @@ def looks(path: str) -> tuple[str, str, str]:
 
 
 def ask_for_trust(path: str) -> None:
-    """The first interactive start in a folder with settings of its own asks whether to trust it."""
+    """The first interactive start in a folder with settings or tools of its own asks whether to trust it."""
     places = locate(path)
-    if not os.path.exists(places.project_settings) or decided(places.trust_file, places.root):
+    settings, tools = os.path.exists(places.project_settings), bool(user_tools.files(places.project_tools))
+    if not (settings or tools) or decided(places.trust_file, places.root):
         return
+    what = " and ".join(word for word, there in (("settings", settings), ("tools", tools)) if there)
     sys.stdout.write(
-        f"{places.root} has settings of its own. Trusted, they may choose models and loosen permissions.\n"
+        f"{places.root} has {what} of its own.\n"
+        "Trusted, its settings may choose models and loosen permissions, and its tools run with your rights.\n"
         "Trust this folder? [y/N] "
     )
     sys.stdout.flush()

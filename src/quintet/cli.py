@@ -23,12 +23,13 @@ commands:
   quintet tour                a minute's tour on a small repository
   quintet status              where this project's newest session stands
   quintet sessions list | show ID [--events] | fork ID | purge ID
-  quintet tools list | show NAME
+  quintet tools list | show NAME | doctor  what there is, and what is missing here
+  quintet tools call NAME --args JSON      one call by your own hand, through the gate
   quintet permit --tool NAME --args JSON   what the gate would decide about a call
   quintet rules list | add | revoke ID     what you allow unasked, or never
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
-  quintet trust               let this folder's own settings loosen anything
+  quintet trust               let this folder's own settings loosen things, and load its own tools
 
 exit codes: 0 done, 1 error, 2 usage, 3 blocked or needs approval, 4 limit, 130 interrupted
 """

@@ -1,4 +1,4 @@
-"""The commands that only look, each with its parser; what they do is imported when one is run."""
+"""The commands that look, each with its parser, and their neighbours; what they do is imported when one is run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from quintet.flags import dial_flags, make_parser, turned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Callable
 
 CALLS = "tool_lookups"  # the module of those that look at tools, permission and rules
@@ -72,8 +72,35 @@ def _tools(arguments: list[str]) -> int:
     actions = {
         "list": _lookup("tools list", "Every tool: its toolsets, least profile and effects.", None, CALLS),
         "show": _lookup("tools show", "One tool, with its parameters.", lambda p: p.add_argument("name"), CALLS),
+        "doctor": _lookup("tools doctor", "Which tools are ready here, and what the others need.", None, CALLS),
+        "call": _call,
     }
     return _action("tools", actions, arguments)
+
+
+def _call(arguments: list[str]) -> int:
+    parser = make_parser("tools call", "One call by your own hand: through the gate, in the sandbox, on record.")
+    parser.add_argument("name", help="the tool")
+    parser.add_argument("--args", default="{}", metavar="JSON", help="its arguments")
+    dial_flags(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parsed = parser.parse_args(arguments)
+    import asyncio
+
+    from quintet.tool_lookups import checked
+
+    checked(parsed)
+    return asyncio.run(_made(parsed))
+
+
+async def _made(parsed: Namespace) -> int:
+    from quintet.app import open_session
+    from quintet.domain.axes import Surface
+    from quintet.surfaces.one_call import OneCall
+
+    person = sys.stdin is not None and sys.stdin.isatty()
+    async with open_session(parsed.directory, surface=Surface.HEADLESS, person=person, axes=turned(parsed)) as session:
+        return await OneCall(session, as_json=parsed.json, known=("OWN_TOOLS",)).run(parsed.name, parsed.args)
 
 
 def _permit(arguments: list[str]) -> int:
@@ -136,7 +163,7 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),
     "trust": _lookup(
         "trust",
-        "Trust this folder: its own settings may then loosen things.",
+        "Trust this folder: its own settings may then loosen things, and its own tools are loaded.",
         lambda p: (
             p.add_argument("--revoke", action="store_true", help="take the trust back"),
             p.add_argument("--list", action="store_true", help="list the trusted folders"),

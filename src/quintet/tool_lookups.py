@@ -5,17 +5,19 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from typing import Any
 
 import msgspec
 
-from quintet.adapters import config
+from quintet.adapters import config, user_tools
 from quintet.adapters.clock import RandomIds, SystemClock
-from quintet.adapters.places import locate
+from quintet.adapters.places import Places, locate
 from quintet.adapters.rule_book import FileRuleBook
 from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.terms import make_terms
+from quintet.adapters.trust import is_trusted
 from quintet.domain import badge, gate
 from quintet.domain.axes import INTERACTIVE, AxesChange
 from quintet.domain.errors import NotFound, ToolFailed, UsageError
@@ -23,29 +25,59 @@ from quintet.domain.grants import Effect, ordered
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.rules import ANY, Rule, subject_of
 from quintet.domain.shell_effects import with_lines
-from quintet.domain.tool_menu import toolsets_of
-from quintet.domain.toolspec import ToolSpec
+from quintet.domain.tool_menu import toolsets_of, with_own
+from quintet.domain.toolspec import ToolSpec, Touch
+from quintet.domain.visible import visible
 from quintet.surfaces.tables import say, say_json, table
-from quintet.tools.registry import ALL, BY_NAME
+from quintet.tools.registry import BY_NAME
+
+
+def _specs(places: Places) -> dict[str, ToolSpec]:
+    """Every tool there is here, the user's own last; what is wrong with one of those is said aside."""
+    own = user_tools.load(places, is_trusted(places.trust_file, places.root))
+    for line in filter(None, (*own.warnings, own.held_back)):
+        sys.stderr.write(f"{visible(line)}\n")
+    return {**BY_NAME, **own.specs}
+
+
+def _named(name: str, specs: dict[str, ToolSpec]) -> ToolSpec:
+    if name not in specs:
+        raise UsageError(f"there is no tool {name}.{did_you_mean(name, specs)}")
+    return specs[name]
+
+
+def checked(arguments: Namespace) -> None:
+    """A call's tool and its arguments, before anything is begun for it."""
+    _bound(_named(arguments.name, _specs(locate(arguments.directory))), arguments.args)
+
+
+def _bound(spec: ToolSpec, arguments: str) -> tuple[dict[str, Any], Touch]:
+    try:
+        bound = spec.bind(arguments)
+        return bound, with_lines(spec.touch(bound), BashGrammar().parse)
+    except ToolFailed as error:
+        raise UsageError(error.message) from None
 
 
 def tools_list(arguments: Namespace) -> int:
+    tools = [_tool(spec) for spec in _specs(locate(arguments.directory)).values()]
     if arguments.json:
-        say_json([_tool(spec) for spec in ALL])
+        say_json(tools)
         return 0
     heading = ("TOOL", "TOOLSETS", "PROFILE", "EFFECTS")
     rows = [
         (tool["name"], " ".join(tool["toolsets"]) or "everywhere", tool["profile"], " ".join(tool["effects"]) or "none")
-        for tool in map(_tool, ALL)
+        for tool in tools
     ]
     say(table(rows, heading=heading))
     return 0
 
 
 def tools_show(arguments: Namespace) -> int:
-    if arguments.name not in BY_NAME:
-        raise NotFound(f"there is no tool {arguments.name}.{did_you_mean(arguments.name, BY_NAME)}")
-    tool = _tool(BY_NAME[arguments.name])
+    specs = _specs(locate(arguments.directory))
+    if arguments.name not in specs:
+        raise NotFound(f"there is no tool {arguments.name}.{did_you_mean(arguments.name, specs)}")
+    tool = _tool(specs[arguments.name])
     if arguments.json:
         say_json(tool)
         return 0
@@ -67,17 +99,34 @@ def _type(body: dict[str, Any]) -> str:
     return str(body.get("type", "choice"))
 
 
+def tools_doctor(arguments: Namespace) -> int:
+    """Which tools are ready here, and what the others are missing."""
+    from quintet.adapters import parts
+    from quintet.app import find_ripgrep
+    from quintet.domain.readiness import parts_of, readiness
+    from quintet.tools.phase_tools import OWN_PYTHON
+
+    places = locate(arguments.directory)
+    loaded, specs = config.load(places), _specs(places).values()
+    sandbox = parts.sandbox_in_force(loaded.settings.sandbox.use)
+    around = parts.Surroundings(places.root, find_ripgrep(), loaded.trusted or sandbox.ready, OWN_PYTHON)
+    found = {name: parts.look(name, around) for name in parts_of(specs)}
+    tools = readiness(specs, found)
+    if arguments.json:
+        say_json({"tools": tools, "parts": [*found.values(), sandbox]})
+    else:
+        rows = [(tool.name, tool.state, "; ".join(tool.needs)) for tool in tools]
+        say(line.rstrip() for line in table(rows, heading=("TOOL", "STATE", "NEEDS")))
+        here = [(part.name, "; ".join(filter(None, (part.found, part.missing)))) for part in (*found.values(), sandbox)]
+        say(["", *table(here, heading=("PART", "HERE"))])
+    return 0 if all(tool.state == "ready" for tool in tools) else 1
+
+
 def permit(arguments: Namespace, dials: AxesChange) -> int:
     """The gate's decision on a call that is not made."""
-    spec = BY_NAME.get(arguments.tool)
-    if spec is None:
-        raise UsageError(f"there is no tool {arguments.tool}.{did_you_mean(arguments.tool, BY_NAME)}")
-    try:
-        bound = spec.bind(arguments.args)
-        touch = with_lines(spec.touch(bound), BashGrammar().parse)
-    except ToolFailed as error:
-        raise UsageError(error.message) from None
     axes, places = dials.applied_to(INTERACTIVE), locate(arguments.directory)
+    spec = _named(arguments.tool, _specs(places))
+    bound, touch = _bound(spec, arguments.args)
     terms = msgspec.structs.replace(
         make_terms(places, config.load(places).settings, arguments.sandbox),
         person=arguments.person,
@@ -110,7 +159,7 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
 def _tool(spec: ToolSpec) -> dict[str, Any]:
     return {
         "name": spec.name,
-        "toolsets": toolsets_of(spec.name),
+        "toolsets": toolsets_of(spec.name, with_own({spec.name: spec.toolset})),
         "profile": spec.profile,
         "effects": list(ordered(spec.effects)),
         "description": spec.description,
@@ -136,14 +185,14 @@ def rules_list(arguments: Namespace) -> int:
 
 def rules_add(arguments: Namespace) -> int:
     """A rule of the user's own: deny what fits, or allow it unasked for the effects named."""
-    if arguments.tool != ANY and arguments.tool not in BY_NAME:
-        raise UsageError(f"there is no tool {arguments.tool}.{did_you_mean(arguments.tool, BY_NAME)}")
+    places = locate(arguments.directory)
+    if arguments.tool != ANY:
+        _named(arguments.tool, _specs(places))
     effects = frozenset(_effect(word) for word in arguments.effects.replace(",", " ").split())
     if arguments.verdict == "allow" and not effects:
         raise UsageError("an allow rule names what it lifts: --effects build,network")
     if never := effects & gate.ALWAYS_ASKS:
         raise UsageError(f"{', '.join(ordered(never))} always asks; no rule can lift that")
-    places = locate(arguments.directory)
     rule = Rule(
         id=RandomIds().new("rule"),
         verdict=arguments.verdict,

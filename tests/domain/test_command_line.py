@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.command_line import CommandLine, command_name, format_command, parse
+from quintet.domain.command_line import (
+    CommandLine,
+    command_name,
+    format_command,
+    format_own_call,
+    own_call,
+    parse,
+)
 from quintet.domain.errors import UsageError
 from quintet.engine import commands
 
@@ -79,3 +86,26 @@ def test_s3_11_1_the_programs_own_name_is_no_command_root() -> None:
 def test_an_unknown_command_names_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"/moed is not a command\. Nearest: /mode"):
         commands.parse("/moed build")
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("! ls -l", ("bash", '{"command":"ls -l"}')),
+        ("!ls", ("bash", '{"command":"ls"}')),
+        ('!!Read {"file_path": "a b"}', ("Read", '{"file_path": "a b"}')),
+        ('!! Read\n{"file_path": "a"}', ("Read", '{"file_path": "a"}')),
+        ("!!git_log", ("git_log", "{}")),
+        ("!!", ("", "{}")),
+        ("ls", None),
+        ("/mode plan", None),
+    ],
+)
+def test_a_persons_own_call_is_a_shell_line_or_a_tool_with_its_arguments(
+    text: str, own: tuple[str, str] | None
+) -> None:
+    assert own_call(text) == own
+
+
+def test_a_call_that_is_written_out_is_read_back() -> None:
+    assert own_call(format_own_call("Read", '{"file_path": "a"}')) == ("Read", '{"file_path": "a"}')

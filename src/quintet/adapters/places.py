@@ -35,6 +35,14 @@ class Places(Struct, frozen=True):
         return os.path.join(self.root, ".quintet", "settings.toml")
 
     @property
+    def user_tools(self) -> str:
+        return os.path.join(self.config, "tools")
+
+    @property
+    def project_tools(self) -> str:
+        return os.path.join(self.root, ".quintet", "tools")
+
+    @property
     def trust_file(self) -> str:
         return os.path.join(self.config, "trusted.json")
 

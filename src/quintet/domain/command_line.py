@@ -1,16 +1,19 @@
-"""Slash commands as text: one grammar for every surface.
+"""Slash commands and a person's own calls as text: one grammar for every surface.
 
 `/name word "two words" --flag --key value`, where flags that take a value are named by the command's own spec.
 `parse(format(line))` is the identity; the first line is the command, further lines are its details.
+`! line` is a shell line of the person's own, `!!tool {…}` a call of any tool with its arguments as JSON.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct, field
+from msgspec.json import encode as encode_json
 
 from quintet.domain.errors import UsageError
 from quintet.domain.nearest import did_you_mean
 
+_SHELL, _CALL = "!", "!!"
 _QUOTE = '"'
 _ESCAPE = "\\"
 _NEEDS_QUOTES = frozenset(" \t\"'\\\n\r\v\f")
@@ -30,6 +33,20 @@ def command_name(text: str) -> str | None:
         return None
     name = first[1:].split(maxsplit=1)[0]
     return name.lower() if "/" not in name else None
+
+
+def own_call(text: str) -> tuple[str, str] | None:
+    """The tool and arguments of a call that a person makes by their own hand; None if the text is none."""
+    if text.startswith(_CALL):
+        words = text.removeprefix(_CALL).split(maxsplit=1)
+        return words[0] if words else "", words[1] if words[1:] else "{}"
+    if text.startswith(_SHELL):
+        return "bash", encode_json({"command": text.removeprefix(_SHELL).strip()}).decode()
+    return None
+
+
+def format_own_call(tool: str, arguments: str) -> str:
+    return f"{_CALL}{tool} {arguments}"
 
 
 def _tokens(line: str) -> list[tuple[str, bool]]:

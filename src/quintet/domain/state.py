@@ -200,7 +200,7 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
             ok, changed = event.status is CallStatus.OK, bool(event.changed)
             state.swe = swe_phases.after_call(state.swe, event.tool, started.arguments, effects, ok=ok, changed=changed)
         state.messages.append(Message(Role.TOOL, event.content, call_id=event.call))
-    else:  # the person's own shell line: no model asked for it
+    else:  # the person's own call: no model asked for it
         state.messages.append(Message(Role.USER, event.content))
 
 

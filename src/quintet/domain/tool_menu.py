@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.domain.errors import ToolFailed
 from quintet.domain.nearest import did_you_mean
@@ -107,8 +107,21 @@ TOOL_MODES: dict[str, ToolMode] = {
 }
 
 
-def toolsets_of(tool: str) -> list[str]:
-    return [toolset.name for toolset in TOOL_MODES.values() if tool in toolset.tool_list]
+DEFAULT_TOOLSET = "swe"  # of a user's own tool that names none
+
+
+def with_own(own: Mapping[str, str]) -> dict[str, ToolMode]:
+    """The toolsets with the user's own tools, name → toolset, at the end of theirs."""
+    return {
+        name: structs.replace(
+            toolset, tool_list=toolset.tool_list + tuple(t for t, home in own.items() if home == name)
+        )
+        for name, toolset in TOOL_MODES.items()
+    }
+
+
+def toolsets_of(tool: str, toolsets: Mapping[str, ToolMode] = TOOL_MODES) -> list[str]:
+    return [toolset.name for toolset in toolsets.values() if tool in toolset.tool_list]
 
 
 def validate_tool_coverage(registered_tools: set[str]) -> tuple[bool, list[str]]:
@@ -118,12 +131,17 @@ def validate_tool_coverage(registered_tools: set[str]) -> tuple[bool, list[str]]
     return not unmapped, unmapped
 
 
-def visible_tools(registered: Iterable[str], toolset: str, presentation: Presentation) -> frozenset[str]:
+def visible_tools(
+    registered: Iterable[str],
+    toolset: str,
+    presentation: Presentation,
+    toolsets: Mapping[str, ToolMode] = TOOL_MODES,
+) -> frozenset[str]:
     """The mask: which registered tools a model at `toolset` ("" for ROOT) may see, and call."""
     names = frozenset(registered)
     if presentation is Presentation.FLAT:
         return names
-    shown = set(META_TOOLS) | set(TOOL_MODES[toolset].tool_list if toolset else ())
+    shown = set(META_TOOLS) | set(toolsets[toolset].tool_list if toolset else ())
     if presentation is Presentation.SEARCH:
         shown.add("request_tools")
     return names & shown
@@ -132,8 +150,11 @@ def visible_tools(registered: Iterable[str], toolset: str, presentation: Present
 class MenuManager:
     """A model's place in the menu, over the tools that are registered and of use now."""
 
-    def __init__(self, tools: Mapping[str, str], toolset: str = "") -> None:
+    def __init__(
+        self, tools: Mapping[str, str], toolset: str = "", toolsets: Mapping[str, ToolMode] = TOOL_MODES
+    ) -> None:
         self._about = tools  # name → description
+        self._toolsets = toolsets
         self._tools = frozenset(tools)
         self.toolset = toolset
 
@@ -143,7 +164,7 @@ class MenuManager:
 
     def choices(self) -> list[ToolMode]:
         """The toolsets with at least one tool that is there."""
-        return [toolset for toolset in TOOL_MODES.values() if self._tools & set(toolset.tool_list)]
+        return [toolset for toolset in self._toolsets.values() if self._tools & set(toolset.tool_list)]
 
     def list(self) -> str:
         place = f"You are in {self.toolset}." if self.toolset else "You are at ROOT."
@@ -158,7 +179,7 @@ class MenuManager:
         if toolset not in choices:
             raise ToolFailed(f'toolset "{toolset}": not one of {", ".join(choices)}.{did_you_mean(toolset, choices)}')
         self.toolset = toolset
-        tools = [tool for tool in TOOL_MODES[toolset].tool_list if tool in self._tools]
+        tools = [tool for tool in self._toolsets[toolset].tool_list if tool in self._tools]
         return f"In {toolset}. Tools: {', '.join(tools)}"
 
     def exit(self) -> str:
@@ -167,6 +188,10 @@ class MenuManager:
             raise ToolFailed(f"already at ROOT. Toolsets to enter: {choices}")
         left, self.toolset = self.toolset, ""
         return f"Left {left}; at ROOT."
+
+    def home(self, tool: str) -> str:
+        """The first toolset that has the tool."""
+        return toolsets_of(tool, self._toolsets)[0]
 
     def find(self, words: Iterable[str]) -> tuple[str, ...]:
         """Tools that fit the words, best first: by name before by description."""

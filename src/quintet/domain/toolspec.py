@@ -40,6 +40,8 @@ class ToolSpec(Struct, frozen=True):
     bind: Callable[[str], dict[str, Any]]  # JSON arguments → keyword arguments, or ToolFailed
     touch: Callable[[dict[str, Any]], Touch]
     run: Callable[..., Awaitable[ToolResult]]
+    needs: tuple[str, ...] = ()  # the outside parts it does not work without
+    toolset: str = ""  # of a user's own tool; those of the shipped ones are in TOOL_MODES
 
     def shown(self) -> ToolSchema:
         return ToolSchema(self.name, self.description, self.schema())

@@ -22,7 +22,6 @@ from quintet.engine.questions import ALWAYS, APPROVAL, APPROVAL_OR_RULE, YES, Qu
 from quintet.engine.toolbox import Prepared
 
 PREVIEW_LINES = 20  # of a change that is asked about
-OWN_TOOLSET = "swe"  # where a person's own shell line is made from
 
 
 class Blocked(Exception):
@@ -72,7 +71,7 @@ class Gatekeeper:
     def _prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         standing: Standing = self._journal.state.standing
         if own:
-            standing = structs.replace(standing, toolset=OWN_TOOLSET, swe=None)
+            standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None)
         return self._core.toolbox.prepare(call, standing, person=self._core.person)
 
     async def _permitted(self, prepared: Prepared, own: bool) -> Prepared | None:

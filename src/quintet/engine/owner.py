@@ -43,7 +43,6 @@ from quintet.engine.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
 from quintet.engine.sessions import fork_session
 from quintet.engine.turn import Turn, error_info
 
-SHELL = "!"  # begins a shell line of the person's own
 POLL_SECONDS = 0.1  # how soon another process's submission is noticed
 
 
@@ -221,7 +220,8 @@ class Owner:
         started = self.journal.append(TurnStarted(turn=turn_id, run=run, submission=submission, text=text, axes=axes))
         try:
             await started
-            ending = await (turn.run_line(text[1:].strip()) if text.startswith(SHELL) else turn.run())
+            own = command_line.own_call(text)
+            ending = await (turn.run_own(*own) if own else turn.run())
         except asyncio.CancelledError:
             reason = "stopped by /stop" if self._ending == "cancelled" else "interrupted"
             ending = turn.finished(self._ending, reason=reason)

@@ -23,7 +23,7 @@ from quintet.domain.rules import subject_of
 from quintet.domain.shell_effects import with_lines
 from quintet.domain.standing import Standing
 from quintet.domain.todos import with_criteria
-from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, visible_tools
+from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, visible_tools, with_own
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
 
 SHELLS = ("bash", "sh", "dash", "zsh")
@@ -55,6 +55,7 @@ class Toolbox:
         self._terms = terms
         self._presentation = presentation
         self._rule_book = rule_book
+        self._toolsets = with_own({name: spec.toolset for name, spec in specs.items() if spec.toolset})
 
     @property
     def sandbox(self) -> Sandbox:
@@ -62,13 +63,17 @@ class Toolbox:
 
     def schemas(self, standing: Standing) -> tuple[ToolSchema, ...]:
         """The tools a model may call now; the same masks hold again when it calls one."""
-        shown = visible_tools(self._useful(standing), standing.toolset, self._presentation)
+        shown = visible_tools(self._useful(standing), standing.toolset, self._presentation, self._toolsets)
         return tuple(spec.shown() for name, spec in self._specs.items() if name in shown)
 
     def _useful(self, standing: Standing) -> frozenset[str]:
         """The tools of use at this profile and in this SWE phase, in whatever toolset."""
         allowed = (name for name, spec in self._specs.items() if gate.visible(spec, standing.axes))
         return swe_phases.within(standing.swe, allowed)
+
+    def home(self, tool: str) -> str:
+        """A place in the menu that the tool is visible from."""
+        return next(iter(toolsets_of(tool, self._toolsets)), "")
 
     def prepare(self, call: ToolCall, standing: Standing, *, person: bool) -> Prepared | ToolResult:
         spec = self._specs.get(call.name)
@@ -78,8 +83,8 @@ class Toolbox:
             return _refused(f"there is no tool {call.name}. {'Nearest' if close else 'Tools'}: {known}")
         if reason := swe_phases.refusal(standing.swe, call.name):
             return _refused(reason)
-        if call.name not in visible_tools(self._specs, standing.toolset, self._presentation):
-            homes = ", ".join(toolsets_of(call.name))
+        if call.name not in visible_tools(self._specs, standing.toolset, self._presentation, self._toolsets):
+            homes = ", ".join(toolsets_of(call.name, self._toolsets))
             return _refused(f"{call.name} is not in this toolset; it is in: {homes}. menu_enter goes there.")
         try:
             arguments = spec.bind(call.arguments)
@@ -116,7 +121,9 @@ class Toolbox:
             grant=prepared.decision.grant,
             progress=progress,
             menu=MenuManager(
-                {name: self._specs[name].description for name in self._useful(standing)}, standing.toolset
+                {name: self._specs[name].description for name in self._useful(standing)},
+                standing.toolset,
+                self._toolsets,
             ),
             todos=standing.todos,
             swe=standing.swe or swe_phases.PhaseState(),

@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 import random
 
-from msgspec.json import encode as encode_json
-
 from quintet.domain import swe_phases
 from quintet.domain.axes import WorkMode
 from quintet.domain.errors import ModelError, QuintetError
@@ -86,9 +84,9 @@ class Turn:
         except ModelError as error:
             return self.finished("failed", reason=error.message, error=error_info(error))
 
-    async def run_line(self, line: str) -> TurnFinished:
-        """A person's own shell line: one call through the gate, no model."""
-        call = ToolCall(self._core.ids.new("c"), "bash", encode_json({"command": line}).decode())
+    async def run_own(self, tool: str, arguments: str) -> TurnFinished:
+        """A person's own call: one, through the gate, no model."""
+        call = ToolCall(self._core.ids.new("c"), tool, arguments)
         try:
             if await self._carry_out(call, own=True):
                 return self.finished("done", self._journal.state.last_result)

@@ -6,45 +6,91 @@ Declaring registers nothing: `tools.registry` lists the tools.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from enum import StrEnum
+from typing import Any, TypeVar
 
 import msgspec
 
 from quintet.domain.axes import PermissionProfile
-from quintet.domain.errors import ToolFailed
+from quintet.domain.errors import ToolFailed, UsageError
 from quintet.domain.grants import Effect
 from quintet.domain.nearest import did_you_mean
+from quintet.domain.tool_menu import TOOL_MODES
 from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
 
 TEXTS = frozenset({"content", "old_string", "new_string"})  # may hold any character
 Function = Callable[..., Awaitable[ToolResult]]
+Choice = TypeVar("Choice", bound=StrEnum)
+LONGEST_NAME = 64  # what model servers take
+_COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself is slow to import
 
 
 def tool(
     *,
-    effects: set[Effect],
-    profile: PermissionProfile = PermissionProfile.RESTRICTED,
+    effects: Iterable[str],
+    profile: str = PermissionProfile.RESTRICTED,
     touch: Callable[[dict[str, Any]], Touch] | None = None,
     wire: dict[str, str] | None = None,
+    needs: tuple[str, ...] = (),
+    toolset: str = "",
 ) -> Callable[[Function], ToolSpec]:
-    """Make a ToolSpec of an async function `(bench, **arguments)`; `wire` maps names Python cannot spell."""
+    """Make a ToolSpec of an async function `(bench, **arguments)`.
+
+    `effects` are the most a call may do, `profile` the least it is any use in; `touch` tells from the arguments what
+    one call would do; without it, all of that, and every text among them may be a path it reads. `wire` maps names
+    Python cannot spell, `needs` names outside parts it does not work without, `toolset` is the place of a user's own.
+    """
+    frozen = frozenset(_one_of(Effect, "effect", word) for word in effects)
+    least = _one_of(PermissionProfile, "profile", profile)
+    if toolset and toolset not in TOOL_MODES:
+        raise UsageError(_unknown("toolset", toolset, TOOL_MODES))
 
     def make(function: Function) -> ToolSpec:
+        _check(function)
         parameters = _Parameters(function, wire or {})
-        frozen = frozenset(effects)
         return ToolSpec(
             name=function.__name__,
             description=parameters.description,
-            profile=profile,
+            profile=least,
             effects=frozen,
             schema=parameters.schema,
             bind=parameters.bind,
-            touch=touch or (lambda arguments: Touch(frozen)),
+            touch=touch or (lambda arguments: Touch(frozen, _maybe_paths(arguments) if frozen else ())),
             run=function,
+            needs=needs,
+            toolset=toolset,
         )
 
     return make
+
+
+def _maybe_paths(arguments: dict[str, Any]) -> tuple[str, ...]:
+    """Every text of one line: nobody said which are paths, and the gate has to know those that lead outside."""
+    values = [v for value in arguments.values() for v in (value if isinstance(value, list | tuple) else (value,))]
+    return tuple(value for value in values if isinstance(value, str) and value and "\n" not in value)
+
+
+def _one_of(kind: type[Choice], what: str, word: str) -> Choice:
+    try:
+        return kind(word)
+    except ValueError:
+        raise UsageError(_unknown(what, word, kind)) from None
+
+
+def _unknown(what: str, word: str, choices: Iterable[str]) -> str:
+    return f'{what} "{word}": not one of {", ".join(choices)}.{did_you_mean(word, choices)}'
+
+
+def _check(function: Function) -> None:
+    """Whether a tool can be made of it; said so that the person who wrote it can mend it."""
+    name, code = function.__name__, function.__code__
+    if not code.co_flags & _COROUTINE:
+        raise UsageError(f"{name} is not async: a tool is an `async def`")
+    if code.co_varnames[:1] != ("bench",):
+        raise UsageError(f"{name}: the first parameter of a tool is `bench`, what it has at hand")
+    if not (name.isascii() and len(name) <= LONGEST_NAME):
+        raise UsageError(f"{name}: a tool's name has at most {LONGEST_NAME} letters, digits and _")
 
 
 def counted(number: int, noun: str) -> str:
@@ -71,6 +117,8 @@ class _Parameters:
             fields: list[Any] = []
             for name, parameter in list(signature.parameters.items())[1:]:
                 kind: Any = parameter.annotation
+                if kind is parameter.empty or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                    raise UsageError(f"{self._function.__name__}: parameter {parameter} needs a name and a type")
                 if note := self._notes.get(self._wire.get(name, name)):
                     from typing import Annotated
 

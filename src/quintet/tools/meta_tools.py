@@ -7,7 +7,6 @@ from typing import Literal
 from quintet.domain import swe_phases
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Workbench
-from quintet.domain.tool_menu import toolsets_of
 from quintet.domain.toolspec import ToolResult
 from quintet.tools.declare import tool
 
@@ -94,6 +93,6 @@ async def request_tools(
     found = bench.menu.find(tool_names)
     if not found:
         raise ToolFailed(f"no tool fits {' '.join(tool_names)}.\n{bench.menu.list()}")
-    toolset = toolsets_of(found[0])[0]
+    toolset = bench.menu.home(found[0])
     others = f" Also: {', '.join(found[1:5])}." if found[1:] else ""
     return ToolResult(f"{found[0]} it is.{others}\n{bench.menu.enter(toolset)}", summary=toolset, toolset=toolset)

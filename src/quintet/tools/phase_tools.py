@@ -70,7 +70,7 @@ def _runs_test(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.BUILD}), reads=(path,) if _is_path(path) else (), why="pytest: build")
 
 
-@tool(effects={Effect.BUILD}, profile=PermissionProfile.NORMAL, touch=_runs_test)
+@tool(effects={Effect.BUILD}, profile=PermissionProfile.NORMAL, touch=_runs_test, needs=("pytest", "git", "bash"))
 async def analyze_test_failure(bench: Workbench, test_name: str, compare_baseline: bool = False) -> ToolResult:
     """Run one pytest test and say what is behind its failure: whether it is flaky and, compared, whether it is new.
 

@@ -27,6 +27,7 @@ def _path(arguments: dict[str, Any]) -> Touch:
     effects={Effect.READ},
     touch=_path,
     wire={"ignore_case": "-i", "numbers": "-n", "after": "-A", "before": "-B", "around": "-C"},
+    needs=("ripgrep",),
 )
 async def grep(
     bench: Workbench,
@@ -69,7 +70,7 @@ async def grep(
     return _listed(lines, head_limit, "no matches")
 
 
-@tool(effects={Effect.READ}, touch=_path)
+@tool(effects={Effect.READ}, touch=_path, needs=("ripgrep",))
 async def glob(bench: Workbench, pattern: str, path: str = "") -> ToolResult:
     """List files whose path matches a glob, for example src/**/*.py. Ignored files are left out.
 

@@ -25,7 +25,7 @@ def _line(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset(), (folder,) if folder else (), lines=(arguments["command"],), folder=folder)
 
 
-@tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.RESTRICTED, touch=_line)
+@tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.RESTRICTED, touch=_line, needs=("bash",))
 async def bash(
     bench: Workbench,
     command: str,
@@ -64,7 +64,7 @@ async def bash(
     return shown(done, timeout)
 
 
-@tool(effects=set())
+@tool(effects=set(), needs=("bash",))
 async def bash_output(bench: Workbench, bash_id: str, filter: str = "") -> ToolResult:
     """Read what a background shell has printed since you last looked.
 
@@ -78,7 +78,7 @@ def _typed(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset(), lines=(arguments["content"],), shell=arguments["shell_id"])
 
 
-@tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.NORMAL, touch=_typed)
+@tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.NORMAL, touch=_typed, needs=("bash",))
 async def write_to_shell(bench: Workbench, shell_id: str, content: str = "", press_enter: bool = True) -> ToolResult:
     """Type into a background shell.
 
@@ -97,7 +97,7 @@ async def write_to_shell(bench: Workbench, shell_id: str, content: str = "", pre
     return _shell_output(bench, shell_id, "")
 
 
-@tool(effects=set())
+@tool(effects=set(), needs=("bash",))
 async def kill_shell(bench: Workbench, shell_id: str) -> ToolResult:
     """End a background shell and everything it started.
 

@@ -57,7 +57,7 @@ def _verifies(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset(), verifies=str(arguments["todo_id"]))
 
 
-@tool(effects=set(Effect) - {Effect.FETCH}, touch=_verifies, wire={"todo_id": "id"})
+@tool(effects=set(Effect) - {Effect.FETCH}, touch=_verifies, wire={"todo_id": "id"}, needs=("bash",))
 async def TodoVerify(bench: Workbench, todo_id: str | int) -> ToolResult:
     """Check a claimed todo against its criteria: it is verified if all of them hold, else it stays claimed.
 

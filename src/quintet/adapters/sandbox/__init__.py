@@ -20,14 +20,24 @@ def chosen(use: str) -> Sandbox:
     return works_here() if use == "auto" else Sandbox(use)
 
 
-@cache
 def works_here() -> Sandbox:
     """The strongest containment that starts on this machine."""
+    return found_here()[0]
+
+
+@cache
+def found_here() -> tuple[Sandbox, str]:
+    """The strongest containment that starts on this machine, and why no stronger one does."""
     from quintet.adapters.sandbox import bubblewrap, confine
 
-    if bubblewrap.starts():
-        return Sandbox.BWRAP
-    return Sandbox.PARTIAL if confine.landlock_version() and confine.network_can_be_blocked() else Sandbox.NONE
+    why = bubblewrap.hindrance()
+    if not why:
+        return Sandbox.BWRAP, ""
+    if not confine.landlock_version():
+        return Sandbox.NONE, f"{why}; and this kernel has no Landlock"
+    if not confine.network_can_be_blocked():
+        return Sandbox.NONE, f"{why}; and Landlock alone cannot close the network on this kind of machine"
+    return Sandbox.PARTIAL, why
 
 
 def contain(kind: Sandbox, ground: Ground) -> Containment:

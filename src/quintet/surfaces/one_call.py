@@ -1,0 +1,88 @@
+"""The surface of one call by the user's own hand: what it came back with on stdout, questions asked at the terminal.
+
+Diagnostics go to stderr. Exit: 0 ok, 1 the tool failed, 3 not permitted, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from quintet.domain import protocol as p
+from quintet.domain.command_line import format_own_call
+from quintet.domain.describe import describe, question
+from quintet.domain.toolspec import CallStatus
+from quintet.domain.visible import visible
+from quintet.engine.session import Session
+from quintet.surfaces.paint import Painter, forgiving
+from quintet.surfaces.tables import say_json
+
+EXIT = {CallStatus.OK: 0, CallStatus.ERROR: 1, CallStatus.DENIED: 3, CallStatus.INTERRUPTED: 130}
+NOT_RUN = (CallStatus.DENIED, CallStatus.INTERRUPTED)
+NO = "n"
+
+
+class OneCall:
+    """The only turn of a session of its own."""
+
+    def __init__(self, session: Session, *, as_json: bool = False, known: Collection[str] = ()) -> None:
+        self._session = session
+        self._json = as_json
+        self._known = known  # codes of notices that the person has seen already
+        self._out = forgiving(sys.stdout)
+        self._aside = Painter(forgiving(sys.stderr))
+
+    async def run(self, tool: str, arguments: str) -> int:
+        session, decided, finished = self._session, 0, None
+        await session.say(format_own_call(tool, arguments))
+        async for item in session.events(session.since):
+            if not isinstance(item, p.Recorded):
+                continue
+            match item.event:
+                case p.QuestionAsked() as asked:
+                    self._aside.print(question(asked))
+                    await session.submit(p.Answer(question=asked.question, choice=await _choice(asked)))
+                case p.CallDecided():
+                    decided = item.seq
+                    self._aside.print(describe(item))
+                case p.RuleMade() | p.UserMessaged():
+                    self._aside.print(describe(item))
+                case p.Noticed(code=code) if code not in self._known:
+                    self._aside.print(describe(item))
+                case p.ToolFinished() as ended:
+                    finished = ended
+                    if ended.status in NOT_RUN:
+                        self._aside.print(describe(item))
+                case p.TurnFinished():
+                    if finished is None:  # it crashed
+                        self._aside.print(describe(item))
+                        break
+                    return self._result(finished, decided)
+        return EXIT[CallStatus.ERROR]
+
+    def _result(self, finished: p.ToolFinished, decided: int) -> int:
+        code = EXIT[finished.status]
+        if self._json:
+            told: dict[str, Any] = msgspec.to_builtins(finished)
+            del told["type"], told["call"]
+            say_json({**told, "decision": decided, "session": self._session.id, "exit_code": code})
+        elif finished.status not in NOT_RUN:
+            self._out.write((visible(finished.content) if self._out.isatty() else finished.content) + "\n")
+        return code
+
+
+async def _choice(asked: p.QuestionAsked) -> str:
+    """What the person types, if it is one of the choices; anything else, and silence, is no."""
+    loop = asyncio.get_running_loop()
+    typed = asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), typed.set)  # a terminal is readable when a whole line is there
+    try:
+        await typed.wait()
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    word = sys.stdin.readline().strip().lower()
+    return word if word in {choice.key for choice in asked.choices} else NO
