@@ -20,11 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_server import MODEL, ModelServer, Reply, answer, events
 
-from quintet.adapters import chat_completions
+from quintet.adapters import http_model
 from quintet.adapters.chat_completions import ChatCompletions
 from quintet.domain.errors import (
     ModelAuthFailed,
     ModelBadResponse,
+    ModelContextOverflow,
     ModelError,
     ModelHttpError,
     ModelRateLimited,
@@ -357,7 +358,7 @@ def test_a_key_that_cannot_be_sent(key: str) -> None:
         (403, ModelAuthFailed, False),
         (404, ModelHttpError, False),
         (408, ModelTimeout, True),
-        (413, ModelHttpError, False),
+        (413, ModelContextOverflow, False),
         (429, ModelRateLimited, True),
         (500, ModelHttpError, True),
         (502, ModelHttpError, True),
@@ -404,7 +405,7 @@ def test_the_words_of_the_server(body: str, said: str) -> None:
 
 
 def test_an_error_body_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_completions, "ERROR_BODY_SECONDS", 0.05)
+    monkeypatch.setattr(http_model, "ERROR_BODY_SECONDS", 0.05)
     found = error(Reply(status=400, body="x" * 1000, only=200, then="hang"))
     assert type(found) is ModelHttpError
     assert "xxx" in found.message
@@ -490,7 +491,7 @@ def test_rubbish_is_shown_without_the_key() -> None:
 
 
 def test_an_answer_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_completions, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(http_model, "MAX_EVENT_BYTES", 1000)
     assert "too long" in error(Reply(body="{" + " " * 10_000)).message
 
 
