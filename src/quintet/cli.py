@@ -22,6 +22,7 @@ commands:
   quintet tour                a minute's tour on a small repository
   quintet status              where this project's newest session stands
   quintet sessions list | show ID [--events] | fork ID | purge ID
+  quintet models list | test [NAME]
   quintet tools list | show NAME
   quintet permit --tool NAME --args JSON   what the gate would decide about a call
   quintet rules list | add | revoke ID     what you allow unasked, or never

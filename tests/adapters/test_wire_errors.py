@@ -1,4 +1,4 @@
-"""What a server's refusals mean, for both wires: a table of statuses and bodies, and the code, the retry and the wait."""
+"""What a server's refusals mean, for both wires: statuses and bodies in, the code, the retry and the wait out."""
 
 from __future__ import annotations
 
