@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -38,7 +39,7 @@ class ChatCompletions(HttpModel):
             body |= {"tool_choice": "none"} if request.tool_choice == "none" else {}
         if self._settings.max_tokens:
             # OpenAI's own newer models refuse the old name, and other servers know no other.
-            own = "//api.openai.com" in self._settings.base_url
+            own = urlsplit(self._settings.base_url).hostname == "api.openai.com"
             body["max_completion_tokens" if own else "max_tokens"] = self._settings.max_tokens
         if request.stop:
             body["stop"] = list(request.stop)
