@@ -307,8 +307,6 @@ class Models:
             from quintet.adapters.offline_rules.model import OfflineRules
 
             return OfflineRules(found_here)
-        from quintet.adapters.chat_completions import ChatCompletions
-
         configured = self._settings.models[name]
         key = os.environ.get(configured.api_key_env, "") if configured.api_key_env else ""
         if configured.api_key_env and not key:
@@ -316,6 +314,16 @@ class Models:
                 f"models.{name}: the variable {configured.api_key_env} is not set",
                 hint="Export the key, then try again.",
             )
+        if configured.wire == "anthropic":
+            from quintet.adapters.anthropic_messages import AnthropicMessages
+
+            return AnthropicMessages(configured, key, name)
+        if configured.wire == "pydantic-ai":
+            from quintet.adapters.other_providers import OtherProvider
+
+            return OtherProvider(configured, key, name)
+        from quintet.adapters.chat_completions import ChatCompletions
+
         return ChatCompletions(configured, key, name)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CALLS = "tool_lookups"  # the module of those that look at tools, permission and rules
+MODELS = "model_lookups"
 
 
 def _lookup(
@@ -103,6 +104,19 @@ async def _made(parsed: Namespace) -> int:
         return await OneCall(session, as_json=parsed.json, known=("OWN_TOOLS",)).run(parsed.name, parsed.args)
 
 
+def _models(arguments: list[str]) -> int:
+    actions = {
+        "list": _lookup("models list", "Models: those you configured, the offline rules, what is here.", None, MODELS),
+        "test": _lookup(
+            "models test",
+            "One tiny request to each configured model, or to one; exit code 1 if any fails.",
+            lambda p: p.add_argument("name", nargs="?", default="", help="its name in your settings"),
+            MODELS,
+        ),
+    }
+    return _action("models", actions, arguments)
+
+
 def _permit(arguments: list[str]) -> int:
     parser = make_parser("permit", "What the gate would decide about a call; nothing is run.")
     parser.add_argument("--tool", required=True, metavar="NAME", help="the tool")
@@ -157,6 +171,7 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
         lambda p: p.add_argument("--session", default="", metavar="ID", help="another session than the newest"),
     ),
     "sessions": _sessions,
+    "models": _models,
     "tools": _tools,
     "permit": _permit,
     "rules": _rules,

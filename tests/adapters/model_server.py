@@ -1,4 +1,4 @@
-"""A loopback model server for tests: scripted replies in the chat completions dialect, and a record of the requests.
+"""A loopback model server for tests: scripted replies in the dialect that is asked for, and a record of the requests.
 
 In a test: `async with ModelServer([Reply(text=["hi"])]) as server: ... server.base_url ... server.requests`.
 As a process: `python model_server.py SCRIPT.json` (or the JSON itself), a list of replies as objects with the fields of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MODEL = "test-model"
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}}
+SIGNATURE = "EqQBCkYIBBgCKkD/signed=="
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,45 @@ def events(reply: Reply) -> list[bytes]:
     return [f"data: {line}\n\n".encode() for line in [*lines, "[DONE]"]]
 
 
-def answer(reply: Reply) -> bytes:
-    """A reply as the bytes of an HTTP answer."""
+def message_events(reply: Reply) -> list[bytes]:
+    """The same reply as Anthropic's messages API streams it, thinking signed; message_stop included."""
+    finish = reply.finish or ("tool_use" if reply.calls else "end_turn")
+    usage = {"input_tokens": 4, "cache_creation_input_tokens": 2, "cache_read_input_tokens": 4, "output_tokens": 1}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "content": []}
+    start = {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}
+    chunks: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
+    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    if reply.thinking:
+        deltas: list[dict[str, Any]] = [{"type": "thinking_delta", "thinking": piece} for piece in reply.thinking]
+        deltas.append({"type": "signature_delta", "signature": SIGNATURE})
+        blocks.append(({"type": "thinking", "thinking": "", "signature": ""}, deltas))
+    texts = [reply.text] if isinstance(reply.text, str) else reply.text
+    if texts:
+        blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in texts]))
+    for index, call in enumerate(reply.calls):
+        arguments, half = call.get("arguments", "{}"), len(call.get("arguments", "{}")) // 2
+        begun = {"type": "tool_use", "id": call.get("id", f"call_{index}"), "name": call["name"], "input": {}}
+        pieces = ("", arguments[:half], arguments[half:])
+        blocks.append((begun, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]))
+    for index, (begun, deltas) in enumerate(blocks):
+        chunks.append({"type": "content_block_start", "index": index, "content_block": begun})
+        chunks += [{"type": "ping"}] if index == 0 else []
+        chunks += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        chunks.append({"type": "content_block_stop", "index": index})
+    end = {"stop_reason": finish, "stop_sequence": None}
+    chunks.append({"type": "message_delta", "delta": end, "usage": {"output_tokens": 5}})
+    chunks.append({"type": "message_stop"})
+    lines = [(chunk["type"], json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))) for chunk in chunks]
+    return [f"event: {name}\ndata: {line}\n\n".encode() for name, line in lines]
+
+
+def answer(reply: Reply, target: str = "") -> bytes:
+    """A reply as the bytes of an HTTP answer, in the dialect of the request's target."""
     if reply.raw is not None:
         return reply.raw.encode() if isinstance(reply.raw, str) else reply.raw
     kind = "application/json" if isinstance(reply.body, str) else "text/event-stream"
     if reply.body is None:
-        pieces = events(reply)
+        pieces = message_events(reply) if target.endswith("/messages") else events(reply)
     elif isinstance(reply.body, str | bytes):
         pieces = [reply.body.encode() if isinstance(reply.body, str) else reply.body]
     else:
@@ -163,7 +196,7 @@ class ModelServer:
         self.requests.append(Recorded(method, target, headers, json.loads(body or b"null")))
         self.asked.set()
         await asyncio.sleep(reply.delay)
-        writer.write(answer(reply)[: reply.only])
+        writer.write(answer(reply, target)[: reply.only])
         await writer.drain()
         if reply.then == "hang":
             await reader.read()  # until the client gives up

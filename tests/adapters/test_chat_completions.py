@@ -20,11 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_server import MODEL, ModelServer, Reply, answer, events
 
-from quintet.adapters import chat_completions
+from quintet.adapters import http_model
 from quintet.adapters.chat_completions import ChatCompletions
 from quintet.domain.errors import (
     ModelAuthFailed,
     ModelBadResponse,
+    ModelContextOverflow,
     ModelError,
     ModelHttpError,
     ModelRateLimited,
@@ -35,7 +36,9 @@ from quintet.domain.messages import (
     CallPart,
     EndPart,
     Finish,
+    Image,
     Message,
+    Original,
     Part,
     Request,
     Role,
@@ -330,6 +333,73 @@ def test_what_is_sent() -> None:
     asyncio.run(go())
 
 
+def sent(request: Request, proxied: pytest.MonkeyPatch | None = None, **more: Any) -> dict[str, Any]:
+    """The body of a request; where it may be proxied it goes to OpenAI's own address, with our server for a proxy."""
+
+    async def go() -> dict[str, Any]:
+        async with ModelServer([Reply(text=["x"])]) as server:
+            base_url = "http://api.openai.com/v1" if proxied else server.base_url
+            if proxied:
+                proxied.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
+                proxied.setenv("no_proxy", "elsewhere.test")
+            model = ChatCompletions(ModelSettings(base_url, MODEL, **more), KEY, "local")
+            try:
+                await parts_from(model, request)
+            finally:
+                await model.close()
+            body: dict[str, Any] = server.requests[0].body
+            return body
+
+    return asyncio.run(go())
+
+
+def test_images_in_what_is_said_and_after_the_results_of_a_step() -> None:
+    picture = Image("image/png", "aGk=")
+    shown = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    looking = Message(Role.ASSISTANT, calls=(ToolCall("a", "Look"), ToolCall("b", "Look")))
+    results = (Message(Role.TOOL, "one", call_id="a", images=(picture,)), Message(Role.TOOL, "two", call_id="b"))
+    request = Request(MODEL, (Message(Role.USER, "what is this?", images=(picture,)), looking, *results))
+    after = {"role": "user", "content": [{"type": "text", "text": "Images of these results:"}, shown]}
+    said, _, *rest = sent(request)["messages"]
+    assert said["content"] == [{"type": "text", "text": "what is this?"}, shown]
+    assert [message["role"] for message in rest] == ["tool", "tool", "user"]
+    assert rest[2] == after
+    later = Request(MODEL, (*request.messages, Message(Role.ASSISTANT, "a cat")))
+    assert sent(later)["messages"][-2:] == [after, {"role": "assistant", "content": "a cat"}]
+
+
+def test_options_of_a_request() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    tools = (ToolSchema("Read", "reads", {"type": "object"}),)
+    body = sent(Request(MODEL, ASKED.messages, tools, tool_choice="none", stop=("END",), json_schema=schema))
+    assert body["tool_choice"] == "none"
+    assert body["tools"]
+    assert body["stop"] == ["END"]
+    wanted = {"name": "reply", "schema": schema}
+    assert body["response_format"] == {"type": "json_schema", "json_schema": wanted}
+    assert not {"tool_choice", "stop", "response_format", "max_tokens"} & set(sent(ASKED))
+
+
+def test_the_longest_reply_under_the_name_each_server_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sent(ASKED, max_tokens=900)["max_tokens"] == 900
+    own = sent(ASKED, monkeypatch, max_tokens=900)
+    assert (own.get("max_tokens"), own["max_completion_tokens"]) == (None, 900)
+
+
+def test_a_refusal_is_said_and_nothing_of_it_is_acted_on() -> None:
+    call = called(0, "a", "Read", "{}")
+    reply = streamed(delta(refusal="I will "), delta(refusal="not."), delta("stop", tool_calls=[call]))
+    assert parts(reply) == [TextPart("I will "), TextPart("not."), EndPart(Finish.REFUSED)]
+
+
+def test_a_reply_that_another_wire_kept_is_sent_by_its_words() -> None:
+    kept = Message(Role.ASSISTANT, "so", original=Original("anthropic:x", "[]"))
+    assert sent(Request(MODEL, (Message(Role.USER, "hi"), kept)))["messages"][1] == {
+        "role": "assistant",
+        "content": "so",
+    }
+
+
 def test_a_server_without_a_key() -> None:
     async def go() -> None:
         async with ModelServer([Reply(text=["x"])]) as server, model_at(server.base_url, key="") as model:
@@ -357,7 +427,7 @@ def test_a_key_that_cannot_be_sent(key: str) -> None:
         (403, ModelAuthFailed, False),
         (404, ModelHttpError, False),
         (408, ModelTimeout, True),
-        (413, ModelHttpError, False),
+        (413, ModelContextOverflow, False),
         (429, ModelRateLimited, True),
         (500, ModelHttpError, True),
         (502, ModelHttpError, True),
@@ -404,7 +474,7 @@ def test_the_words_of_the_server(body: str, said: str) -> None:
 
 
 def test_an_error_body_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_completions, "ERROR_BODY_SECONDS", 0.05)
+    monkeypatch.setattr(http_model, "ERROR_BODY_SECONDS", 0.05)
     found = error(Reply(status=400, body="x" * 1000, only=200, then="hang"))
     assert type(found) is ModelHttpError
     assert "xxx" in found.message
@@ -490,7 +560,7 @@ def test_rubbish_is_shown_without_the_key() -> None:
 
 
 def test_an_answer_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_completions, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(http_model, "MAX_EVENT_BYTES", 1000)
     assert "too long" in error(Reply(body="{" + " " * 10_000)).message
 
 

@@ -612,7 +612,8 @@ def test_an_event_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_importing_it_is_cheap() -> None:
-    code = "import asyncio, sys; import quintet.adapters.chat_completions; print(*sys.modules)"
+    wires = "quintet.adapters.chat_completions, quintet.adapters.anthropic_messages"
+    code = f"import asyncio, sys; import {wires}; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ}
     )

@@ -19,7 +19,7 @@ from quintet.adapters.places import Places
 from quintet.adapters.trust import is_trusted
 from quintet.domain.errors import SettingsError
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.settings import FREE, TIGHTEN, SettingInfo, Settings, catalogue, is_tighter
+from quintet.domain.settings import FREE, TIGHTEN, RoutingSettings, SettingInfo, Settings, catalogue, is_tighter
 
 PREFIX = "QUINTET_"
 MOST_BYTES = 1_000_000
@@ -183,13 +183,15 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             table = table.setdefault(part, {})
         table[name] = value
     for name, table in tree.get("models", {}).items():
+        if table.get("wire") == "pydantic-ai":
+            table.setdefault("base_url", "")
         for needed in ("base_url", "model"):
             if needed not in table:
                 source = next(source for key, (_, source) in values.items() if key.startswith(f"models.{name}."))
                 raise SettingsError(f"{source}: models.{name} has no {needed}")
     settings = msgspec.convert(tree, Settings)
     names = [*settings.models, "builtin"]
-    for model_mode in ("fast", "smart", "deep"):
+    for model_mode in RoutingSettings.__struct_fields__:
         routed = getattr(settings.routing, model_mode)
         if routed and routed not in names:
             source = values[f"routing.{model_mode}"][1]

@@ -12,7 +12,8 @@
     ├── NotFound              no such session, event, question                 exit 1
     ├── ModelError            the model could not answer                       exit 1
     │   ├── ModelAuthFailed, ModelTimeout, ModelRateLimited, ModelHttpError, ModelBadResponse
-    │   └── ModelUnreachable
+    │   ├── ModelUnreachable
+    │   └── ModelContextOverflow
     └── ToolFailed            a tool's failure; becomes a result, never leaves the toolbox
 
 Raised anywhere, caught at Session and at the surfaces.
@@ -145,6 +146,15 @@ class ModelBadResponse(ModelError):
     """The model server's answer makes no sense."""
 
     code = "LLM_BAD_RESPONSE"
+
+
+class ModelContextOverflow(ModelError):
+    """The conversation is longer than the model can read."""
+
+    code = "LLM_CONTEXT_OVERFLOW"
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        super().__init__(message, hint=hint or "begin a new session, or choose a model that reads more")
 
 
 class ToolFailed(QuintetError):

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from quintet.domain.axes import Axes, AxesChange, Surface
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.grants import Effect, Grant
-from quintet.domain.messages import Finish, ToolCall, Usage
+from quintet.domain.messages import Finish, Original, ToolCall, Usage
 from quintet.domain.rules import Rule
 from quintet.domain.steering import Actor, Scope
 from quintet.domain.todos import Todo
@@ -170,6 +170,7 @@ class ModelReplied(Tagged, frozen=True, kw_only=True, gc=False):
     usage: Usage = Usage()
     cost: float = 0.0
     partial: bool = False  # cut off by an interrupt or a broken stream
+    original: Original | None = None  # the reply as its wire spells it, to be sent back to the same model
 
 
 class ModelFailed(Tagged, frozen=True, kw_only=True, gc=False):

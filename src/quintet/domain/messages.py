@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -23,17 +23,33 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
+class Image(Struct, frozen=True, gc=False):
+    """A picture for a model to look at."""
+
+    media_type: str  # image/png, image/jpeg, image/gif or image/webp
+    data: str  # base64
+
+
+class Original(Struct, frozen=True, gc=False):
+    """A reply as its wire spells it: thinking that a model signed goes back to that model unchanged, or not at all."""
+
+    origin: str  # wire and model; nobody else may read `data`
+    data: str
+
+
 class Message(Struct, frozen=True, omit_defaults=True, gc=False):
     role: Role
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""  # for role tool: which call this answers
+    images: tuple[Image, ...] = ()  # for roles user and tool
+    original: Original | None = None  # for role assistant
 
 
 class Usage(Struct, frozen=True, gc=False):
-    input_tokens: int = 0
+    input_tokens: int = 0  # all of them, cached ones included
     output_tokens: int = 0
-    cached_tokens: int = 0
+    cached_tokens: int = 0  # of the input, what was read from a cache
 
     def plus(self, other: Usage) -> Usage:
         return Usage(
@@ -64,12 +80,18 @@ class CallPart(Struct, frozen=True):
     call: ToolCall
 
 
+class OriginalPart(Struct, frozen=True):
+    """The whole reply as its wire spells it, where that holds more than text and calls; at most one."""
+
+    original: Original
+
+
 class EndPart(Struct, frozen=True):
     finish: Finish
     usage: Usage = Usage()
 
 
-Part = TextPart | ThinkingPart | CallPart | EndPart
+Part = TextPart | ThinkingPart | CallPart | OriginalPart | EndPart
 
 
 class ToolSchema(Struct, frozen=True):
@@ -86,4 +108,7 @@ class Request(Struct, frozen=True):
     model: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...] = ()
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)  # more fields of the request's body, as the server knows them
+    tool_choice: Literal["auto", "none"] = "auto"  # none: the tools stay in view, and none may be called
+    stop: tuple[str, ...] = ()  # texts that end the reply
+    json_schema: dict[str, Any] | None = None  # the reply's text is to be JSON of this schema

@@ -37,10 +37,19 @@ class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """One model you can route to."""
 
-    base_url: Annotated[str, _about("address of an OpenAI-compatible API, up to and including /v1", TRUSTED)]
+    base_url: Annotated[str, _about("address of the API, up to and including /v1; pydantic-ai needs none", TRUSTED)]
     model: Annotated[str, _about("the model's name there", TRUSTED)]
     api_key_env: Annotated[str, _about("environment variable that holds the key", TRUSTED)] = ""
+    wire: Annotated[
+        Literal["openai", "anthropic", "pydantic-ai"],
+        _about("what the server speaks: openai (chat completions), anthropic (messages); or by pydantic-ai", TRUSTED),
+    ] = "openai"
+    max_tokens: Annotated[int, _about("longest reply, in tokens; 0 for what is usual there", TRUSTED)] = 0
+    thinking_tokens: Annotated[
+        int, _about("anthropic: tokens for thinking; 0 asks for none, -1 leaves it to the model", TRUSTED)
+    ] = 0
     price_input: Annotated[float, _about("price of a million input tokens", TRUSTED)] = 0.0
+    price_cached: Annotated[float, _about("of those, the ones read from a cache; 0 means price_input", TRUSTED)] = 0.0
     price_output: Annotated[float, _about("price of a million output tokens", TRUSTED)] = 0.0
     timeout: Annotated[float, _about("seconds without a byte before a request is given up", TRUSTED)] = 120.0
 
@@ -51,6 +60,7 @@ class RoutingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     fast: Annotated[str, _about("model for fast; empty means the one for smart", TRUSTED)] = ""
     smart: Annotated[str, _about("model for smart", TRUSTED)] = "builtin"
     deep: Annotated[str, _about("model for deep; empty means the one for smart", TRUSTED)] = ""
+    vision: Annotated[str, _about("model that looks at images; empty means the one for smart", TRUSTED)] = ""
 
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):

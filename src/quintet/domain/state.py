@@ -166,7 +166,7 @@ def _replied(state: SessionState, event: p.ModelReplied) -> None:
     state.usage = state.usage.plus(event.usage)
     state.cost += event.cost
     if event.text or event.calls:
-        state.messages.append(Message(Role.ASSISTANT, event.text, event.calls))
+        state.messages.append(Message(Role.ASSISTANT, event.text, event.calls, original=event.original))
     state.unanswered.update({call.id: call.name for call in event.calls})
 
 

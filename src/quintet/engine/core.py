@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from quintet.domain.axes import Axes
+from quintet.domain.messages import Usage
 from quintet.domain.ports import Clock, Ids, Model, RuleBook, Store
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
@@ -37,8 +38,10 @@ class Core(Struct):
     def model_names(self) -> list[str]:
         return [*self.settings.models, "builtin"]
 
-    def price(self, name: str, input_tokens: int, output_tokens: int) -> float:
+    def price(self, name: str, usage: Usage) -> float:
         priced: ModelSettings | None = self.settings.models.get(name)
         if priced is None:
             return 0.0
-        return (input_tokens * priced.price_input + output_tokens * priced.price_output) / 1_000_000
+        cached = usage.cached_tokens * (priced.price_cached or priced.price_input)
+        fresh = (usage.input_tokens - usage.cached_tokens) * priced.price_input
+        return (fresh + cached + usage.output_tokens * priced.price_output) / 1_000_000

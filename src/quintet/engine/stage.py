@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from quintet.domain.errors import ModelBadResponse
-from quintet.domain.messages import EndPart, Finish, Request, TextPart, ThinkingPart, ToolCall, Usage
+from quintet.domain.messages import (
+    EndPart,
+    Finish,
+    Original,
+    OriginalPart,
+    Request,
+    TextPart,
+    ThinkingPart,
+    ToolCall,
+    Usage,
+)
 from quintet.domain.ports import Model
 from quintet.domain.protocol import Signal, TextDelta, ThinkingDelta
 
@@ -17,6 +27,7 @@ class Reply:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self.calls: list[ToolCall] = []
+        self.original: Original | None = None
         self.finish = Finish.STOP
         self.usage = Usage()
         self.ended = False
@@ -38,6 +49,8 @@ class Reply:
                 case ThinkingPart(text):
                     self._thinking.append(text)
                     signal(ThinkingDelta(step=step, text=text))
+                case OriginalPart(original):
+                    self.original = original
                 case EndPart(finish, usage):
                     self.finish, self.usage, self.ended = finish, usage, True
                 case _:

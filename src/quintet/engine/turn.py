@@ -163,7 +163,7 @@ class Turn:
             )
         )
         await reply.stream(model, request, step, self._journal.signal)
-        cost = core.price(name, reply.usage.input_tokens, reply.usage.output_tokens)
+        cost = core.price(name, reply.usage)
         self._usage = self._usage.plus(reply.usage)
         self._cost += cost
         await self._journal.append(self._replied(step, reply, cost=cost))
@@ -178,6 +178,7 @@ class Turn:
             usage=reply.usage,
             cost=cost,
             partial=partial,
+            original=None if partial else reply.original,
         )
 
     def _keep_partial(self, step: str, reply: Reply) -> None:
