@@ -94,6 +94,9 @@ class Field:
         seen = {str(file): _hash(file) for place in (self.sibling, self.home, *guarded) for file in _files(place)}
         return seen | {path: _hash(Path(path)) for path in MACHINE if os.path.exists(path)}
 
+    def close(self) -> None:
+        self._listener.close()
+
     def visited(self) -> bool:
         try:
             connection, _ = self._listener.accept()
@@ -142,4 +145,7 @@ def assault(folder: Path, lines: Iterable[str]) -> list[str]:
     """Run the lines one by one; returns those that reached something, with what."""
     os.environ["HOME"] = str(folder / "home")
     field = Field(folder)
-    return [f"{line!r}: {reached}" for line in lines if (reached := asyncio.run(field.attack(line)))]
+    try:
+        return [f"{line!r}: {reached}" for line in lines if (reached := asyncio.run(field.attack(line)))]
+    finally:
+        field.close()
