@@ -112,7 +112,9 @@ Dials = tuple[str, str, str, str, str]
 
 
 def shown(tool: str, dials: Dials) -> bool:
-    return PROFILES.index(TOOLS[tool][0]) <= PROFILES.index(dials[2])
+    profile, effects = TOOLS[tool]
+    useless = tool not in SHELL_LINES and any(WORK[effect][COLUMN[dials[0]]] == DENY for effect in effects.split())
+    return PROFILES.index(profile) <= PROFILES.index(dials[2]) and not useless
 
 
 def expected(

@@ -11,9 +11,12 @@ from typing import Any
 from msgspec import Struct, field
 
 from quintet.domain.axes import Axes, AxesChange, Surface
+from quintet.domain.corrections import Correction
+from quintet.domain.delivery import DeliveryState
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.messages import Finish, Original, ToolCall, Usage
+from quintet.domain.qa import QaReport
 from quintet.domain.rules import Rule
 from quintet.domain.steering import Actor, Scope
 from quintet.domain.todos import Todo
@@ -138,6 +141,7 @@ class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):
     answer: str = ""
     reason: str = ""
     error: ErrorInfo | None = None
+    delivery: str = ""  # DONE or NEEDS_WORK; empty where it was not checked
     steps: int = 0
     usage: Usage = Usage()
     cost: float = 0.0
@@ -201,6 +205,37 @@ class RuleMade(Tagged, frozen=True, kw_only=True, gc=False):
     """The user said always, and it became a standing rule."""
 
     rule: Rule
+
+
+class ReasoningSwitched(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user wants visible reasoning, or no longer."""
+
+    enabled: bool
+
+
+class Corrected(Tagged, frozen=True, kw_only=True, gc=False):
+    """A reply would not do, and the model was told so; each kind once a turn."""
+
+    turn: str
+    kind: Correction
+    text: str
+
+
+class DeliveryChecked(Tagged, frozen=True, kw_only=True, gc=False):
+    """Whether the turn delivered what was asked for. Nothing that comes after changes it."""
+
+    turn: str
+    state: DeliveryState
+    reason: str = ""
+    evidence: tuple[str, ...] = ()
+
+
+class QaReported(Tagged, frozen=True, kw_only=True, gc=False):
+    """The advisory review of a turn; it changes neither answer nor delivery."""
+
+    turn: str
+    report: QaReport
+    path: str = ""  # where the report is kept
 
 
 class Choice(Struct, frozen=True, gc=False):
@@ -305,6 +340,10 @@ Event = (
     | ModelFailed
     | CallDecided
     | RuleMade
+    | ReasoningSwitched
+    | Corrected
+    | DeliveryChecked
+    | QaReported
     | QuestionAsked
     | QuestionAnswered
     | ToolStarted

@@ -68,12 +68,18 @@ READING = frozenset({Effect.READ, Effect.FETCH})
 RUNNING = frozenset({Effect.EXECUTE, Effect.BUILD})
 NETWORKED = frozenset({Effect.NETWORK, Effect.INSTALL, Effect.PUBLISH})
 READ_ONLY_MODES = frozenset({WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH})
+NEVER_READ_ONLY = frozenset({Effect.INSTALL, Effect.COMMIT, Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
 _NOTHING: frozenset[Effect] = frozenset()
 
 
 def visible(spec: ToolSpec, axes: Axes) -> bool:
-    """Whether the tool is any use at this profile: shown to the model, and callable."""
-    return spec.profile.rank <= axes.permission_profile.rank
+    """Whether the tool is any use at this profile and in this work mode: shown to the model, and callable."""
+    return spec.profile.rank <= axes.permission_profile.rank and not _useless(spec, axes)
+
+
+def _useless(spec: ToolSpec, axes: Axes) -> bool:
+    """Whether the work mode denies every call of the tool. What a shell line does is up to the line."""
+    return axes.work_mode in READ_ONLY_MODES and bool(spec.effects & NEVER_READ_ONLY) and not _runs_lines(spec)
 
 
 def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str = "") -> Decision:
@@ -104,6 +110,8 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
 
 def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms) -> str:
     """Why nobody can say yes to this; empty if somebody could."""
+    if _useless(spec, axes):
+        return f"work mode {axes.work_mode} does not {_worst(spec.effects)}"
     if not visible(spec, axes):
         return f"{spec.name} needs profile {spec.profile} or above; this is {axes.permission_profile}"
     for path in touch.writes:

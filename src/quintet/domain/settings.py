@@ -68,9 +68,22 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     max_turns: Annotated[int, _about("rounds of the loop (model requests) in one turn", TIGHTEN)] = 50
     max_cost: Annotated[float, _about("money a session may spend", TIGHTEN)] = 0.0
+    max_calls: Annotated[int, _about("tool calls in one turn", TIGHTEN)] = 200
     max_seconds: Annotated[float, _about("seconds one turn may take", TIGHTEN)] = 0.0
     input_bytes: Annotated[int, _about("largest input taken; longer text belongs in a file", TIGHTEN)] = 1_000_000
     retries: Annotated[int, _about("times a failed model request is tried again", FREE)] = 3
+
+
+class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The stages of a turn."""
+
+    reasoning: Annotated[bool, _about("whether a new session shows its reasoning; /reasoning turns it")] = False
+    delivery_check: Annotated[bool, _about("ask at the end of a turn whether what was asked for is delivered")] = True
+    qa_review: Annotated[bool, _about("review, as an advisor, a turn that changed something")] = True
+    qa_modes: Annotated[tuple[WorkMode, ...], _about("the work modes in which it does")] = (
+        WorkMode.BUILD,
+        WorkMode.REPAIR,
+    )
 
 
 class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,6 +128,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     models: dict[str, ModelSettings] = field(default_factory=dict)
     routing: RoutingSettings = RoutingSettings()
     limits: LimitSettings = LimitSettings()
+    runs: RunSettings = RunSettings()
     tools: ToolSettings = ToolSettings()
     sandbox: SandboxSettings = SandboxSettings()
     protect: ProtectSettings = ProtectSettings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from msgspec import Struct, field
 
@@ -11,8 +12,21 @@ from quintet.domain.swe_phases import PhaseState
 from quintet.domain.todos import Todo
 
 
+class Stage(StrEnum):
+    """A place in a turn."""
+
+    WARMUP = "warmup"
+    ACT = "act"
+    TOOL_FOLLOWUP = "tool_followup"
+    MICRO_STEP = "micro_step"  # a section of the follow-up's request, not a request of its own
+    DELIVERY_CHECK = "delivery_check"
+    QA_REVIEW = "qa_review"
+
+
 class Standing(Struct, frozen=True):
     axes: Axes
     toolset: str = ""  # the place in the tool menu; empty at ROOT
     todos: Mapping[str, Todo] = field(default_factory=dict)
     swe: PhaseState | None = None  # None while the SWE phases are off
+    stage: Stage = Stage.ACT
+    allowed: frozenset[str] | None = None  # the tools an agent keeps to; None: all

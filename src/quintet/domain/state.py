@@ -11,15 +11,16 @@ from typing import Any
 from msgspec import Struct, field
 
 from quintet.domain import protocol as p
-from quintet.domain import swe_phases
+from quintet.domain import reasoning, swe_phases
 from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.grants import Effect
 from quintet.domain.messages import Message, Role, Usage
-from quintet.domain.standing import Standing
+from quintet.domain.standing import Stage, Standing
 from quintet.domain.steering import Loan, Scope, Transition
 from quintet.domain.todos import Todo
 from quintet.domain.toolspec import CallStatus
 
+ASIDE = frozenset({Stage.DELIVERY_CHECK, Stage.QA_REVIEW})
 OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was cut short and was not run again"
 
 
@@ -42,6 +43,10 @@ class SessionState(Struct):
     toolset: str = ""  # the model's place in the tool menu; empty at ROOT
     todos: dict[str, Todo] = field(default_factory=dict)
     swe: swe_phases.PhaseState | None = None  # None while the SWE phases are off
+    reasoning: bool = False  # whether the user wants visible reasoning
+    stage: Stage = Stage.ACT  # of the newest request
+    aside: list[Message] = field(default_factory=list)  # of a stage that leaves nothing in the conversation
+    delivery: str = ""  # of the newest turn that was checked
     paused: bool = False
     turn: OpenTurn | None = None
     waiting: list[p.InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
@@ -63,7 +68,12 @@ class SessionState(Struct):
 
     @property
     def standing(self) -> Standing:
-        return Standing(self.axes, self.toolset, self.todos, self.swe)
+        return Standing(self.axes, self.toolset, self.todos, self.swe, self.stage)
+
+    @property
+    def spoken(self) -> list[Message]:
+        """Where what is said now goes: the conversation, or aside for a stage that leaves nothing in it."""
+        return self.aside if self.stage in ASIDE else self.messages
 
     @property
     def status(self) -> str:
@@ -145,19 +155,24 @@ def _turn_finished(state: SessionState, event: p.TurnFinished) -> None:
     state.paused = False
     state.interrupted = event.status == "interrupted"
     _settle(state)
+    state.stage, state.aside = Stage.ACT, []
 
 
 def _settle(state: SessionState) -> None:
     """Give every call that never got a result one, so the conversation stays whole."""
     for call in state.unanswered:
         text = OUTCOME_UNKNOWN if call in state.running else "not run: the turn ended first"
-        state.messages.append(Message(Role.TOOL, text, call_id=call))
+        state.spoken.append(Message(Role.TOOL, text, call_id=call))
     state.unanswered = {}
     state.running = {}
     state.decided = {}
 
 
 def _requested(state: SessionState, event: p.ModelRequested) -> None:
+    stage = Stage(event.stage)
+    if stage is not state.stage and stage in ASIDE:
+        state.aside = []
+    state.stage = stage
     if state.turn and event.attempt == 1:
         state.turn.steps += 1
 
@@ -166,7 +181,8 @@ def _replied(state: SessionState, event: p.ModelReplied) -> None:
     state.usage = state.usage.plus(event.usage)
     state.cost += event.cost
     if event.text or event.calls:
-        state.messages.append(Message(Role.ASSISTANT, event.text, event.calls, original=event.original))
+        text = reasoning.kept(event.text)
+        state.spoken.append(Message(Role.ASSISTANT, text, event.calls, original=event.original))
     state.unanswered.update({call.id: call.name for call in event.calls})
 
 
@@ -199,9 +215,22 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
         if state.swe and started:
             ok, changed = event.status is CallStatus.OK, bool(event.changed)
             state.swe = swe_phases.after_call(state.swe, event.tool, started.arguments, effects, ok=ok, changed=changed)
-        state.messages.append(Message(Role.TOOL, event.content, call_id=event.call))
+        state.spoken.append(Message(Role.TOOL, event.content, call_id=event.call))
     else:  # the person's own call: no model asked for it
         state.messages.append(Message(Role.USER, event.content))
+
+
+def _switched(state: SessionState, event: p.ReasoningSwitched) -> None:
+    state.reasoning = event.enabled
+
+
+def _corrected(state: SessionState, event: p.Corrected) -> None:
+    state.spoken.append(Message(Role.USER, event.text))
+
+
+def _delivered(state: SessionState, event: p.DeliveryChecked) -> None:
+    state.delivery = event.state
+    state.stage, state.aside = Stage.ACT, []  # what comes next is said in the conversation again
 
 
 def _asked(state: SessionState, event: p.QuestionAsked) -> None:
@@ -231,6 +260,9 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.CallDecided: _decided,
     p.ToolStarted: _started,
     p.ToolFinished: _finished,
+    p.ReasoningSwitched: _switched,
+    p.Corrected: _corrected,
+    p.DeliveryChecked: _delivered,
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
 }

@@ -25,6 +25,8 @@ class Core(Struct):
     rule_book: RuleBook
     make_model: Callable[[str], Model]
     process_start: Callable[[int], str]
+    agents_page: str = ""  # what the project tells agents: its AGENTS.md
+    keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
     person: bool = False  # whether somebody is attached who can answer a question
     settings_text: Callable[[], str] = lambda: ""
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes

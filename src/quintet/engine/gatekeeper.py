@@ -41,7 +41,7 @@ class Gatekeeper:
         axes = self._journal.state.axes
         if axes.run_control is not RunControl.MANUAL or not self._core.person:
             return calls
-        prepared = [self._prepare(call) for call in calls]
+        prepared = [self.prepare(call) for call in calls]
         runnable = [p for p in prepared if isinstance(p, Prepared) and p.decision.verdict is Verdict.ASK]
         if not runnable:
             return calls
@@ -62,13 +62,13 @@ class Gatekeeper:
 
         `own` is a person's own call: neither the model's place in the menu nor its SWE phase is theirs.
         """
-        prepared = self._prepare(call, own)
+        prepared = self.prepare(call, own)
         if isinstance(prepared, ToolResult):
             self._journal.post(finished_call(call, prepared))
             return None
         return await self._permitted(prepared, own)
 
-    def _prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
+    def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         standing: Standing = self._journal.state.standing
         if own:
             standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None)
@@ -102,7 +102,7 @@ class Gatekeeper:
                 if answer.choice == ALWAYS:
                     self._make_rule(prepared)
                 return prepared
-            again = self._prepare(prepared.call, own)
+            again = self.prepare(prepared.call, own)
             if isinstance(again, ToolResult):
                 self._journal.post(finished_call(prepared.call, again))
                 return None

@@ -15,6 +15,7 @@ from msgspec import structs
 from quintet.domain import command_line
 from quintet.domain.axes import AxesChange, ModelMode, Surface
 from quintet.domain.errors import LeaseLost, QuintetError, UsageError
+from quintet.domain.messages import Role
 from quintet.domain.ports import Lease
 from quintet.domain.protocol import (
     Answer,
@@ -36,12 +37,13 @@ from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
 from quintet.domain.steering import Activity, Boundary, Scope
 from quintet.domain.toolspec import CallStatus
 from quintet.engine import commands, dials, questions
+from quintet.engine.asking import error_info
 from quintet.engine.core import Core
 from quintet.engine.feed import Feed
 from quintet.engine.journal import Journal
 from quintet.engine.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
 from quintet.engine.sessions import fork_session
-from quintet.engine.turn import Turn, error_info
+from quintet.engine.turn import Turn
 
 POLL_SECONDS = 0.1  # how soon another process's submission is noticed
 
@@ -212,7 +214,7 @@ class Owner:
 
     async def _run_turn(self, submission: str, text: str, surface: Surface) -> None:
         turn_id = self.core.ids.new("turn")
-        turn = Turn(self.core, self.journal, self._questions, self._go, turn_id)
+        turn = Turn(self.core, self.journal, self._questions, self._go, turn_id, text or self._last_text())
         self._turn = turn
         if opening := dials.reach(self.state, Boundary.UNIT_START):
             self.journal.post(*opening)
@@ -234,6 +236,11 @@ class Owner:
         finally:
             self._turn = None
         await self.journal.append(ending, *dials.reach(self.state, Boundary.UNIT_END))
+
+    def _last_text(self) -> str:
+        """What a turn that goes on was begun with."""
+        spoken = [message.text for message in self.state.messages if message.role is Role.USER]
+        return spoken[-1] if spoken else ""
 
     def _turn_done(self, task: asyncio.Task[None]) -> None:
         self._turn_task = None
@@ -273,8 +280,8 @@ class Owner:
             self._begin("", "", self.state.axes.surface)
 
     async def abort_tool(self) -> None:
-        if self.core.settings.dials.abort_active_tool and self._turn and self._turn.tool_task:
-            self._turn.tool_task.cancel()
+        if self.core.settings.dials.abort_active_tool and self._turn:
+            self._turn.abort_tools()
 
     async def fork(self) -> str:
         return await fork_session(self.core, self.state.session)

@@ -1,35 +1,95 @@
-"""What the model is told, put together from Markdown files in a fixed order, with four variables and no others."""
+"""What the model is told, put together from Markdown files in the policy's order, with four variables and no others.
+
+Every file is checked at once: a missing one, an unknown variable, or a text that suggests turning a dial fails before
+anything is sent. A trusted project may override a file by one of the same name in `.quintet/prompts`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
+from quintet.domain.corrections import PAGES, Correction
 from quintet.domain.errors import QuintetError
+from quintet.domain.policy import AGENTS_PAGE, MEMORY, PERSONA, TOOLSET_STATE
 
 VARIABLES = ("project_root", "user_input", "tool_summary", "last_step_outcome")
-ORDER = ("base/system.md", "base/project_root_context.md")
+NO_FILES = frozenset({AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE})
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+# The user owns the dials: no page, shipped or overridden, may put turning one into a model's head.
+_SWITCHES = re.compile(
+    r"\b(switch|change|turn|set|move|flip|go)(ing|es)?\b[^.\n]{0,40}"
+    r"\b(work mode|run control|permission profile|model mode|(chat|agent|plan|build|review|repair|research) mode"
+    r"|reasoning (on|off)|dials?)\b",
+    re.I,
+)
+
+
+class Part(Struct, frozen=True):
+    """One part of what is sent: its name, where it came from, its text."""
+
+    name: str
+    source: str
+    text: str
 
 
 class Prompts:
     """Loads at once, so that a missing file or an unknown variable fails before anything is sent."""
 
-    def __init__(self, folder: str) -> None:
-        self._parts = {name: _load(folder, name) for name in ORDER}
+    def __init__(self, folder: str, overrides: str = "") -> None:
+        self._pages: dict[str, tuple[str, str]] = {}
+        for name in sorted(_names(folder)):
+            own = os.path.join(overrides, name) if overrides else ""
+            path = own if own and os.path.isfile(own) else os.path.join(folder, name)
+            self._pages[name] = (path, _load(path))
 
-    def system(self, values: dict[str, str]) -> str:
-        return "\n\n".join(_VARIABLE.sub(lambda m: values.get(m[1], ""), part) for part in self._parts.values())
+    def parts(self, names: Iterable[str], values: Mapping[str, str], written: Mapping[str, str]) -> list[Part]:
+        """The parts of a request in order, empty ones left out; `written` holds those that are no files."""
+        parts = []
+        for name in names:
+            if name in NO_FILES:
+                source, text = name, written.get(name, "")
+            else:
+                source, page = self._page(name)
+                text = _VARIABLE.sub(lambda m: values.get(m[1], ""), page)
+            if text:
+                parts.append(Part(name, source, text))
+        return parts
+
+    def correction(self, kind: Correction, values: Mapping[str, str]) -> str:
+        return _VARIABLE.sub(lambda m: values.get(m[1], ""), self._page(PAGES[kind])[1])
+
+    def overridden(self, folder: str) -> list[str]:
+        """The pages that are not the shipped ones."""
+        return [name for name, (path, _) in self._pages.items() if not path.startswith(folder + os.sep)]
+
+    def _page(self, name: str) -> tuple[str, str]:
+        if name not in self._pages:
+            raise QuintetError(f"{name}: there is no such prompt")
+        return self._pages[name]
 
 
-def _load(folder: str, name: str) -> str:
-    path = os.path.join(folder, name)
+def joined(parts: Iterable[Part]) -> str:
+    return "\n\n".join(part.text for part in parts)
+
+
+def _names(folder: str) -> Iterable[str]:
+    for path, _, files in os.walk(folder):
+        yield from (os.path.relpath(os.path.join(path, name), folder) for name in files if name.endswith(".md"))
+
+
+def _load(path: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read().strip()
-    except OSError as error:
-        raise QuintetError(f"{path}: prompt cannot be read ({error.strerror})") from error
+    except (OSError, UnicodeError) as error:
+        raise QuintetError(f"{path}: prompt cannot be read ({error})") from error
     unknown = sorted(set(_VARIABLE.findall(text)) - set(VARIABLES))
     if unknown:
         raise QuintetError(f"{path}: unknown variable {unknown[0]}; there are {', '.join(VARIABLES)}")
+    if suggestion := _SWITCHES.search(text):
+        raise QuintetError(f'{path}: "{suggestion[0]}": a prompt may not speak of turning a dial; only the user does')
     return text

@@ -11,19 +11,20 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, structs
 
-from quintet.domain import gate, swe_phases
+from quintet.domain import gate, policy, swe_phases
 from quintet.domain.axes import Axes, RunControl
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Decision, Sandbox, Terms
 from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
+from quintet.domain.policy import Menu, StagePlan
 from quintet.domain.ports import RuleBook, ShellGrammar, Workbench
 from quintet.domain.rules import subject_of
 from quintet.domain.shell_effects import with_lines
-from quintet.domain.standing import Standing
+from quintet.domain.standing import Stage, Standing
 from quintet.domain.todos import with_criteria
-from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, visible_tools, with_own
+from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, with_own
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
 
 SHELLS = ("bash", "sh", "dash", "zsh")
@@ -53,27 +54,33 @@ class Toolbox:
         self._grammar = grammar
         self._bench = bench
         self._terms = terms
-        self._presentation = presentation
         self._rule_book = rule_book
-        self._toolsets = with_own({name: spec.toolset for name, spec in specs.items() if spec.toolset})
+        own = {name: spec.toolset for name, spec in specs.items() if spec.toolset}
+        self._menu = Menu(presentation, with_own(own))
 
     @property
     def sandbox(self) -> Sandbox:
         return self._terms.sandbox
 
-    def schemas(self, standing: Standing) -> tuple[ToolSchema, ...]:
-        """The tools a model may call now; the same masks hold again when it calls one."""
-        shown = visible_tools(self._useful(standing), standing.toolset, self._presentation, self._toolsets)
-        return tuple(spec.shown() for name, spec in self._specs.items() if name in shown)
+    def plan(self, standing: Standing, *, reasoning: bool = False) -> StagePlan:
+        """The policy's plan for a stage: what a model is shown, and what it may call."""
+        return policy.plan_stage(standing, self._specs, reasoning=reasoning, menu=self._menu)
 
-    def _useful(self, standing: Standing) -> frozenset[str]:
-        """The tools of use at this profile and in this SWE phase, in whatever toolset."""
-        allowed = (name for name, spec in self._specs.items() if gate.visible(spec, standing.axes))
-        return swe_phases.within(standing.swe, allowed)
+    def schemas(self, plan: StagePlan) -> tuple[ToolSchema, ...]:
+        return tuple(self._specs[name].shown() for name in plan.tools)
+
+    def place(self, standing: Standing) -> str:
+        """Where the model stands in the menu, in words; nothing where there is no menu to stand in."""
+        return "" if self._menu.presentation is Presentation.FLAT else self._manager(standing).list()
+
+    def _manager(self, standing: Standing) -> MenuManager:
+        useful = policy.within_reach(standing, self._specs)
+        about = {name: spec.description for name, spec in self._specs.items() if name in useful}
+        return MenuManager(about, standing.toolset, self._menu.toolsets)
 
     def home(self, tool: str) -> str:
         """A place in the menu that the tool is visible from."""
-        return next(iter(toolsets_of(tool, self._toolsets)), "")
+        return next(iter(toolsets_of(tool, self._menu.toolsets)), "")
 
     def prepare(self, call: ToolCall, standing: Standing, *, person: bool) -> Prepared | ToolResult:
         spec = self._specs.get(call.name)
@@ -83,9 +90,8 @@ class Toolbox:
             return _refused(f"there is no tool {call.name}. {'Nearest' if close else 'Tools'}: {known}")
         if reason := swe_phases.refusal(standing.swe, call.name):
             return _refused(reason)
-        if call.name not in visible_tools(self._specs, standing.toolset, self._presentation, self._toolsets):
-            homes = ", ".join(toolsets_of(call.name, self._toolsets))
-            return _refused(f"{call.name} is not in this toolset; it is in: {homes}. menu_enter goes there.")
+        if reason := self._masked(spec, standing):
+            return _refused(reason)
         try:
             arguments = spec.bind(call.arguments)
             touch = with_criteria(spec.touch(arguments), standing.todos)
@@ -96,6 +102,19 @@ class Toolbox:
         terms = structs.replace(self._terms, person=person, rules=rules)
         decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines))
         return Prepared(call, spec, arguments, touch, decision)
+
+    def _masked(self, spec: ToolSpec, standing: Standing) -> str:
+        """Why the tool is not there to be called now; empty if it is. The gate speaks for the dials."""
+        if not gate.visible(spec, standing.axes) or spec.name in self.plan(standing).tools:
+            return ""
+        if standing.stage in policy.TOOLLESS:
+            return f"no tool may be called in stage {standing.stage}: answer in words"
+        if standing.stage is Stage.QA_REVIEW:
+            return f"{spec.name} does more than read, and a review only reads"
+        if standing.allowed is not None and spec.name not in standing.allowed:
+            return f"{spec.name} is not among this agent's tools: {', '.join(sorted(standing.allowed))}"
+        homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
+        return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
 
     def _read_by_its_shell(self, touch: Touch) -> Touch:
         """What is typed into a shell is a line; what another program makes of it, nobody knows."""
@@ -120,11 +139,7 @@ class Toolbox:
             self._bench,
             grant=prepared.decision.grant,
             progress=progress,
-            menu=MenuManager(
-                {name: self._specs[name].description for name in self._useful(standing)},
-                standing.toolset,
-                self._toolsets,
-            ),
+            menu=self._manager(standing),
             todos=standing.todos,
             swe=standing.swe or swe_phases.PhaseState(),
             may_wait=person and standing.axes.run_control is not RunControl.AUTONOMOUS,

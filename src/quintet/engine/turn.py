@@ -1,82 +1,79 @@
-"""One turn: an input, then model requests and tool calls until control returns to the person.
+"""One turn: an input, then stages until control returns to the person.
 
-Every decision is an event. A call's `ToolStarted` is durable before the call has any effect; a call that started and
-did not finish is never run again.
+Chat is the act stage alone. An agent's turn warms up (where the user wants to see reasoning), acts until it has an
+answer, is asked whether it delivered, and may be reviewed. Every decision is an event. A turn holds no dial: it reads
+the axes and lets boundaries pass.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
 
-from quintet.domain import swe_phases
-from quintet.domain.axes import WorkMode
-from quintet.domain.errors import ModelError, QuintetError
-from quintet.domain.messages import Finish, Message, Request, Role, ToolCall, Usage
-from quintet.domain.protocol import (
-    Countdown,
-    ErrorInfo,
-    Event,
-    MenuMoved,
-    ModelFailed,
-    ModelReplied,
-    ModelRequested,
-    PhaseMoved,
-    Progress,
-    TodoMoved,
-    ToolStarted,
-    TurnFinished,
-    UserMessaged,
-)
-from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
-from quintet.domain.steering import Boundary
-from quintet.domain.toolspec import CallStatus, ToolResult
-from quintet.engine import dials
+from msgspec import structs
+
+from quintet.domain import delivery, policy, swe_phases
+from quintet.domain.axes import RunControl
+from quintet.domain.corrections import Correction, wrong
+from quintet.domain.delivery import DeliveryState
+from quintet.domain.errors import ModelError
+from quintet.domain.messages import Finish, ToolCall
+from quintet.domain.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
+from quintet.domain.reasoning import without
+from quintet.domain.standing import Stage
+from quintet.engine.asking import Asker, LimitReached, error_info
+from quintet.engine.calls import Calls, phase_moved
 from quintet.engine.core import Core
-from quintet.engine.gatekeeper import Blocked, Gatekeeper, finished_call
+from quintet.engine.gatekeeper import Blocked
 from quintet.engine.journal import Journal
+from quintet.engine.qa_review import review
 from quintet.engine.questions import Questions
 from quintet.engine.stage import Reply
 
-FIRST_RETRY = 0.5  # seconds; doubles with each try
-
-
-class LimitReached(Exception):
-    """A limit the user set has been reached; `str` names it."""
+DONE_STEPS_SHOWN = 40  # of what a turn did, in what the model is told of it
 
 
 class Turn:
-    """Runs one turn to its end. Holds no dial: it reads the axes and lets boundaries pass."""
+    """Runs one turn to its end."""
 
-    def __init__(self, core: Core, journal: Journal, questions: Questions, go: asyncio.Event, turn: str) -> None:
+    def __init__(
+        self, core: Core, journal: Journal, questions: Questions, go: asyncio.Event, turn: str, text: str = ""
+    ) -> None:
         self._core = core
         self._journal = journal
-        self._gatekeeper = Gatekeeper(core, journal, questions)
         self._go = go  # clear while the run is paused
         self._turn = turn
-        self._began = core.clock.monotonic()
-        self._steps = 0
-        self._usage = Usage()
-        self._cost = 0.0
-        self._ended: TurnFinished | None = None  # set by a call that ends the turn
-        self.tool_active = False
-        self.tool_task: asyncio.Task[ToolResult] | None = None
+        self._text = text
+        self._asker = Asker(core, journal, turn)
+        self._calls = Calls(core, journal, questions, turn)
+        self._corrected: set[Correction] = set()
+        self._outcome = ""  # of the last step, as prompts tell it
+        self._calls_at_last_round = 0
+
+    @property
+    def tool_active(self) -> bool:
+        return self._calls.active
+
+    def abort_tools(self) -> None:
+        for task in self._calls.tasks:
+            task.cancel()
 
     async def run(self) -> TurnFinished:
-        """Steps until an answer, a block, a limit or an error. Cancellation leaves the ending to the caller."""
+        """Stages until an answer, a block, a limit or an error. Cancellation leaves the ending to the caller."""
         if move := swe_phases.due(self._journal.state.swe, self._core.settings.tools.swe_phases):
-            self._journal.post(_phase_moved(move))
+            self._journal.post(phase_moved(move))
         try:
+            await self._warm_up()
             while True:
-                await self._go.wait()
-                self._check_limits()
-                reply = await self._ask_model()
-                if not reply.calls:
-                    return self._ended_with(reply)
-                for call in await self._gatekeeper.admit_step(reply.calls):
-                    await self._carry_out(call)
-                    if self._ended:
-                        return self._ended
+                ending = await self._act()
+                if ending.status != "done" or not self._is_checked():
+                    return await self._reviewed(ending)
+                calls_before = len(self._calls.deeds)
+                checked = await self._check_delivery(ending)
+                if checked is not None:
+                    goes_on = checked is DeliveryState.NEEDS_WORK and self._goes_on(calls_before)
+                    if not goes_on:
+                        return await self._reviewed(structs.replace(ending, delivery=checked))
+                    self._correct(Correction.NEEDS_WORK, again=True)
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
         except LimitReached as limit:
@@ -88,7 +85,7 @@ class Turn:
         """A person's own call: one, through the gate, no model."""
         call = ToolCall(self._core.ids.new("c"), tool, arguments)
         try:
-            if await self._carry_out(call, own=True):
+            if await self._calls.own(call):
                 return self.finished("done", self._journal.state.last_result)
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
@@ -101,179 +98,124 @@ class Turn:
             answer=answer,
             reason=reason,
             error=error,
-            steps=self._steps,
-            usage=self._usage,
-            cost=self._cost,
+            steps=self._asker.steps,
+            usage=self._asker.usage,
+            cost=self._asker.cost,
         )
 
-    def _ended_with(self, reply: Reply) -> TurnFinished:
-        if reply.finish is Finish.REFUSED:
-            return self.finished("blocked", reply.text, "not done; the answer says why")
-        if reply.finish is Finish.LENGTH:
-            return self.finished("limit", reply.text, "the reply reached the model's own length limit")
-        return self.finished("done", reply.text)
+    # ── acting
 
-    # ── the model
-
-    async def _ask_model(self) -> Reply:
-        attempt = 1
-        while True:
-            step = self._core.ids.new("s")
-            reply = Reply()
-            try:
-                await self._request(step, reply, attempt)
-                return reply
-            except asyncio.CancelledError:
-                self._keep_partial(step, reply)
-                raise
-            except ModelError as error:
-                again = error.retryable and attempt <= self._core.settings.limits.retries
-                wait = _delay(error, attempt) if again else None
-                if not again:
-                    self._keep_partial(step, reply)
-                self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=wait))
-                if wait is None:
-                    raise
-                await self._count_down(wait, error.message)
-                attempt += 1
-
-    async def _request(self, step: str, reply: Reply, attempt: int) -> None:
-        state, core = self._journal.state, self._core
-        axes = state.axes
-        name = core.route(axes, state.model)
-        model = core.make_model(name)
-        tools = core.toolbox.schemas(state.standing)
-        system = core.prompts.system({"project_root": core.project})
-        request = Request(model.name, (Message(Role.SYSTEM, system), *state.messages), tools)
-        if attempt == 1:
-            self._steps += 1
-        self._journal.post(
-            ModelRequested(
-                step=step,
-                turn=self._turn,
-                run=state.turn.run if state.turn else "",
-                conversation=state.session,
-                user_mode="Chat" if axes.work_mode is WorkMode.CHAT else "Agent",
-                stage="act" if self._steps == 1 else "tool_followup",
-                model=name,
-                tool_count=len(tools),
-                reasoning=False,
-                axes=axes,
-                attempt=attempt,
-            )
-        )
-        await reply.stream(model, request, step, self._journal.signal)
-        cost = core.price(name, reply.usage)
-        self._usage = self._usage.plus(reply.usage)
-        self._cost += cost
-        await self._journal.append(self._replied(step, reply, cost=cost))
-
-    def _replied(self, step: str, reply: Reply, *, cost: float = 0.0, partial: bool = False) -> ModelReplied:
-        return ModelReplied(
-            step=step,
-            text=reply.text,
-            calls=() if partial else tuple(reply.calls),
-            finish=reply.finish,
-            thinking=reply.thinking,
-            usage=reply.usage,
-            cost=cost,
-            partial=partial,
-            original=None if partial else reply.original,
-        )
-
-    def _keep_partial(self, step: str, reply: Reply) -> None:
-        if (reply.text or reply.thinking) and not reply.ended:
-            self._journal.post(self._replied(step, reply, partial=True))
-
-    async def _count_down(self, seconds: float, why: str) -> None:
-        left = seconds
-        while left > 0:
-            self._journal.signal(Countdown(why=why, seconds=left))
-            await self._core.clock.sleep(min(1.0, left))
-            left -= 1.0
-
-    # ── its calls
-
-    async def _carry_out(self, call: ToolCall, *, own: bool = False) -> bool:
-        """Run one call, the model's or a person's own, if it may run; returns whether it did."""
-        prepared = await self._gatekeeper.admit(call, own=own)
-        if prepared is None:
-            return False
-        await self._journal.append(ToolStarted(call=call.id, turn=self._turn, tool=call.name, arguments=call.arguments))
-        began = self._core.clock.monotonic()
+    async def _warm_up(self) -> None:
         state = self._journal.state
-        self.tool_active = True
-        try:
-            self.tool_task = asyncio.ensure_future(
-                self._core.toolbox.run(
-                    prepared,
-                    state.standing,
-                    person=self._core.person,
-                    progress=lambda text: self._journal.signal(Progress(call=call.id, text=text)),
-                )
-            )
-            result = await self._waited(self.tool_task)
-        except asyncio.CancelledError:
-            self._journal.post(finished_call(call, ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)))
-            raise
-        finally:
-            self.tool_active = False
-            self.tool_task = None
-        seconds = round(self._core.clock.monotonic() - began, 3)
-        self._journal.post(finished_call(call, result, seconds), *_brought_about(call, result, state))
-        if result.ends:
-            reason = "" if result.ends == "done" else "not done; the answer says why"
-            self._ended = self.finished(result.ends, result.answer, reason)
-        if landed := dials.reach(self._journal.state, Boundary.TOOL_END):
-            self._journal.post(*landed)
+        if not (state.reasoning and policy.is_agent(state.axes) and self._asker.staged):
+            return
+        reply = await self._ask(Stage.WARMUP)
+        if (flaw := self._flaw(reply, Stage.WARMUP)) and str(flaw).startswith("reasoning_") and self._correct(flaw):
+            await self._ask(Stage.WARMUP)
+
+    async def _act(self) -> TurnFinished:
+        """Steps until the model has an answer, or a call ends the turn."""
+        stage = Stage.ACT
+        while True:
+            await self._go.wait()
+            reply = await self._ask(stage)
+            if reply.calls:
+                await self._calls.carry_out(reply.calls)
+                if ending := self._calls.take_ending():
+                    reason = "" if ending.ends == "done" else "not done; the answer says why"
+                    return self.finished(ending.ends, ending.answer, reason)
+                stage = Stage.TOOL_FOLLOWUP
+                continue
+            if reply.finish is Finish.STOP and (flaw := self._flaw(reply, stage)) and self._correct(flaw):
+                continue
+            return self._ended_with(reply)
+
+    def _flaw(self, reply: Reply, stage: Stage) -> Correction | None:
+        state = self._journal.state
+        return wrong(
+            reply.text,
+            agent=policy.is_agent(state.axes) and self._asker.staged,
+            followup=stage is Stage.TOOL_FOLLOWUP,
+            reasoning=policy.reasoning_of(state.axes, stage, state.reasoning),
+        )
+
+    def _correct(self, kind: Correction, *, again: bool = False) -> bool:
+        """Tell the model what was wrong, once a turn for each kind; returns whether it was told."""
+        if kind in self._corrected and not again:
+            return False
+        self._corrected.add(kind)
+        text = self._core.prompts.correction(kind, self._values())
+        self._journal.post(Corrected(turn=self._turn, kind=kind, text=text))
         return True
 
-    async def _waited(self, task: asyncio.Task[ToolResult]) -> ToolResult:
-        """The tool's result; a tool that a turned dial aborted is interrupted, and the turn goes on."""
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                return ToolResult("interrupted: the user turned a dial", CallStatus.INTERRUPTED)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            raise
+    def _ended_with(self, reply: Reply) -> TurnFinished:
+        answer = without(reply.text)
+        if reply.finish is Finish.REFUSED:
+            return self.finished("blocked", answer, "not done; the answer says why")
+        if reply.finish is Finish.LENGTH:
+            return self.finished("limit", answer, "the reply reached the model's own length limit")
+        if not answer:
+            return self.finished("failed", reason="the model answered nothing, even when told so")
+        return self.finished("done", answer)
 
-    def _check_limits(self) -> None:
-        limits, state = self._core.settings.limits, self._journal.state
-        if limits.max_turns and self._steps >= limits.max_turns:
-            raise LimitReached(f"limits.max_turns = {limits.max_turns}")
-        if limits.max_cost and state.cost >= limits.max_cost:
-            raise LimitReached(f"limits.max_cost = {limits.max_cost:g}, spent {state.cost:.4f}")
-        taken = self._core.clock.monotonic() - self._began
-        if limits.max_seconds and taken >= limits.max_seconds:
-            raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")
+    async def _ask(self, stage: Stage) -> Reply:
+        return await self._asker.ask(stage, self._values())
+
+    def _values(self) -> dict[str, str]:
+        deeds = self._calls.deeds[-DONE_STEPS_SHOWN:]
+        done = "\n".join(f"- {deed.tool} {deed.about}: {deed.status}" for deed in deeds) or "- no calls"
+        return {"user_input": self._text, "tool_summary": done, "last_step_outcome": self._outcome}
+
+    # ── delivery
+
+    def _is_checked(self) -> bool:
+        axes = self._journal.state.axes
+        return policy.is_agent(axes) and self._core.settings.runs.delivery_check and self._asker.staged
+
+    async def _check_delivery(self, ending: TurnFinished) -> DeliveryState | None:
+        """The authoritative state; None if the work was sent back for want of evidence."""
+        reply = await self._ask(Stage.DELIVERY_CHECK)
+        said = delivery.claimed(reply.text)
+        if said is None and self._correct(Correction.NO_DELIVERY_STATE):
+            reply = await self._ask(Stage.DELIVERY_CHECK)
+            said = delivery.claimed(reply.text)
+        reason = _after_first_line(without(reply.text))
+        if said is None:
+            said, reason = DeliveryState.NEEDS_WORK, "the model did not say whether it is done"
+        missing = delivery.lacking(self._journal.state.axes, self._calls.deeds, f"{ending.answer}\n{reason}")
+        if said is DeliveryState.DONE and missing:
+            if Correction.NO_EVIDENCE not in self._corrected:
+                self._report(DeliveryState.NEEDS_WORK, missing)
+                self._correct(Correction.NO_EVIDENCE)
+                return None
+            said, reason = DeliveryState.NEEDS_WORK, missing
+        self._outcome = reason
+        self._report(said, reason)
+        return said
+
+    def _report(self, state: DeliveryState, reason: str) -> None:
+        shown = delivery.evidence(self._calls.deeds)
+        self._journal.post(DeliveryChecked(turn=self._turn, state=state, reason=reason, evidence=shown))
+
+    def _goes_on(self, calls_before: int) -> bool:
+        """Whether an autonomous run takes another round: there was progress in the last one."""
+        autonomous = self._journal.state.axes.run_control is RunControl.AUTONOMOUS
+        progressed = Correction.NEEDS_WORK not in self._corrected or calls_before > self._calls_at_last_round
+        self._calls_at_last_round = calls_before
+        return autonomous and progressed
+
+    # ── review
+
+    async def _reviewed(self, ending: TurnFinished) -> TurnFinished:
+        """The ending as it is; a review beside it, if the turn changed something and the user wants one."""
+        axes, runs = self._journal.state.axes, self._core.settings.runs
+        changed = bool(delivery.evidence(self._calls.deeds))
+        wanted = runs.qa_review and axes.work_mode in runs.qa_modes and self._asker.staged
+        if ending.status == "done" and changed and wanted:
+            self._outcome = ending.answer
+            await review(self._core, self._journal, self._asker, self._calls, self._turn, self._values())
+        return structs.replace(ending, steps=self._asker.steps, usage=self._asker.usage, cost=self._asker.cost)
 
 
-def _brought_about(call: ToolCall, result: ToolResult, state: SessionState) -> list[Event]:
-    """What a call did to the conversation itself."""
-    events: list[Event] = []
-    if result.toolset is not None:
-        events.append(MenuMoved(toolset=result.toolset))
-    for todo in result.todos:
-        before = state.todos.get(todo.id)
-        events.append(TodoMoved(before=before.status if before else "", todo=todo))
-    if result.phase:
-        events.append(_phase_moved(result.phase))
-    if result.message:
-        events.append(UserMessaged(call=call.id, text=result.message))
-    return events
-
-
-def _phase_moved(move: swe_phases.PhaseMove) -> PhaseMoved:
-    return PhaseMoved(before=move.before, after=move.after, reason=move.reason, values=move.values)
-
-
-def error_info(error: QuintetError) -> ErrorInfo:
-    return ErrorInfo(error.code, error.message, error.hint)
-
-
-def _delay(error: ModelError, attempt: int) -> float:
-    if error.retry_after is not None:
-        return error.retry_after
-    return round(FIRST_RETRY * float(2 ** (attempt - 1)) * random.uniform(1.0, 1.5), 2)
+def _after_first_line(text: str) -> str:
+    return text.strip().partition("\n")[2].strip()

@@ -17,6 +17,7 @@ from quintet.domain.messages import CallPart, EndPart, Finish, Message, Part, Re
 
 class OfflineRules:
     name = "builtin"
+    staged = False  # it does not reason, and is not asked whether it is done: its reports carry their evidence
 
     def __init__(self, found_here: Callable[[], list[str]]) -> None:
         self._found_here = found_here

@@ -1,0 +1,174 @@
+"""Asks the model: one request of a stage, as the policy planned it, with retries, limits and a record of each.
+
+What is sent is decided by the policy from the state as it is; a request that would break one of its invariants is not
+sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from msgspec import structs
+
+from quintet.domain import policy
+from quintet.domain.errors import ModelError, QuintetError
+from quintet.domain.messages import Message, Request, Role, Usage
+from quintet.domain.policy import AGENTS_PAGE, TOOLSET_STATE, StagePlan
+from quintet.domain.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested
+from quintet.domain.standing import Stage
+from quintet.domain.state import ASIDE
+from quintet.engine.core import Core
+from quintet.engine.journal import Journal
+from quintet.engine.prompting import joined
+from quintet.engine.stage import Reply
+
+FIRST_RETRY = 0.5  # seconds; doubles with each try
+GO_ON = "Go on."
+
+
+class LimitReached(Exception):
+    """A limit the user set has been reached; `str` names it."""
+
+
+class Asker:
+    """The model's side of one turn: what was asked, what it cost."""
+
+    def __init__(self, core: Core, journal: Journal, turn: str) -> None:
+        self._core = core
+        self._journal = journal
+        self._turn = turn
+        self._began = core.clock.monotonic()
+        self.steps = 0
+        self.usage = Usage()
+        self.cost = 0.0
+
+    @property
+    def staged(self) -> bool:
+        """Whether the model can be asked about its own work; the offline rules cannot."""
+        state = self._journal.state
+        return bool(getattr(self._core.make_model(self._core.route(state.axes, state.model)), "staged", True))
+
+    async def ask(self, stage: Stage, values: dict[str, str]) -> Reply:
+        self._check_limits()
+        attempt = 1
+        while True:
+            step = self._core.ids.new("s")
+            reply = Reply()
+            try:
+                await self._request(step, reply, stage, values, attempt)
+                return reply
+            except asyncio.CancelledError:
+                self._keep_partial(step, reply)
+                raise
+            except ModelError as error:
+                again = error.retryable and attempt <= self._core.settings.limits.retries
+                wait = _delay(error, attempt) if again else None
+                if not again:
+                    self._keep_partial(step, reply)
+                self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=wait))
+                if wait is None:
+                    raise
+                await self._count_down(wait, error.message)
+                attempt += 1
+
+    async def _request(self, step: str, reply: Reply, stage: Stage, values: dict[str, str], attempt: int) -> None:
+        state, core = self._journal.state, self._core
+        axes = state.axes
+        name = core.route(axes, state.model)
+        model = core.make_model(name)
+        plan = core.toolbox.plan(structs.replace(state.standing, stage=stage), reasoning=state.reasoning)
+        if attempt == 1:
+            self.steps += 1
+        self._journal.post(
+            ModelRequested(
+                step=step,
+                turn=self._turn,
+                run=state.turn.run if state.turn else "",
+                conversation=state.session,
+                user_mode="Agent" if policy.is_agent(axes) else "Chat",
+                stage=stage,
+                model=name,
+                tool_count=len(plan.tools),
+                reasoning=plan.reasoning is not policy.Reasoning.NONE,
+                axes=axes,
+                attempt=attempt,
+            )
+        )
+        await reply.stream(model, self._composed(plan, model.name, values), step, self._journal.signal)
+        cost = core.price(name, reply.usage)
+        self.usage = self.usage.plus(reply.usage)
+        self.cost += cost
+        await self._journal.append(self._replied(step, reply, cost=cost))
+
+    def _composed(self, plan: StagePlan, model: str, values: dict[str, str]) -> Request:
+        """The request as it is sent. A stage without tools keeps the schemas, so caches hold, and forbids calls."""
+        state, core = self._journal.state, self._core
+        toolless = plan.stage in policy.TOOLLESS
+        shown = core.toolbox.plan(structs.replace(state.standing, stage=Stage.ACT)) if toolless else plan
+        tools = core.toolbox.schemas(shown)
+        parts = core.prompts.parts(plan.prompts, {"project_root": core.project, **values}, self._written(plan))
+        told = [part.name for part in parts]
+        broken = policy.broken_invariant(plan, state.axes, state.reasoning, 0 if toolless else len(tools), told)
+        if broken:
+            raise QuintetError(f"not sent: {broken}")
+        messages = [*state.messages, *(state.aside if plan.stage in ASIDE else ())]
+        if messages and messages[-1].role is Role.ASSISTANT:
+            messages.append(Message(Role.USER, GO_ON))
+        return Request(
+            model,
+            (Message(Role.SYSTEM, joined(parts)), *messages),
+            tools,
+            tool_choice="none" if toolless else "auto",
+        )
+
+    def _written(self, plan: StagePlan) -> dict[str, str]:
+        """The parts of a prompt that are no files of ours."""
+        written = {AGENTS_PAGE: self._core.agents_page}
+        if TOOLSET_STATE in plan.prompts:
+            written[TOOLSET_STATE] = self._core.toolbox.place(self._journal.state.standing)
+        return written
+
+    def _replied(self, step: str, reply: Reply, *, cost: float = 0.0, partial: bool = False) -> ModelReplied:
+        return ModelReplied(
+            step=step,
+            text=reply.text,
+            calls=() if partial else tuple(reply.calls),
+            finish=reply.finish,
+            thinking=reply.thinking,
+            original=None if partial else reply.original,
+            usage=reply.usage,
+            cost=cost,
+            partial=partial,
+        )
+
+    def _keep_partial(self, step: str, reply: Reply) -> None:
+        if (reply.text or reply.thinking) and not reply.ended:
+            self._journal.post(self._replied(step, reply, partial=True))
+
+    async def _count_down(self, seconds: float, why: str) -> None:
+        left = seconds
+        while left > 0:
+            self._journal.signal(Countdown(why=why, seconds=left))
+            await self._core.clock.sleep(min(1.0, left))
+            left -= 1.0
+
+    def _check_limits(self) -> None:
+        limits, state = self._core.settings.limits, self._journal.state
+        if limits.max_turns and self.steps >= limits.max_turns:
+            raise LimitReached(f"limits.max_turns = {limits.max_turns}")
+        if limits.max_cost and state.cost >= limits.max_cost:
+            raise LimitReached(f"limits.max_cost = {limits.max_cost:g}, spent {state.cost:.4f}")
+        taken = self._core.clock.monotonic() - self._began
+        if limits.max_seconds and taken >= limits.max_seconds:
+            raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")
+
+
+def error_info(error: QuintetError) -> ErrorInfo:
+    return ErrorInfo(error.code, error.message, error.hint)
+
+
+def _delay(error: ModelError, attempt: int) -> float:
+    if error.retry_after is not None:
+        return error.retry_after
+    return round(FIRST_RETRY * float(2 ** (attempt - 1)) * random.uniform(1.0, 1.5), 2)
