@@ -39,6 +39,7 @@ from quintet.domain.toolspec import CallStatus
 from quintet.engine import commands, dials, questions
 from quintet.engine.asking import error_info
 from quintet.engine.core import Core
+from quintet.engine.desk import Outcome
 from quintet.engine.feed import Feed
 from quintet.engine.journal import Journal
 from quintet.engine.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
@@ -174,7 +175,7 @@ class Owner:
         try:
             command, line = commands.parse(text)
             made = command.handler(self, line)
-            outcome = made if isinstance(made, commands.Outcome) else await made
+            outcome = made if isinstance(made, Outcome) else await made
         except UsageError as error:
             await self._ran(submitted, text, str(error), ok=False, code=error.code)
             return

@@ -1,0 +1,79 @@
+"""What a slash command works at and answers with.
+
+A handler is a plain function from the desk (what the session is and can do) and the parsed line to an `Outcome`: text
+to show, events to write, and what to do once they are durable. Commands never wait for a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+
+from quintet.domain.command_line import CommandLine
+from quintet.domain.protocol import Event, QuestionAsked
+from quintet.domain.state import SessionState
+from quintet.domain.steering import Activity
+from quintet.engine.core import Core
+
+
+class Desk(Protocol):
+    """What a command may see and do."""
+
+    core: Core
+
+    @property
+    def state(self) -> SessionState: ...
+
+    @property
+    def activity(self) -> Activity: ...
+
+    def let_go(self) -> None:
+        """Let a paused turn go on."""
+
+    def hold(self) -> None:
+        """Hold the turn at its next step."""
+
+    async def stop(self) -> None:
+        """End the current turn as cancelled."""
+
+    async def continue_turn(self) -> None:
+        """Begin a turn that goes on where an interrupted one stopped."""
+
+    async def abort_tool(self) -> None:
+        """Interrupt the running tool, if the settings let a turned dial do so."""
+
+    async def fork(self) -> str:
+        """Fork the session after its last finished turn; returns the new session's id."""
+
+    def go_deep_if_told(self, question: QuestionAsked) -> None:
+        """When the question is answered `d`, turn the model mode to deep."""
+
+
+class Outcome(Struct):
+    text: str = ""
+    events: list[Event] = field(default_factory=list)
+    then: Callable[[], Awaitable[None]] | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+Handler = Callable[[Desk, CommandLine], "Outcome | Awaitable[Outcome]"]
+
+
+class Command(Struct, frozen=True):
+    name: str
+    usage: str
+    help: str
+    handler: Handler
+    valued: frozenset[str] = frozenset()
+    switches: frozenset[str] = frozenset()
+
+
+def after(first: Callable[[], Awaitable[None]] | None, act: Callable[[], None]) -> Callable[[], Awaitable[None]]:
+    async def then() -> None:
+        if first:
+            await first()
+        act()
+
+    return then

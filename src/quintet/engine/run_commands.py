@@ -1,0 +1,60 @@
+"""The slash commands on the run and the session: hold, go on, stop, choose a model, fork, leave."""
+
+from __future__ import annotations
+
+from quintet.domain.command_line import CommandLine
+from quintet.domain.errors import UsageError
+from quintet.domain.nearest import did_you_mean
+from quintet.domain.protocol import ModelChosen, RunPaused, RunResumed
+from quintet.engine import dials
+from quintet.engine.desk import Desk, Outcome, after
+
+
+def pause(desk: Desk, line: CommandLine) -> Outcome:
+    if desk.state.turn is None:
+        raise UsageError("nothing is running")
+    if desk.state.paused:
+        return Outcome("already paused; /resume goes on")
+    desk.hold()
+    return Outcome("paused after the current step; /resume goes on", [RunPaused(reason="/pause")])
+
+
+def resume(desk: Desk, line: CommandLine) -> Outcome:
+    if desk.state.paused:
+        turn = desk.state.turn.turn if desk.state.turn else ""
+        return Outcome("goes on", [RunResumed(reason="/resume")], after(None, desk.let_go), {"turn": turn})
+    if desk.state.interrupted and desk.state.turn is None:
+        return Outcome("goes on where it was interrupted", then=desk.continue_turn, data={"turn": "next"})
+    raise UsageError("nothing is paused or interrupted")
+
+
+def stop(desk: Desk, line: CommandLine) -> Outcome:
+    if desk.state.turn is None and not desk.state.pending:
+        raise UsageError("nothing is running")
+    dropped = dials.drop_all(desk.state, "/stop")
+    said = f"; {len(dropped)} waiting transition{'s'[: len(dropped) != 1]} dropped" if dropped else ""
+    return Outcome(f"stopped{said}", dropped, desk.stop)
+
+
+def choose_model(desk: Desk, line: CommandLine) -> Outcome:
+    names = desk.core.model_names()
+    if not line.words:
+        used = desk.core.route(desk.state.axes, desk.state.model)
+        return Outcome(f"{used} is in use. /model takes one of: {', '.join(names)}, or auto for the routing table")
+    name = line.words[0]
+    if name != "auto" and name not in names:
+        raise UsageError(f'model "{name}": not one of {", ".join(names)}.{did_you_mean(name, names)}')
+    chosen = "" if name == "auto" else name
+    return Outcome(
+        f"model {name}" if chosen else f"model by model mode: {desk.core.route(desk.state.axes, '')}",
+        [ModelChosen(name=chosen)],
+    )
+
+
+async def fork(desk: Desk, line: CommandLine) -> Outcome:
+    forked = await desk.fork()
+    return Outcome(f"forked as {forked}; open it with: quintet --resume {forked}", data={"session": forked})
+
+
+def leave(desk: Desk, line: CommandLine) -> Outcome:
+    return Outcome("bye; nothing is lost, `quintet --resume` comes back here", data={"quit": True})
