@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from quintet.adapters import config, sandbox, user_tools
+from quintet.adapters.agents_page import agents_page
+from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.language_servers import LocalLanguageServers
@@ -28,7 +30,7 @@ from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, SettingsError, StoreDamaged
 from quintet.domain.gate import Sandbox, Terms
 from quintet.domain.ports import Clock, Ids, Model, Workbench
-from quintet.domain.protocol import Noticed
+from quintet.domain.protocol import Noticed, ReasoningSwitched
 from quintet.domain.settings import Settings
 from quintet.domain.state import fold
 from quintet.engine.core import Core
@@ -38,9 +40,9 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
+from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 
-PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
 LATEST = "latest"
 INTERACTIVE_CHANGE = AxesChange(
     INTERACTIVE.work_mode, INTERACTIVE.run_control, INTERACTIVE.permission_profile, INTERACTIVE.model_mode
@@ -70,7 +72,7 @@ async def open_session(
     places = locate(path)
     loaded = config.load(places, settings)
     own = user_tools.load(places, loaded.trusted)
-    core = make_core(places, loaded, own=own, person=person, model=model, clock=clock, ids=ids)
+    core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids)
     notes = _notes(loaded, own)
     store = core.store
     assert isinstance(store, SqliteStore)
@@ -101,6 +103,7 @@ def make_core(
     loaded: config.Loaded,
     *,
     own: user_tools.OwnTools | None = None,
+    start: str = "",
     person: bool = False,
     model: Model | None = None,
     clock: Clock | None = None,
@@ -141,7 +144,9 @@ def make_core(
             rule_book,
         ),
         rule_book=rule_book,
-        prompts=Prompts(PROMPTS),
+        prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
+        agents_page=agents_page(start or places.root, places.root),
+        keep_artifact=Artifacts(places.runs).keep,
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
         closing=(shells.close, servers.close, models.close, containment.close),
@@ -169,6 +174,8 @@ async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed])
     since = core.store.last_seq(lease.session)
     owner = Owner(core, state, lease)
     await owner.start()
+    if core.settings.runs.reasoning:
+        await owner.journal.append(ReasoningSwitched(enabled=True))
     await _tell(owner, core, notes)
     return Session(core, lease.session, surface, owner, since)
 

@@ -28,6 +28,8 @@ commands:
   quintet tools call NAME --args JSON      one call by your own hand, through the gate
   quintet permit --tool NAME --args JSON   what the gate would decide about a call
   quintet rules list | add | revoke ID     what you allow unasked, or never
+  quintet policy --stage STAGE             tools, prompts and reasoning of a stage
+  quintet prompts show STAGE               what a model would be told, part by part
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
   quintet trust               let this folder's own settings loosen things, and load its own tools
@@ -121,6 +123,7 @@ def _session_flags(parser: ArgumentParser) -> None:
     session = parser.add_argument_group("session")
     session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a session")
     session.add_argument("--fork", action="store_true", help="with --resume: go on in a copy")
+    session.add_argument("--reasoning", action="store_true", help="show the agent's reasoning")
     session.add_argument("--max-turns", type=int, metavar="N", help="model requests at most")
     session.add_argument("--max-cost", type=float, metavar="MONEY", help="money at most")
     session.add_argument(
@@ -187,6 +190,8 @@ def _options(parsed: Namespace) -> dict[str, Any]:
         flags["limits.max_turns"] = parsed.max_turns
     if parsed.max_cost is not None:
         flags["limits.max_cost"] = parsed.max_cost
+    if parsed.reasoning:
+        flags["runs.reasoning"] = True
     if parsed.swe:
         flags["tools.swe_phases"] = True
     return {"axes": turned(parsed), "settings": flags, "resume": parsed.resume, "fork": parsed.fork}

@@ -134,6 +134,38 @@ def _permit(arguments: list[str]) -> int:
     return permit(parsed, turned(parsed))
 
 
+def _stage_flags(parser: ArgumentParser) -> None:
+    dial_flags(parser)
+    parser.add_argument("--toolset", default="", metavar="NAME", help="the toolset in use; ROOT if left out")
+    parser.add_argument("--reasoning", action="store_true", help="with visible reasoning")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _policy(arguments: list[str]) -> int:
+    parser = make_parser("policy", "A stage as the policy plans it: its tools, prompts and reasoning.")
+    parser.add_argument("--stage", default="act", metavar="STAGE", help="warmup, act, tool_followup, delivery_check …")
+    _stage_flags(parser)
+    parsed = parser.parse_args(arguments)
+    from quintet.policy_lookups import show_policy
+
+    return show_policy(parsed, turned(parsed))
+
+
+def _prompts(arguments: list[str]) -> int:
+    return _action("prompts", {"show": _prompts_show}, arguments)
+
+
+def _prompts_show(arguments: list[str]) -> int:
+    parser = make_parser("prompts show", "Exactly what a model would be told in a stage, part by part.")
+    parser.add_argument("stage", help="warmup, act, tool_followup, micro_step, delivery_check or qa_review")
+    parser.add_argument("--input", default="", metavar="TEXT", help="the user's input, where a part speaks of it")
+    _stage_flags(parser)
+    parsed = parser.parse_args(arguments)
+    from quintet.policy_lookups import show_prompts
+
+    return show_prompts(parsed, turned(parsed))
+
+
 def _rules(arguments: list[str]) -> int:
     def words(parser: ArgumentParser) -> None:
         parser.add_argument("verdict", choices=("allow", "deny"))
@@ -175,6 +207,8 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "tools": _tools,
     "permit": _permit,
     "rules": _rules,
+    "policy": _policy,
+    "prompts": _prompts,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),
     "trust": _lookup(
         "trust",

@@ -85,7 +85,9 @@ def drive(
             options.setdefault("ids", CountingIds())
         options.setdefault("axes", BUILD)
         # Scripted models call tools by name; how a model finds them is the menu's own tests' business.
-        options["settings"] = {"tools.presentation": "flat", **(options.get("settings") or {})}
+        # A turn whose stages are not the matter is asked for nothing but its answer.
+        plain = {"tools.presentation": "flat", "runs.delivery_check": False, "runs.qa_review": False}
+        options["settings"] = {**plain, **(options.get("settings") or {})}
         chosen = model if model is not None else ScriptedModel(["done"])
         async with open_session(str(root), model=chosen, **options) as session:
             driver = Driver(session)

@@ -55,6 +55,10 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "outputs")
 
     @property
+    def runs(self) -> str:
+        return os.path.join(self.state, "runs")
+
+    @property
     def scratch(self) -> str:
         return os.path.join(self.state, "scratch")
 

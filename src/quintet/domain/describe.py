@@ -48,6 +48,19 @@ def _words(recorded: p.Recorded) -> list[Line]:
                 Line(f"         {e.reason}", "warning"),
                 Line(f"         axes {badge.full(e.axes)} · quintet why {recorded.seq}", "dim"),
             ]
+        case p.ReasoningSwitched():
+            return []  # the command that did it has spoken
+        case p.Corrected() as e:
+            return [Line(f"sent back  {e.kind.replace('_', ' ')}", "dim")]
+        case p.DeliveryChecked() as e:
+            return [
+                Line(
+                    f"{e.state}  {e.reason.partition(chr(10))[0]}".rstrip(),
+                    "success" if e.state == "DONE" else "warning",
+                )
+            ]
+        case p.QaReported() as e:
+            return [Line(f"review   {e.report.severity}: {e.report.summary} · /qa shows it", "dim")]
         case p.RuleMade() as e:
             return [Line(f"rule     {rules.describe(e.rule)} · quintet rules revoke {e.rule.id}", "dim")]
         case p.ToolStarted(tool=tool) if tool in QUIET:

@@ -15,6 +15,7 @@ from quintet.domain import reasoning, swe_phases
 from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.grants import Effect
 from quintet.domain.messages import Message, Role, Usage
+from quintet.domain.qa import QaReport
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.steering import Loan, Scope, Transition
 from quintet.domain.todos import Todo
@@ -47,6 +48,7 @@ class SessionState(Struct):
     stage: Stage = Stage.ACT  # of the newest request
     aside: list[Message] = field(default_factory=list)  # of a stage that leaves nothing in the conversation
     delivery: str = ""  # of the newest turn that was checked
+    qa: QaReport | None = None  # of the newest turn that was reviewed
     paused: bool = False
     turn: OpenTurn | None = None
     waiting: list[p.InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
@@ -233,6 +235,10 @@ def _delivered(state: SessionState, event: p.DeliveryChecked) -> None:
     state.stage, state.aside = Stage.ACT, []  # what comes next is said in the conversation again
 
 
+def _reviewed(state: SessionState, event: p.QaReported) -> None:
+    state.qa = event.report
+
+
 def _asked(state: SessionState, event: p.QuestionAsked) -> None:
     state.questions[event.question] = event
 
@@ -263,6 +269,7 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.ReasoningSwitched: _switched,
     p.Corrected: _corrected,
     p.DeliveryChecked: _delivered,
+    p.QaReported: _reviewed,
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
 }

@@ -70,6 +70,8 @@ TABLE: tuple[Command, ...] = (
     Command("resume", "/resume", "go on after /pause or an interrupt", runs.resume),
     Command("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
     Command("model", "/model [NAME|auto]", "choose a model for this session", runs.choose_model),
+    Command("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
+    Command("qa", "/qa", "the report of the newest review", runs.qa),
     Command("status", "/status", "where this session stands", reports.status),
     Command("cost", "/cost", "tokens and money so far", reports.cost),
     Command("fork", "/fork", "a new session that begins with this one's finished turns", runs.fork),

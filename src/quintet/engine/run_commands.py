@@ -5,7 +5,7 @@ from __future__ import annotations
 from quintet.domain.command_line import CommandLine
 from quintet.domain.errors import UsageError
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.protocol import ModelChosen, RunPaused, RunResumed
+from quintet.domain.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed
 from quintet.engine import dials
 from quintet.engine.desk import Desk, Outcome, after
 
@@ -49,6 +49,25 @@ def choose_model(desk: Desk, line: CommandLine) -> Outcome:
         f"model {name}" if chosen else f"model by model mode: {desk.core.route(desk.state.axes, '')}",
         [ModelChosen(name=chosen)],
     )
+
+
+def reasoning(desk: Desk, line: CommandLine) -> Outcome:
+    now = "on" if desk.state.reasoning else "off"
+    if not line.words:
+        return Outcome(f"reasoning is {now}; /reasoning on|off turns it")
+    word = line.words[0].lower()
+    if word not in ("on", "off"):
+        raise UsageError(f'reasoning "{line.words[0]}": not one of on, off')
+    if word == now:
+        return Outcome(f"reasoning is {now} already")
+    return Outcome(f"reasoning {word}, from the next step on", [ReasoningSwitched(enabled=word == "on")])
+
+
+def qa(desk: Desk, line: CommandLine) -> Outcome:
+    report = desk.state.qa
+    if report is None:
+        raise UsageError("no turn of this session has been reviewed yet")
+    return Outcome(report.as_markdown().rstrip(), data={"severity": report.severity})
 
 
 async def fork(desk: Desk, line: CommandLine) -> Outcome:
