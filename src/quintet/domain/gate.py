@@ -76,6 +76,14 @@ def visible(spec: ToolSpec, axes: Axes) -> bool:
     return spec.profile.rank <= axes.permission_profile.rank
 
 
+def unasked(axes: Axes) -> frozenset[Effect]:
+    """The effects that proceed unasked at these axes, the user's rules aside."""
+    if axes.run_control is RunControl.MANUAL:
+        return _NOTHING
+    building = axes.work_mode in (WorkMode.BUILD, WorkMode.REPAIR)
+    return UNASKED[axes.permission_profile] if building else READING
+
+
 def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str = "") -> Decision:
     """Allow, ask or deny one call of `spec` whose arguments mean `touch`; `subject` is what rules go by."""
     effects, root = touch.effects, terms.root

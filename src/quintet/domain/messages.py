@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from quintet.domain.grants import Effect
+
 
 class ToolCall(Struct, frozen=True, gc=False):
     """A call as the model wrote it; `arguments` is its JSON text, which may be anything at all."""
@@ -87,3 +89,4 @@ class Request(Struct, frozen=True):
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
+    unasked: frozenset[Effect] = frozenset()  # what proceeds unasked now, for a model that plans by it

@@ -11,7 +11,7 @@ import random
 
 from msgspec.json import encode as encode_json
 
-from quintet.domain import swe_phases
+from quintet.domain import gate, swe_phases
 from quintet.domain.axes import WorkMode
 from quintet.domain.errors import ModelError, QuintetError
 from quintet.domain.messages import Finish, Message, Request, Role, ToolCall, Usage
@@ -146,7 +146,8 @@ class Turn:
         model = core.make_model(name)
         tools = core.toolbox.schemas(state.standing)
         system = core.prompts.system({"project_root": core.project})
-        request = Request(model.name, (Message(Role.SYSTEM, system), *state.messages), tools)
+        messages = (Message(Role.SYSTEM, system), *state.messages)
+        request = Request(model.name, messages, tools, unasked=gate.unasked(axes))
         if attempt == 1:
             self._steps += 1
         self._journal.post(
