@@ -9,6 +9,7 @@ from quintet.domain import protocol as p
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 
 BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
+CHAT = AxesChange(WorkMode.CHAT, RunControl.ASSISTED, PermissionProfile.NORMAL)
 NORMAL = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from quintet.adapters.offline_rules.own_tests import Outcome, command_if_unasked, no_worse, run_command
-from quintet.adapters.offline_rules.steps import FEW, Call, Step, Steps, ask, refused
+from quintet.adapters.offline_rules.steps import FEW, Call, Step, Steps, ask
 
 NEAR = 3  # changed lines with at most so many between them are one edit
 PROSE = (".md", ".rst", ".txt", ".adoc")
@@ -50,22 +50,22 @@ def line_change(path: str, before: str, after: str) -> Change:
     undo: list[Call] = []
     # From the last to the first, so that what stands before an edit is still as it was.
     for low, high, new_low, new_high in reversed(merged):
-        done = new_lines[new_high:]
-        above = below = 0
-        while True:
-            first, last = max(low - above, 0), min(below, len(done))
-            tail = done[:last]
+        before_it, after_it, fresh = old_lines[:low], new_lines[new_high:], new_lines[new_low:new_high]
+        now, then = "\n".join([*old_lines[:high], *after_it]), "\n".join([*before_it, *fresh, *after_it])
+        for around in range(max(len(before_it), len(after_it)) + 1):
+            first, tail = max(low - around, 0), after_it[:around]
             old = "\n".join([*old_lines[first:high], *tail])
-            new = "\n".join([*old_lines[first:low], *new_lines[new_low:new_high], *tail])
-            whole_old = "\n".join([*old_lines[:high], *done])
-            whole_new = "\n".join([*old_lines[:low], *new_lines[new_low:new_high], *done])
-            unique = old and new and whole_old.count(old) == 1 and whole_new.count(new) == 1
-            if unique or (first == 0 and last == len(done)):
+            new = "\n".join([*old_lines[first:low], *fresh, *tail])
+            offset = sum(len(line) + 1 for line in old_lines[:first])
+            if _only_at(old, now, offset) and _only_at(new, then, offset):
                 break
-            above, below = above + 1, below + 1
         edits.append(_edit(path, old, new))
         undo.insert(0, _edit(path, new, old))
     return Change(path, tuple(edits), tuple(undo))
+
+
+def _only_at(part: str, text: str, offset: int) -> bool:
+    return bool(part) and text.find(part) == offset and text.count(part) == 1
 
 
 def _edit(path: str, old: str, new: str, *, every: bool = False) -> Call:
@@ -79,7 +79,7 @@ def make(changes: Sequence[Change]) -> Steps[tuple[list[Change], str]]:
     problem = ""
     for change in changes:
         outcomes = [next(results, "not run") for _ in change.edits]
-        good = [_went_well(outcome) for outcome in outcomes]
+        good = [_went_well(call, outcome) for call, outcome in zip(change.edits, outcomes, strict=True)]
         if not all(good):
             problem = problem or f"{change.path}: {outcomes[good.index(False)]}"
         undo = [call for call, done in zip(reversed(change.undo), good, strict=True) if done]
@@ -92,7 +92,7 @@ def take_back(made: Sequence[Change]) -> Steps[str]:
     """Undo the changes; says how that went, in a sentence."""
     calls = [call for change in reversed(made) for call in change.undo]
     results = yield from _carry_out(calls)
-    if len(results) == len(calls) and all(map(_went_well, results)):
+    if len(results) == len(calls) and all(map(_went_well, calls, results)):
         return "Rolled back: everything is as it was."
     return f"Rolling back did not work everywhere. Look at {', '.join(change.path for change in made)}."
 
@@ -102,17 +102,16 @@ def _carry_out(calls: Sequence[Call]) -> Steps[list[str]]:
     at_once = (yield Step(tuple(calls))) if len(calls) > FEW else []
     for place, call in enumerate(calls):
         result = at_once[place] if at_once else (yield from ask(call.tool, call.arguments))
-        if result.endswith("read it first, then edit"):  # a resumed session has read nothing yet
-            yield from ask("Read", {"file_path": call.arguments["file_path"]})
-            result = yield from ask(call.tool, call.arguments)
         results.append(result)
-        if not at_once and not _went_well(result):
+        if not at_once and not _went_well(call, result):
             break
     return results
 
 
-def _went_well(result: str) -> bool:
-    return result.startswith("--- ") or (" → " in result and not refused(result))
+def _went_well(call: Call, result: str) -> bool:
+    if call.tool == "fs_move":
+        return result == f"{call.arguments['source']} → {call.arguments['destination']}"
+    return result.startswith("--- ")
 
 
 def prove(made: Sequence[Change], old: str, new: str, *, tests_follow: bool) -> Steps[Proof]:

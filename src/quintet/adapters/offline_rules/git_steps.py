@@ -13,6 +13,8 @@ _COMMITTED = re.compile(r"[0-9a-f]{7,40} ")
 
 def show(tool: str, arguments: dict[str, object], heading: str = "") -> Program:
     output = yield from ask(tool, arguments)
+    if output.startswith("warning: Not a git repository"):  # what git diff makes of it is not an error to git
+        return Said(output.splitlines()[0].removeprefix("warning: "), done=False)
     return Said(f"{heading}\n{output}".strip(), not refused(output))
 
 
@@ -33,12 +35,13 @@ def commit(intent: GitCommit) -> Program:
         problem = yield from _stage(paths)
         if problem:
             return Said(f"Nothing committed. {problem}", done=False)
-        staged = rows
-    if not staged:
+    if not (rows if intent.everything else staged):
         hint = ' Say: commit all changes with message "…"' if rows else ""
         return Said(f"Nothing committed: nothing is {'staged' if rows else 'changed'}.{hint}", done=False)
     result = yield from ask("git_commit", {"message": intent.message})
     if not _COMMITTED.match(result):
+        if intent.everything and not staged:
+            yield from ask("git_reset")
         return Said(f"Nothing committed. {result}", done=False)
     after = yield from ask("git_status")
     left = len(after.splitlines()) - 1

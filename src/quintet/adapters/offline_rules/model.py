@@ -63,7 +63,7 @@ class OfflineRules:
         entered = msgspec.json.decode(past[-1].arguments)["mode"] if past and past[-1].tool == MENU else ""
         if not work and MENU in offered and not entered and not {"Read", "grep"} <= offered:
             return _enter(HOME)
-        if not work and (missing := _missing(intents, offered)):
+        if not work and entered in ("", HOME) and (missing := _missing(intents, offered)):
             return Said(_hidden(missing), done=False)
         answer = _advance(intents, work, request.unasked)
         if isinstance(answer, Said):

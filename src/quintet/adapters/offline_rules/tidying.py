@@ -46,6 +46,8 @@ def tidy(intent: Tidy) -> Program:
     texts: list[str] = []
     for job in [job for job, wanted in (("format", intent.format), ("lint", intent.lint)) if wanted]:
         tools = [tool for tool in TOOLS if tool.name in configured and getattr(tool, job)]
+        if job == "format" and "black" in configured:  # then ruff is there to lint
+            tools = [tool for tool in tools if tool.name != "ruff"]
         if not tools:
             texts.append(
                 f"Nothing to {job} with: the project configures no {'formatter' if job == 'format' else 'linter'}."
