@@ -197,6 +197,8 @@ def test_a_file_is_moved_and_never_over_another(repo: Path) -> None:
     for line, why in (
         ("move b.txt to notes/a.txt", "notes/a.txt is there already"),
         ("move gone.txt to x.txt", "there is no gone.txt"),
+        ("move ./notes to other/", "./notes: a folder, not a file"),
+        ("delete ./notes", "./notes: a folder, not a file"),
     ):
         ended, _ = run(repo, line)
         assert (ended.status, why in ended.answer) == ("blocked", True), ended.answer

@@ -282,7 +282,7 @@ def test_an_ambiguous_rename_changes_nothing_and_names_the_places(repo: Path) ->
 def test_a_rename_where_tests_would_ask_is_made_and_says_what_was_not_verified(repo: Path) -> None:
     ended, _ = run(repo, "rename words to tokens", NORMAL)
     assert ended.status == "done"
-    assert "Python files compile; not verified by tests: running them would ask here" in ended.answer
+    assert "Python files compile\nnot verified  by tests: running them would ask here" in ended.answer
     assert "def tokens" in (repo / "tally/count.py").read_text()
 
 

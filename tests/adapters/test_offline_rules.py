@@ -154,7 +154,7 @@ def test_tests_prove_a_change_only_where_they_run_unasked_and_a_dial_turned_sinc
     said = "replace old with new in a.py"
     (text, _) = reply(said, EDITED, TOOLS)
     assert isinstance(text, TextPart)
-    assert "not verified by tests: running them would ask here" in text.text
+    assert "not verified  by tests: running them would ask here" in text.text
     ((tool, arguments),) = called(reply(said, EDITED, TOOLS, (Effect.BUILD,)))
     assert tool == "glob"
     looked: tuple[Past, ...] = (*EDITED, (tool, arguments, "conftest.py"))
@@ -210,7 +210,7 @@ def test_replace_and_then_test_changes_the_files_and_reports_the_evidence(repo: 
 def test_replace_takes_globs_files_and_folders(repo: Path, where: str) -> None:
     ended, _ = run(repo, f"replace split with rsplit in {where}", NORMAL)
     assert ended.status == "done", ended.answer
-    assert "not verified by tests: running them would ask here" in ended.answer
+    assert "not verified  by tests: running them would ask here" in ended.answer
     assert ".rsplit()" in (repo / "tally/count.py").read_text()
 
 

@@ -20,8 +20,18 @@ class Change(Struct, frozen=True):
 
 
 class Proof(Struct, frozen=True):
-    text: str
-    holds: bool = True
+    """What the tests said of a change; `refuted` if it was taken back because of them."""
+
+    checked: str = ""
+    not_verified: str = ""
+    refuted: str = ""
+
+
+def evidence(checked: Sequence[str], proof: Proof) -> str:
+    """The last lines of a report: what was checked, and what was not."""
+    rows = [f"checked  {'; '.join(found)}"] if (found := [*filter(None, (*checked, proof.checked))]) else []
+    rows += [f"not verified  {proof.not_verified}"] if proof.not_verified else []
+    return "".join(f"\n{row}" for row in rows)
 
 
 def whole_text_change(path: str, before: str, after: str, old: str, new: str, *, exact: bool) -> Change:
@@ -98,12 +108,12 @@ def take_back(made: Sequence[Change]) -> Steps[str]:
 
 
 def _carry_out(calls: Sequence[Call]) -> Steps[list[str]]:
+    if len(calls) > FEW:
+        return (yield Step(tuple(calls)))
     results: list[str] = []
-    at_once = (yield Step(tuple(calls))) if len(calls) > FEW else []
-    for place, call in enumerate(calls):
-        result = at_once[place] if at_once else (yield from ask(call.tool, call.arguments))
-        results.append(result)
-        if not at_once and not _went_well(call, result):
+    for call in calls:
+        results.append((yield from ask(call.tool, call.arguments)))
+        if not _went_well(call, results[-1]):
             break
     return results
 
@@ -118,25 +128,25 @@ def prove(made: Sequence[Change], old: str, new: str, *, tests_follow: bool) -> 
     """Run the project's tests, if they run unasked. Where they fail they are run again without the change: a change
     that breaks nothing stays."""
     if tests_follow or all(change.path.endswith(PROSE) for change in made):
-        return Proof("")
+        return Proof()
     command = yield from command_if_unasked()
     if command is None:
-        return Proof("not verified by tests: running them would ask here")
+        return Proof(not_verified="by tests: running them would ask here")
     if not command:
-        return Proof("not verified by tests: found none")
+        return Proof(not_verified="by tests: found none")
     after = yield from run_command(command)
     if not after.ran:
-        return Proof(f"not verified by tests: {after.output}")
+        return Proof(not_verified=f"by tests: {after.output}")
     if after.passed:
         return Proof(f"tests pass: {command} ({after.last_word})")
     back = yield from take_back(made)
     before = yield from run_command(command)
     if before.passed or not before.ran or not no_worse(after, _renamed(before, old, new)):
         told = "\n".join(f"  {line}" for line in after.gist)
-        return Proof(f"The tests fail with it: {command}\n{told}\n{back}", holds=False)
+        return Proof(refuted=f"The tests fail with it: {command}\n{told}\n{back}")
     _, problem = yield from make(made)
     if problem:
-        return Proof(f"It could not be made a second time: {problem}", holds=False)
+        return Proof(refuted=f"It could not be made a second time: {problem}")
     return Proof(f"tests fail as they did before: {command} ({after.last_word})")
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-from quintet.adapters.offline_rules.edits import Change, make, prove
+from quintet.adapters.offline_rules.edits import Change, evidence, make, prove
 from quintet.adapters.offline_rules.intents import AddFile, DeleteFile, MoveFile
 from quintet.adapters.offline_rules.steps import Call, Program, Said, Steps, ask, listed, parsed, read_all, shown_lines
+
+FOLDER = "a folder, not a file"
 
 
 def add_file(intent: AddFile) -> Program:
@@ -29,6 +31,8 @@ def move_file(intent: MoveFile, tests_follow: bool) -> Program:
     here, there = yield from read_all([intent.path, intent.to])
     if here.missing:
         return Said(f"Nothing moved: there is no {intent.path}", done=False)
+    if here.problem.endswith(FOLDER):
+        return Said(f"Nothing moved: {here.problem}", done=False)
     if not there.missing:
         return Said(f"Nothing moved: {there.problem or f'{intent.to} is there already'}", done=False)
     importers = yield from _importers(intent.path)
@@ -40,19 +44,18 @@ def move_file(intent: MoveFile, tests_follow: bool) -> Program:
     gone, again = yield from read_all([intent.path, intent.to])
     if not gone.missing or again.text != here.text:
         return Said(f"{intent.to} does not read as {intent.path} did. Look at both.", done=False)
-    checked = "it reads as before"
-    if intent.path.endswith(".py"):
-        proof = yield from prove(made, intent.path, intent.to, tests_follow=tests_follow)
-        if not proof.holds:
-            return Said(f"Not moved: {intent.path} to {intent.to}. {proof.text}", done=False)
-        checked += f"; {proof.text}" if proof.text else ""
-    return Said(f"Moved {intent.path} to {intent.to}{importers}\nchecked  {checked}")
+    proof = yield from prove(made, intent.path, intent.to, tests_follow=tests_follow)
+    if proof.refuted:
+        return Said(f"Not moved: {intent.path} to {intent.to}. {proof.refuted}", done=False)
+    return Said(f"Moved {intent.path} to {intent.to}{importers}{evidence(['it reads as before'], proof)}")
 
 
 def delete_file(intent: DeleteFile) -> Program:
     (there,) = yield from read_all([intent.path])
     if there.missing:
         return Said(f"Nothing deleted: there is no {intent.path}", done=False)
+    if there.problem.endswith(FOLDER):
+        return Said(f"Nothing deleted: {there.problem}", done=False)
     importers = yield from _importers(intent.path)
     result = yield from ask("fs_delete", {"path": intent.path})
     (again,) = yield from read_all([intent.path])

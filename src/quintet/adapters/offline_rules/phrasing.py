@@ -72,13 +72,13 @@ _METHOD_OF = _pattern(
     rf"rename\s+(?:the\s+)?method\s+{_value('old')}\s+(?:of|in|on)\s+(?:the\s+)?class\s+(?P<owner>\w+)\s+to\s+{_value('new')}"
 )
 _MOVE = _pattern(
-    rf"(?:move|mv|rename|git\s+mv)\s+(?:the\s+)?(?P<file>file\s+)?{_A_FILE}\s+"
+    rf"(?P<verb>move|mv|rename|git\s+mv)\s+(?:the\s+)?(?P<file>file\s+)?{_A_FILE}\s+"
     rf"(?:(?P<how>to|into|as)\s+)?(?:the\s+)?(?P<folder>folder\s+|directory\s+)?{_TO_FILE}(?P<folder2>\s+folder|\s+directory)?"
 )
 _DELETE = _pattern(rf"(?:delete|remove|rm|erase)\s+(?:the\s+)?(?P<file>file\s+(?:called\s+|named\s+)?)?{_A_FILE}")
 _ADD = _pattern(
-    rf"(?P<verb>create|add|make|touch)\s+(?:a\s+|an\s+|the\s+)?(?:new\s+)?(?:empty\s+)?"
-    rf"(?P<file>file\s+(?:called\s+|named\s+|at\s+)?)?{_A_FILE}"
+    r"(?P<verb>create|add|make|touch)\s+(?:a\s+|an\s+|(?P<the>the\s+))?(?:new\s+)?(?:empty\s+)?"
+    rf"(?P<file>file\s+(?P<called>called\s+|named\s+|at\s+)?)?{_A_FILE}"
     rf"(?:\s+(?:with\s+(?:the\s+)?(?:content|contents|text)|with|containing|that\s+says|that\s+contains)\s+{_MESSAGE})?"
 )
 _WRITE = _pattern(
@@ -161,7 +161,8 @@ _NOT_A_NAME = _words(
     "errors problem problems issue issues mistake mistakes typo typos vulnerability vulnerabilities duplicate "
     "duplicates variable variables function functions class classes method methods file files folder folders "
     "directory branch project repo repository package module modules app tests code better tabs spaces snake_case "
-    "camelcase lowercase uppercase everyone everybody help "
+    "camelcase lowercase uppercase everyone everybody help usage usages uses caller callers reference references "
+    "definition definitions "
 )
 
 
@@ -225,6 +226,8 @@ def _rename(piece: str) -> Intent | None:
 def _renamed(old: str, new: str, kind: str, owner: str, where: str) -> Intent | None:
     old, new = old.removesuffix("()"), new.removesuffix("()")
     if "." in old and not owner:
+        if _EXTENSION.fullmatch(old) and not old[0].isupper():
+            return None
         owner, _, old = old.rpartition(".")
         new = new.removeprefix(f"{owner}.")
         kind = kind or "method"
@@ -244,7 +247,8 @@ def _replace(piece: str) -> Intent | None:
         return None
     old, new = _bare(found["old"]), _bare(found["new"])
     quoted = found["old"] != old and found["new"] != new
-    if not quoted and not (found["where"] or found["all"]):
+    placed = (found["where"] or found["all"]) and found["verb"].lower() != "change"
+    if not (quoted or placed):
         return None
     plain = {word.lower() for word in (found["old"], found["new"])}
     if not old or old == new or (found["where"] and found["all"]) or plain & _NOT_A_NAME:
@@ -288,7 +292,8 @@ def _files(piece: str) -> Intent | None:
         into = bool(found["folder"] or found["folder2"] or found["how"] == "into" or to.endswith("/"))
         sound = _looks_like_file(path) or (found["file"] and path.lower() not in _NOT_A_NAME)
         target = into or _looks_like_file(to) or (found["file"] and to.lower() not in _NOT_A_NAME)
-        if not (sound and target) or path.endswith("/") or path == to:
+        plain = found["how"] or found["verb"].lower().endswith("mv")
+        if not (sound and target and plain) or path.endswith("/") or path == to:
             return None
         return MoveFile(path, f"{to.rstrip('/')}/{path.rpartition('/')[2]}" if into else to)
     if found := _DELETE.fullmatch(piece):
@@ -297,8 +302,9 @@ def _files(piece: str) -> Intent | None:
         return DeleteFile(path) if (named or _looks_like_file(path)) and not path.endswith("/") else None
     if found := _ADD.fullmatch(piece):
         path = _bare(found["path"])
-        plain = path.lower() in _BARE_FILES or found["verb"].lower() in ("add", "make")
-        sure = found["file"] or (_looks_like_file(path) and not plain)
+        named = found["called"] or (found["the"] and found["file"])
+        vague = not found["file"] and (path.lower() in _BARE_FILES or found["verb"].lower() in ("add", "make"))
+        sure = named or (_looks_like_file(path) and not vague)
         if not sure or path.endswith("/") or path.lower() in _NOT_A_NAME:
             return None
         return AddFile(path, _bare(found["message"] or ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from quintet.adapters.offline_rules.edits import line_change, make, prove, take_back
+from quintet.adapters.offline_rules.edits import evidence, line_change, make, prove, take_back
 from quintet.adapters.offline_rules.intents import Rename
 from quintet.adapters.offline_rules.python_source import Source
 from quintet.adapters.offline_rules.rename_plan import Plan, plan_rename
@@ -52,19 +52,15 @@ def rename(intent: Rename, tests_follow: bool) -> Program:
         back = (yield from take_back(made)) if made else "No file was changed."
         return Said(f"Nothing renamed. {problem}\n{back}", done=False)
     proof = yield from prove(made, intent.old, intent.new, tests_follow=tests_follow)
-    if not proof.holds:
-        return Said(f"Not renamed: {plan.what} to {intent.new}. {proof.text}", done=False)
+    if proof.refuted:
+        return Said(f"Not renamed: {plan.what} to {intent.new}. {proof.refuted}", done=False)
     places = sum(plan.counts.values())
     head = f"Renamed {plan.what} to {intent.new}: {counted(places, 'place')} in {counted(len(made), 'file')}"
     rows = [f"  {path}  {count}" for path, count in plan.counts.items()]
     mentions = [f"  {line}" for line in (*plan.mentions, *listed(elsewhere)[0])]
     left = [f"left as they are, in strings, comments and other files: {len(mentions)}"] if mentions else []
-    checked = "; ".join(filter(None, ("read back, only these places changed", "Python files compile", proof.text)))
-    return Said(
-        "\n".join(
-            [head, *rows, *left, *([shown_lines(mentions, MOST_MENTIONS)] if left else []), f"checked  {checked}"]
-        )
-    )
+    report = "\n".join([head, *rows, *left, *([shown_lines(mentions, MOST_MENTIONS)] if left else [])])
+    return Said(report + evidence(["read back, only these places changed", "Python files compile"], proof))
 
 
 def _plan(intent: Rename, paths: list[str]) -> Steps[tuple[Plan, dict[str, str]]]:
