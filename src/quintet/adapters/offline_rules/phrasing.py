@@ -61,9 +61,11 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.I | re.S)
 
 
-_REPLACE = _pattern(rf"(?P<verb>replace|change|substitute|swap)\s+(?:(?:all|every|each)\s+)?"
+_REPLACE = _pattern(
+    rf"(?P<verb>replace|change|substitute|swap)\s+(?:(?:all|every|each)\s+)?"
     rf"(?:(?:the\s+)?(?:text|string|word|occurrences?\s+of|instances?\s+of)\s+)?{_value('old')}\s+(?:with|to|by|into)\s+"
-    rf"(?:(?:the\s+)?(?:text|string|word)\s+)?{_value('new')}{_PLACE}")  # fmt: skip
+    rf"(?:(?:the\s+)?(?:text|string|word)\s+)?{_value('new')}{_PLACE}"
+)
 _RENAME = _pattern(
     rf"(?:rename|change\s+the\s+name\s+of)\s+(?:the\s+)?(?:python\s+)?(?:{_KIND})?{_value('old')}"
     rf"(?:\s+(?:in|from)\s+(?:the\s+file\s+)?(?P<file>\S+))?\s+(?:to|into|as)\s+{_value('new')}{_PLACE}"
