@@ -5,111 +5,51 @@ import json
 from pathlib import Path
 
 import pytest
+from offline_phrases import MEANT, MEANT_NOTHING
+from offline_running import NORMAL, calls, contents, run
 
-from quintet.adapters.offline_rules.intents import CAN_DO, Find, GitDiff, GitStatus, Intent, Replace, RunTests, parse
+from quintet.adapters.offline_rules.intents import CAN_DO, Find, GitDiff, Intent, RunTests
 from quintet.adapters.offline_rules.model import OfflineRules
-from quintet.adapters.offline_rules.programs import Call, Said, program
-from quintet.app import open_session
+from quintet.adapters.offline_rules.phrasing import parse
+from quintet.adapters.offline_rules.programs import program
+from quintet.adapters.offline_rules.steps import Said
 from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.messages import CallPart, EndPart, Finish, Message, Request, Role, TextPart, ToolSchema
-
-BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
+from quintet.domain.grants import Effect
+from quintet.domain.messages import CallPart, EndPart, Finish, Message, Request, Role, TextPart, ToolCall, ToolSchema
 
 # ── what a request means
 
 
-@pytest.mark.parametrize(
-    ("text", "intent"),
-    [
-        ('replace "old text" with "new text"', Replace("old text", "new text")),
-        ("replace old with new", Replace("old", "new")),
-        ("Replace `a b` by 'c d' in src/*.py", Replace("a b", "c d", ("src/*.py",))),
-        ("change foo to bar in a.py, b.py and docs/c.md", Replace("foo", "bar", ("a.py", "b.py", "docs/c.md"))),
-        ("substitute x into y across *.py files", Replace("x", "y", ("*.py",))),
-        ("replace x with y in all files", Replace("x", "y")),
-        ("replace x with y in the project", Replace("x", "y")),
-        ('replace "x" with ""', Replace("x", "")),
-        ('replace "a; b" with "a, b"', Replace("a; b", "a, b")),
-        ('replace "one and then two" with "three"', Replace("one and then two", "three")),
-        ("find load_config", Find("load_config", "text")),
-        ('search for "two words"', Find("two words", "text")),
-        ("grep TODO", Find("TODO", "text")),
-        ("look for a.b(c)", Find("a.b(c)", "text")),
-        ("find undefined_names", Find("undefined_names", "text")),
-        ("find whereabouts", Find("whereabouts", "text")),
-        ("find the definition of main", Find("main", "definition")),
-        ("where is main defined?", Find("main", "definition")),
-        ("where's main", Find("main", "definition")),
-        ("find all usages of main", Find("main", "usages")),
-        ("list the references to main", Find("main", "usages")),
-        ("run the tests", RunTests()),
-        ("Run all tests.", RunTests()),
-        ("please re-run the unit tests!", RunTests()),
-        ("could you run the tests, please", RunTests()),
-        ("git status", GitStatus()),
-        ("show me the status", GitStatus()),
-        ("what has changed?", GitStatus()),
-        ("git diff", GitDiff()),
-        ("show the diff", GitDiff()),
-        ("show me the staged diff", GitDiff(staged=True)),
-        ("git diff --cached", GitDiff(staged=True)),
-    ],
-)
+@pytest.mark.parametrize(("text", "intent"), MEANT.items())
 def test_a_request_in_these_words_means_this(text: str, intent: Intent) -> None:
     assert parse(text) == [intent]
 
 
+@pytest.mark.parametrize("text", MEANT_NOTHING)
+def test_a_request_that_is_not_wholly_one_of_theirs_is_left_alone(text: str) -> None:
+    assert parse(text) is None
+
+
+def test_a_known_request_with_an_unknown_one_beside_it_is_left_alone() -> None:
+    for wish in MEANT_NOTHING:
+        if wish.strip() and wish not in ("and then", "thanks!"):  # those say nothing at all
+            assert parse(f"run the tests and then {wish}") is None, wish
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "find a and then run the tests and then git diff",
-        "find a, then run the tests; then git diff",
-        "find a\nrun the tests\ngit diff",
-        "- find a\n- run the tests\n- git diff",
-        "1. find a\n2) run the tests\n* please git diff",
-        "\n\nFind a;  run the tests.\n\n  git diff\n",
+        "find load and then run the tests and then git diff",
+        "find load, then run the tests; then git diff",
+        "first find load, then run the tests, and then finally git diff",
+        "find load\nrun the tests\ngit diff",
+        "- find load\n- run the tests\n- git diff",
+        "1. find load\n2) run the tests\n* please git diff",
+        "\n\nFind load;  run the tests.\n\n  git diff\n",
     ],
 )
 def test_joined_requests_are_done_one_after_the_other(text: str) -> None:
-    assert parse(text) == [Find("a", "text"), RunTests(), GitDiff()]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "   \n ",
-        "and then",
-        "explain this code",
-        "add a flag and run the tests",
-        "fix the bug and then run the tests",
-        "run the tests and then fix what fails",
-        "run the tests and commit",
-        "find out why the tests fail",
-        "find a bug in the parser",
-        "replace the parser with a better one",
-        "replace foo with bar and run the tests",
-        "replace foo with bar in a.py and run the tests",
-        "replace foo with bar in a.py but not in b.py",
-        "replace foo",
-        "change the colour of the button to blue",
-        "change how errors are shown to users",
-        "what does the diff mean",
-        "show me how main works",
-        "git push --force",
-        "git status --porcelain; rm -rf /",
-        "status of the release",
-        "test the parser with odd input",
-        "write tests",
-        "run the tests in a loop until they pass",
-        "rename words to tokens",
-        "delete everything",
-        "hello",
-    ],
-)
-def test_a_request_that_is_not_wholly_one_of_theirs_is_left_alone(text: str) -> None:
-    assert parse(text) is None
+    assert parse(text) == [Find("load", "text"), RunTests(), GitDiff()]
 
 
 def test_every_example_they_give_is_one_they_take() -> None:
@@ -121,9 +61,18 @@ def test_every_example_they_give_is_one_they_take() -> None:
 # ── the model
 
 
-def reply(said: str, results: tuple[str, ...] = (), tools: tuple[str, ...] = ("grep", "Read")) -> list[object]:
-    messages = (Message(Role.SYSTEM, "…"), Message(Role.USER, said), *(Message(Role.TOOL, r) for r in results))
-    request = Request("builtin", messages, tuple(ToolSchema(name, "", {}) for name in tools))
+Past = tuple[str, dict[str, object], str]  # tool, arguments, result
+
+
+def reply(
+    said: str, past: tuple[Past, ...] = (), tools: tuple[str, ...] = ("grep", "Read"), unasked: tuple[Effect, ...] = ()
+) -> list[object]:
+    messages = [Message(Role.SYSTEM, "…"), Message(Role.USER, said)]
+    for number, (tool, arguments, result) in enumerate(past):
+        call = ToolCall(f"c{number}", tool, json.dumps(arguments))
+        messages += [Message(Role.ASSISTANT, calls=(call,)), Message(Role.TOOL, result, call_id=call.id)]
+    shown = tuple(ToolSchema(name, "", {}) for name in tools)
+    request = Request("builtin", tuple(messages), shown, unasked=frozenset(unasked))
 
     async def collect() -> list[object]:
         return [part async for part in OfflineRules(lambda: ["a model found here"]).stream(request)]
@@ -131,22 +80,35 @@ def reply(said: str, results: tuple[str, ...] = (), tools: tuple[str, ...] = ("g
     return asyncio.run(collect())
 
 
+def called(parts: list[object]) -> list[tuple[str, dict[str, object]]]:
+    return [(part.call.name, json.loads(part.call.arguments)) for part in parts if isinstance(part, CallPart)]
+
+
+FOUND: Past = ("grep", {"pattern": "main", "output_mode": "content"}, "a.py:1:main")
+
+
 def test_the_same_request_and_results_give_the_same_reply() -> None:
     assert reply("find main") == reply("find main")
-    (call, end) = reply("find main")
-    assert isinstance(call, CallPart)
-    assert (call.call.name, json.loads(call.call.arguments)["pattern"]) == ("grep", "main")
-    assert end == EndPart(Finish.TOOL_CALLS)
-    (text, end) = reply("find main", ("a.py:1:main",))
+    assert called(reply("find main")) == [FOUND[:2]]
+    assert reply("find main")[-1] == EndPart(Finish.TOOL_CALLS)
+    (text, end) = reply("find main", (FOUND,))
     assert isinstance(text, TextPart)
     assert "a.py:1:main" in text.text
     assert end == EndPart(Finish.STOP)
 
 
-def test_what_it_cannot_do_is_said_with_what_it_can_and_how_to_connect_a_model() -> None:
-    (text, end) = reply("explain this code")
+def test_a_conversation_that_other_rules_led_is_not_gone_on_with() -> None:
+    (text, end) = reply("find main", (("grep", {"pattern": "something else"}, "a.py:1:main"),))
+    assert isinstance(text, TextPart)
+    assert "a.py:1" not in text.text
+    assert end == EndPart(Finish.REFUSED)
+
+
+def test_what_it_cannot_do_is_said_with_the_nearest_it_can_and_how_to_connect_a_model() -> None:
+    (text, end) = reply("run the tests until they pass")
     assert isinstance(text, TextPart)
     assert "Nothing was run" in text.text
+    assert "Nearest to it:\n  run the tests" in text.text
     assert all(example in text.text for example, _ in CAN_DO)
     assert "a model found here" in text.text
     assert "quintet settings" in text.text
@@ -154,61 +116,82 @@ def test_what_it_cannot_do_is_said_with_what_it_can_and_how_to_connect_a_model()
 
 
 def test_a_tool_it_would_need_and_does_not_have_is_named_before_anything_is_done() -> None:
-    (text, end) = reply("replace a with b", tools=("grep", "Read"))
+    for request, tool in (
+        ("find main and then replace old with new in a.py", "Edit"),
+        ("rename main to start", "Edit"),
+        ("create the file a.txt", "Write"),
+        ("move a.txt to b.txt", "fs_move"),
+        ('commit "x"', "git_add, git_commit"),
+    ):
+        (text, end) = reply(request, tools=("grep", "Read"))
+        assert isinstance(text, TextPart)
+        assert f"Nothing was done: this needs {tool}" in text.text
+        assert end == EndPart(Finish.REFUSED)
+
+
+def test_it_goes_to_the_toolset_a_call_is_in_and_asks_for_the_menu_only_once() -> None:
+    menu: tuple[str, ...] = ("menu_enter", "complete")
+    assert called(reply("show the log", tools=menu)) == [("menu_enter", {"mode": "swe"})]
+    swe: Past = ("menu_enter", {"mode": "swe"}, "In swe.")
+    git: Past = ("menu_enter", {"mode": "git"}, "In git.")
+    log = [("git_log", {"max_count": 10})]
+    assert called(reply("show the log", (swe,), (*menu, "Read", "grep"))) == [("menu_enter", {"mode": "git"})]
+    assert called(reply("show the log", (swe, git), (*menu, "git_log"))) == log
+    assert called(reply("show the log", (swe, git), menu)) == []
+
+
+READ: Past = ("Read", {"file_path": "a.py", "limit": 1_000_000}, "1\told = 1")
+EDITED: tuple[Past, ...] = (
+    ("grep", {"pattern": "old", "glob": "a.py"}, "a.py"),
+    READ,
+    ("Edit", {"file_path": "a.py", "old_string": "old", "new_string": "new", "replace_all": True}, "--- a/a.py"),
+    ("grep", {"pattern": "old", "glob": "{a.py}"}, "no matches"),
+)
+TOOLS = ("grep", "glob", "Read", "Edit", "bash")
+
+
+def test_tests_prove_a_change_only_where_they_run_unasked_and_a_dial_turned_since_changes_nothing_done() -> None:
+    said = "replace old with new in a.py"
+    (text, _) = reply(said, EDITED, TOOLS)
     assert isinstance(text, TextPart)
-    assert "Nothing was done: this needs Edit" in text.text
-    assert end == EndPart(Finish.REFUSED)
+    assert "not verified  by tests: running them would ask here" in text.text
+    ((tool, arguments),) = called(reply(said, EDITED, TOOLS, (Effect.BUILD,)))
+    assert tool == "glob"
+    looked: tuple[Past, ...] = (*EDITED, (tool, arguments, "conftest.py"))
+    for unasked in ((), (Effect.BUILD,)):
+        ((tool, arguments),) = called(reply(said, looked, TOOLS, unasked))
+        assert (tool, arguments["command"]) == ("bash", "python3 -m pytest -q")
 
 
-@pytest.mark.parametrize("intent", [Find("main", "text"), GitStatus(), GitDiff(), RunTests(), Replace("a", "b")])
-def test_a_call_that_was_not_run_is_never_reported_as_a_result(intent: Intent) -> None:
+def test_many_files_take_no_more_steps_than_a_few() -> None:
+    files = [f"m{number}.py" for number in range(40)]
+    parts = reply(
+        "replace old with new in *.py", (("grep", {"pattern": "old", "glob": "*.py"}, "\n".join(files)),), TOOLS
+    )
+    assert [arguments["file_path"] for _, arguments in called(parts)] == files
+
+
+@pytest.mark.parametrize("intent", [*dict.fromkeys(MEANT.values())], ids=str)
+def test_a_call_that_was_not_run_is_never_reported_as_done(intent: Intent) -> None:
     steps = program(intent)
-    next(steps)
+    step = next(steps)
     try:
         while True:
-            steps.send("not run: the user said no")
+            step = steps.send(["not run: the user said no" for _ in step.calls])
     except StopIteration as end:
         said: Said = end.value
     assert not said.done
-    assert "1 place" not in said.text
+    assert "place" not in said.text
 
 
 def test_a_form_feed_does_not_hide_the_rest_of_a_file() -> None:
-    steps = program(Replace("old", "new"))
-    next(steps)
-    steps.send("a.py")
-    call = steps.send("1\told = 1\n2\t\x0cold = 2")
-    assert isinstance(call, Call)
-    with pytest.raises(StopIteration) as end:
-        steps.send("--- a/a.py")
-        steps.send("no matches")
-    assert "2 places in 1 file" in end.value.value.text
+    shown = ("Read", READ[1], "1\told = 1\n2\t\x0cold = 2")
+    (text, _) = reply("replace old with new in a.py", (EDITED[0], shown, *EDITED[2:]), TOOLS)
+    assert isinstance(text, TextPart)
+    assert "2 places in 1 file" in text.text
 
 
 # ── end to end, in a repository
-
-
-def run(root: Path, text: str, axes: AxesChange = BUILD) -> tuple[p.TurnFinished, list[p.Event]]:
-    async def turn() -> tuple[p.TurnFinished, list[p.Event]]:
-        seen: list[p.Event] = []
-        async with asyncio.timeout(30), open_session(str(root), axes=axes) as session:
-            await session.say(text)
-            async for item in session.events():
-                if isinstance(item, p.Recorded):
-                    seen.append(item.event)
-                    if isinstance(item.event, p.TurnFinished):
-                        return item.event, seen
-        raise AssertionError("no end")
-
-    return asyncio.run(turn())
-
-
-def contents(root: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in sorted(root.rglob("*"))
-        if path.is_file() and ".git" not in path.parts and path.suffix != ".pyc"
-    }
 
 
 def test_replace_and_then_test_changes_the_files_and_reports_the_evidence(repo: Path) -> None:
@@ -225,8 +208,9 @@ def test_replace_and_then_test_changes_the_files_and_reports_the_evidence(repo: 
 
 @pytest.mark.parametrize("where", ["tally/*.py", "tally/count.py", "./tally/count.py", "tally/", "count.py"])
 def test_replace_takes_globs_files_and_folders(repo: Path, where: str) -> None:
-    ended, _ = run(repo, f"replace split with rsplit in {where}")
+    ended, _ = run(repo, f"replace split with rsplit in {where}", NORMAL)
     assert ended.status == "done", ended.answer
+    assert "not verified  by tests: running them would ask here" in ended.answer
     assert ".rsplit()" in (repo / "tally/count.py").read_text()
 
 
@@ -236,7 +220,7 @@ def test_a_replacement_that_breaks_python_changes_no_file_at_all(repo: Path) -> 
     assert ended.status == "blocked"
     assert "tally/count.py would no longer parse as Python" in ended.answer
     assert contents(repo) == before
-    assert not [event for event in events if isinstance(event, p.ToolStarted) and event.tool == "Edit"]
+    assert calls(events, "Edit") == []
 
 
 def test_a_file_with_a_very_long_line_is_not_called_sound_unchecked(repo: Path) -> None:
@@ -256,7 +240,7 @@ def test_a_replacement_in_a_file_that_is_not_utf_8_keeps_its_bytes(repo: Path) -
 
 def test_text_that_does_not_occur_is_said_and_nothing_is_changed(repo: Path) -> None:
     before = contents(repo)
-    ended, _ = run(repo, "replace nowhere with somewhere")
+    ended, _ = run(repo, 'replace "nowhere" with "somewhere"')
     assert ended.status == "blocked"
     assert "“nowhere” does not occur" in ended.answer
     assert contents(repo) == before
@@ -267,6 +251,38 @@ def test_failing_tests_are_reported_as_failed(repo: Path) -> None:
     assert ended.status == "blocked"
     assert "Tests FAILED" in ended.answer
     assert "failures=1" in ended.answer
+
+
+@pytest.mark.parametrize("new", ["0", "len(text)"])
+def test_a_replacement_that_the_tests_refute_is_rolled_back(repo: Path, new: str) -> None:
+    before = contents(repo)
+    ended, events = run(repo, f'replace "len(text.split())" with "{new}" in count.py')
+    assert ended.status == "blocked"
+    assert "The tests fail with it: python3 -m unittest discover -s tests" in ended.answer
+    assert "Rolled back: everything is as it was." in ended.answer
+    assert contents(repo) == before
+    assert len(calls(events, "Edit")) == 2
+
+
+def test_a_replacement_that_breaks_no_more_than_was_broken_stays(repo: Path) -> None:
+    test = repo / "tests/test_count.py"
+    test.write_text(test.read_text().replace(", 2)", ", 3)"))
+    ended, _ = run(repo, 'replace "len(text.split())" with "len(text.split(None))" in count.py')
+    assert ended.status == "done", ended.answer
+    assert "tests fail as they did before" in ended.answer
+    assert "split(None)" in (repo / "tally/count.py").read_text()
+
+
+def test_tests_prove_a_replacement_where_they_may_run(repo: Path) -> None:
+    ended, _ = run(repo, "replace split() with rsplit() in count.py")
+    assert "tests pass: python3 -m unittest discover -s tests (OK)" in ended.answer
+
+
+def test_a_change_of_prose_alone_runs_no_tests(repo: Path) -> None:
+    (repo / "notes.md").write_text("old news\n")
+    ended, events = run(repo, "replace old with new in notes.md")
+    assert (ended.status, calls(events, "bash")) == ("done", [])
+    assert (repo / "notes.md").read_text() == "new news\n"
 
 
 def test_find_shows_places_definitions_and_usages(repo: Path) -> None:

@@ -255,7 +255,8 @@ def test_s0_a_spent_budget_stops_the_phases_tools_until_it_advances(repo: Path) 
     read = call("Read", file_path="tally/count.py")
     neutral = [call("think", content="hm"), call("get_phase_status")]
     bad = call("Read", file="x")  # never ran: costs nothing
-    replies = [[*neutral, bad, *[read] * 15], [read], [*neutral, LOCALIZED, read], "done"]
+    reads = [call("Read", file_path="tally/count.py", limit=lines) for lines in range(1, 16)]
+    replies = [[*neutral, bad, *reads], [read], [*neutral, LOCALIZED, read], "done"]
     driver, model = one_turn(repo, replies, settings=SWE)
     assert told(model, 2).startswith("the budget of phase localization is spent (15 calls). advance_phase with")
     assert driver.session.state.swe and driver.session.state.swe.used == {"localization": 15, "understanding": 1}
@@ -301,7 +302,8 @@ def test_s0_all_passed_is_accepted_only_where_the_latest_test_shows_it(
 def test_a_return_to_the_fix_gives_it_a_new_budget(repo: Path) -> None:
     again = call("return_to_fix_phase", reason="one test still fails")
     read = call("Read", file_path="tally/count.py")
-    replies = [[LOCALIZED, UNDERSTOOD, *[read] * 15], [read], [FIXED, again, read], "done"]
+    reads = [call("Read", file_path="tally/count.py", limit=lines) for lines in range(1, 16)]
+    replies = [[LOCALIZED, UNDERSTOOD, *reads], [read], [FIXED, again, read], "done"]
     driver, model = one_turn(repo, replies, settings=SWE)
     assert told(model, 2).startswith("the budget of phase fix is spent")
     assert phases(driver)[-1] == ("regression_check", "fix")

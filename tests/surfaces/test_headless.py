@@ -159,7 +159,7 @@ def test_exit_130_an_interrupt_keeps_the_partial_reply(quintet: Program, model: 
 
     done = quintet.run("-p", "/resume", "--resume").clean(0)
     assert done.out.endswith("wer, whole.\n")
-    assert server.said[1][1:] == [("user", "hello"), ("assistant", "Half an ans")]
+    assert server.said[1][1:] == [("user", "hello"), ("assistant", "Half an ans"), ("user", "Go on.")]
 
 
 def test_an_interrupt_ends_the_tool_that_runs(quintet: Program, model: Model) -> None:

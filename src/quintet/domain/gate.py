@@ -82,6 +82,14 @@ def _useless(spec: ToolSpec, axes: Axes) -> bool:
     return axes.work_mode in READ_ONLY_MODES and bool(spec.effects & NEVER_READ_ONLY) and not _runs_lines(spec)
 
 
+def unasked(axes: Axes) -> frozenset[Effect]:
+    """The effects that proceed unasked at these axes, the user's rules aside."""
+    if axes.run_control is RunControl.MANUAL:
+        return _NOTHING
+    building = axes.work_mode in (WorkMode.BUILD, WorkMode.REPAIR)
+    return UNASKED[axes.permission_profile] if building else READING
+
+
 def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str = "") -> Decision:
     """Allow, ask or deny one call of `spec` whose arguments mean `touch`; `subject` is what rules go by."""
     effects, root = touch.effects, terms.root

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from quintet.domain.grants import Effect
+
 
 class ToolCall(Struct, frozen=True, gc=False):
     """A call as the model wrote it; `arguments` is its JSON text, which may be anything at all."""
@@ -112,3 +114,4 @@ class Request(Struct, frozen=True):
     tool_choice: Literal["auto", "none"] = "auto"  # none: the tools stay in view, and none may be called
     stop: tuple[str, ...] = ()  # texts that end the reply
     json_schema: dict[str, Any] | None = None  # the reply's text is to be JSON of this schema
+    unasked: frozenset[Effect] = frozenset()  # what proceeds unasked now, for a model that plans by it

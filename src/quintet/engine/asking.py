@@ -11,7 +11,7 @@ import random
 
 from msgspec import structs
 
-from quintet.domain import policy
+from quintet.domain import gate, policy
 from quintet.domain.errors import ModelError, QuintetError
 from quintet.domain.messages import Message, Request, Role, Usage
 from quintet.domain.policy import AGENTS_PAGE, TOOLSET_STATE, StagePlan
@@ -113,13 +113,14 @@ class Asker:
         if broken:
             raise QuintetError(f"not sent: {broken}")
         messages = [*state.messages, *(state.aside if plan.stage in ASIDE else ())]
-        if messages and messages[-1].role is Role.ASSISTANT:
+        if messages and messages[-1].role is Role.ASSISTANT and self.staged:
             messages.append(Message(Role.USER, GO_ON))
         return Request(
             model,
             (Message(Role.SYSTEM, joined(parts)), *messages),
             tools,
             tool_choice="none" if toolless else "auto",
+            unasked=gate.unasked(state.axes),
         )
 
     def _written(self, plan: StagePlan) -> dict[str, str]:

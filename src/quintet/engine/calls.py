@@ -47,7 +47,9 @@ class Calls:
         """Run the calls of one step, as far as they may run."""
         admitted = await self._gatekeeper.admit_step(calls)
         while admitted:
-            together = self._readers(admitted) if len(admitted) > 1 else 1
+            # In SWE phases each call spends from a budget, so each has to be over before the next is judged.
+            alone = len(admitted) == 1 or self._journal.state.swe is not None
+            together = 1 if alone else self._readers(admitted)
             batch, admitted = (
                 (admitted[:together], admitted[together:]) if together > 1 else (admitted[:1], admitted[1:])
             )

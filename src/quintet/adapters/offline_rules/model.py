@@ -1,18 +1,36 @@
 """`builtin`, the offline rules: what answers when no model is configured. It never pretends to be a language model.
 
-A Model like any other: it is shown the conversation, and answers with a tool call or with text. Each request it
-replays its program over the results so far, which makes it stateless and deterministic.
+A Model like any other: it is shown the conversation, and answers with tool calls or with text. At each request it runs
+its program again over the calls and results so far, which makes it stateless and deterministic.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
+from msgspec import Struct
 
-from quintet.adapters.offline_rules.intents import CAN_DO, Intent, parse
-from quintet.adapters.offline_rules.programs import Call, Said, needs, program
+from quintet.adapters.offline_rules.intents import CAN_DO, Intent, RunTests
+from quintet.adapters.offline_rules.phrasing import parse
+from quintet.adapters.offline_rules.programs import needs, program
+from quintet.adapters.offline_rules.steps import Call, Said, Step
+from quintet.domain.grants import Effect
 from quintet.domain.messages import CallPart, EndPart, Finish, Message, Part, Request, Role, TextPart, ToolCall
+from quintet.domain.tool_menu import toolsets_of
+
+HOME = "swe"  # the toolset most of the work is done in
+MENU = "menu_enter"
+_SMALL_WORDS = re.compile(r"a|an|and|all|for|in|is|it|me|my|of|on|or|please|the|this|to|with|you")
+
+
+class Done(Struct, frozen=True):
+    """A call of this turn, and its result."""
+
+    tool: str
+    arguments: str
+    result: str
 
 
 class OfflineRules:
@@ -23,46 +41,51 @@ class OfflineRules:
         self._found_here = found_here
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
-        said, results = _this_turn(request.messages)
-        intents = parse(said)
-        if intents is None:
-            yield TextPart(self._cannot(said))
-            yield EndPart(Finish.REFUSED)
+        answer = self._answer(request)
+        if isinstance(answer, Said):
+            yield TextPart(answer.text)
+            yield EndPart(Finish.STOP if answer.done else Finish.REFUSED)
             return
-        offered = {tool.name for tool in request.tools}
-        if "menu_enter" in offered and "grep" not in offered and "git_status" not in offered:
-            yield CallPart(ToolCall(f"rule-{len(request.messages)}-menu", "menu_enter", '{"mode":"swe"}'))
-            yield EndPart(Finish.TOOL_CALLS)
-            return
-        missing = sorted(set().union(*(needs(intent) for intent in intents)) - offered)
-        if missing:
-            yield TextPart(
-                f"Nothing was done: this needs {', '.join(missing)}, which this permission profile hides.\n"
-                "Turn the dials first: --mode build --permission-profile normal, or in a session "
-                "/mode build --permission-profile normal"
-            )
-            yield EndPart(Finish.REFUSED)
-            return
-        step = _advance(intents, results)
-        if isinstance(step, Call):
-            number = len(results) + 1
-            arguments = msgspec.json.encode(step.arguments).decode()
-            yield CallPart(ToolCall(f"rule-{len(request.messages)}-{number}", step.tool, arguments))
-            yield EndPart(Finish.TOOL_CALLS)
-            return
-        yield TextPart(step.text)
-        yield EndPart(Finish.STOP if step.done else Finish.REFUSED)
+        for number, call in enumerate(answer, 1):
+            arguments = msgspec.json.encode(call.arguments).decode()
+            yield CallPart(ToolCall(f"rule-{len(request.messages)}-{number}", call.tool, arguments))
+        yield EndPart(Finish.TOOL_CALLS)
 
     async def close(self) -> None:
         """Nothing is held open."""
 
+    def _answer(self, request: Request) -> tuple[Call, ...] | Said:
+        said, past = _this_turn(request.messages)
+        intents = parse(said)
+        if intents is None:
+            return Said(self._cannot(said), done=False)
+        offered = {tool.name for tool in request.tools}
+        work = [done for done in past if done.tool != MENU]
+        entered = msgspec.json.decode(past[-1].arguments)["mode"] if past and past[-1].tool == MENU else ""
+        if not work and MENU in offered and not entered and not {"Read", "grep"} <= offered:
+            return _enter(HOME)
+        if not work and entered in ("", HOME) and (missing := _missing(intents, offered)):
+            return Said(_hidden(missing), done=False)
+        answer = _advance(intents, work, request.unasked)
+        if isinstance(answer, Said):
+            return answer
+        absent = next((call.tool for call in answer if call.tool not in offered), "")
+        homes = toolsets_of(absent) if absent and MENU in offered else []
+        if homes and homes[0] != entered:
+            return _enter(homes[0])
+        return Said(_hidden([absent]), done=False) if absent else answer
+
     def _cannot(self, said: str) -> str:
+        words = _words(said)
+        near = {example: len(words & _words(f"{example} {about}")) for example, about in CAN_DO}
+        ordered = sorted(CAN_DO, key=lambda row: -near[row[0]])
         width = max(len(example) for example, _ in CAN_DO)
-        lines = [
-            "No model is configured, and the offline rules do not understand this request. Nothing was run.",
-            "They can:",
-            *(f"  {example:<{width}}  {about}" for example, about in CAN_DO),
-        ]
+        close = sum(count > 0 for count in near.values())
+        lines = ["No model is configured, and the offline rules do not understand this request. Nothing was run."]
+        for place, (example, about) in enumerate(ordered):
+            if place in (0, close):
+                lines.append("Nearest to it:" if place < close else "They can:" if not close else "They can also:")
+            lines.append(f"  {example:<{width}}  {about}")
         found = self._found_here()
         if found:
             lines.append(f"Found on this machine: {', '.join(found)}.")
@@ -72,32 +95,76 @@ class OfflineRules:
         return "\n".join(lines)
 
 
-def _this_turn(messages: tuple[Message, ...]) -> tuple[str, list[str]]:
-    """The request of the current turn, and the results of its calls so far."""
+def _enter(toolset: str) -> tuple[Call]:
+    return (Call(MENU, {"mode": toolset}),)
+
+
+def _missing(intents: list[Intent], offered: set[str]) -> list[str]:
+    """Tools that would be needed and are hidden here; those of another toolset are seen when it is entered."""
+    wanted: set[str] = set().union(*(needs(intent) for intent in intents))
+    if MENU in offered:
+        wanted = {"Edit" if HOME not in toolsets_of(tool) else tool for tool in wanted}
+    return sorted(wanted - offered)
+
+
+def _hidden(tools: list[str]) -> str:
+    return (
+        f"Nothing was done: this needs {', '.join(tools)}, which this permission profile hides.\n"
+        "Turn the dials first: --mode build --permission-profile normal, or in a session "
+        "/mode build --permission-profile normal"
+    )
+
+
+def _words(text: str) -> set[str]:
+    found = re.findall(r"[a-z]{2,}", text.lower())
+    return {word.rstrip("s") for word in found if not _SMALL_WORDS.fullmatch(word)}
+
+
+def _this_turn(messages: tuple[Message, ...]) -> tuple[str, list[Done]]:
+    """The request of the current turn, and its calls so far with their results."""
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].role is Role.USER:
             later = messages[place + 1 :]
-            moves = {call.id for message in later for call in message.calls if call.name == "menu_enter"}
-            results = [m.text for m in later if m.role is Role.TOOL and m.call_id not in moves]
-            return messages[place].text, results
+            calls = {call.id: call for message in later for call in message.calls}
+            answered = [(calls[m.call_id], m.text) for m in later if m.role is Role.TOOL and m.call_id in calls]
+            return messages[place].text, [Done(call.name, call.arguments, text) for call, text in answered]
     return "", []
 
 
-def _advance(intents: list[Intent], results: list[str]) -> Call | Said:
-    """Run the programs over the results so far: the next call, or all that is to be said."""
-    waiting = list(reversed(results))
+def _advance(intents: list[Intent], past: list[Done], unasked: frozenset[Effect]) -> tuple[Call, ...] | Said:
+    """Run the programs over what was done so far: the next calls, or all that is to be said."""
+    waiting = list(reversed(past))
     texts: list[str] = []
-    for intent in intents:
-        steps = program(intent)
+    for place, intent in enumerate(intents):
+        steps = program(intent, tests_follow=_tests_next(intents, place))
         try:
-            call = next(steps)
-            while waiting:
-                call = steps.send(waiting.pop())
+            step = next(steps)
+            while True:
+                if step.only_unasked and not _taken(step, waiting, unasked):
+                    step = steps.send([])
+                    continue
+                results = [waiting.pop() for _ in step.calls[: len(waiting)]]
+                if any(not _same(call, done) for call, done in zip(step.calls, results, strict=False)):
+                    return Said("\n\n".join([*texts, "Stopped: this conversation was led by other rules."]), done=False)
+                if len(results) < len(step.calls):
+                    return step.calls[len(results) :]
+                step = steps.send([done.result for done in results])
         except StopIteration as end:
             said: Said = end.value
             texts.append(said.text)
             if not said.done:
                 return Said("\n\n".join(texts), done=False)
-            continue
-        return call
     return Said("\n\n".join(texts))
+
+
+def _tests_next(intents: list[Intent], place: int) -> bool:
+    return isinstance(next(iter(intents[place + 1 :]), None), RunTests)
+
+
+def _taken(step: Step, waiting: list[Done], unasked: frozenset[Effect]) -> bool:
+    """Whether an optional step is gone: what was done says so; where nothing has followed yet, the dials do."""
+    return _same(step.calls[0], waiting[-1]) if waiting else step.only_unasked in unasked
+
+
+def _same(call: Call, done: Done) -> bool:
+    return call.tool == done.tool and call.arguments == msgspec.json.decode(done.arguments)

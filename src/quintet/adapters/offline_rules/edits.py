@@ -1,0 +1,155 @@
+"""Changes to files, each with the edits that make it and those that take it back exactly, and their proof by tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from quintet.adapters.offline_rules.own_tests import Outcome, command_if_unasked, no_worse, run_command
+from quintet.adapters.offline_rules.steps import FEW, Call, Step, Steps, ask
+
+NEAR = 3  # changed lines with at most so many between them are one edit
+PROSE = (".md", ".rst", ".txt", ".adoc")
+
+
+class Change(Struct, frozen=True):
+    path: str
+    edits: tuple[Call, ...]
+    undo: tuple[Call, ...]  # in the order they have to be made
+
+
+class Proof(Struct, frozen=True):
+    """What the tests said of a change; `refuted` if it was taken back because of them."""
+
+    checked: str = ""
+    not_verified: str = ""
+    refuted: str = ""
+
+
+def evidence(checked: Sequence[str], proof: Proof) -> str:
+    """The last lines of a report: what was checked, and what was not."""
+    rows = [f"checked  {'; '.join(found)}"] if (found := [*filter(None, (*checked, proof.checked))]) else []
+    rows += [f"not verified  {proof.not_verified}"] if proof.not_verified else []
+    return "".join(f"\n{row}" for row in rows)
+
+
+def whole_text_change(path: str, before: str, after: str, old: str, new: str, *, exact: bool) -> Change:
+    """Every `old` becomes `new`: one edit where that can be taken back by one, or `before` is not exactly the file's
+    text; else line by line."""
+    if not exact or (new and after.replace(new, old) == before):
+        return Change(path, (_edit(path, old, new, every=True),), (_edit(path, new, old, every=True),))
+    return line_change(path, before, after)
+
+
+def line_change(path: str, before: str, after: str) -> Change:
+    """The edits that turn `before` into `after`, each with lines around it until it can only mean one place."""
+    from difflib import SequenceMatcher
+
+    old_lines, new_lines = before.split("\n"), after.split("\n")
+    blocks = [
+        list(op[1:]) for op in SequenceMatcher(None, old_lines, new_lines, False).get_opcodes() if op[0] != "equal"
+    ]
+    merged: list[list[int]] = []
+    for block in blocks:
+        if merged and block[0] - merged[-1][1] <= NEAR:
+            merged[-1][1], merged[-1][3] = block[1], block[3]
+        else:
+            merged.append(block)
+    edits: list[Call] = []
+    undo: list[Call] = []
+    # From the last to the first, so that what stands before an edit is still as it was.
+    for low, high, new_low, new_high in reversed(merged):
+        before_it, after_it, fresh = old_lines[:low], new_lines[new_high:], new_lines[new_low:new_high]
+        now, then = "\n".join([*old_lines[:high], *after_it]), "\n".join([*before_it, *fresh, *after_it])
+        for around in range(max(len(before_it), len(after_it)) + 1):
+            first, tail = max(low - around, 0), after_it[:around]
+            old = "\n".join([*old_lines[first:high], *tail])
+            new = "\n".join([*old_lines[first:low], *fresh, *tail])
+            offset = sum(len(line) + 1 for line in old_lines[:first])
+            if _only_at(old, now, offset) and _only_at(new, then, offset):
+                break
+        edits.append(_edit(path, old, new))
+        undo.insert(0, _edit(path, new, old))
+    return Change(path, tuple(edits), tuple(undo))
+
+
+def _only_at(part: str, text: str, offset: int) -> bool:
+    return bool(part) and text.find(part) == offset and text.count(part) == 1
+
+
+def _edit(path: str, old: str, new: str, *, every: bool = False) -> Call:
+    return Call("Edit", {"file_path": path, "old_string": old, "new_string": new, "replace_all": every})
+
+
+def make(changes: Sequence[Change]) -> Steps[tuple[list[Change], str]]:
+    """Make the changes, up to the first that fails; returns what was made, and what went wrong."""
+    results = iter((yield from _carry_out([call for change in changes for call in change.edits])))
+    made: list[Change] = []
+    problem = ""
+    for change in changes:
+        outcomes = [next(results, "not run") for _ in change.edits]
+        good = [_went_well(call, outcome) for call, outcome in zip(change.edits, outcomes, strict=True)]
+        if not all(good):
+            problem = problem or f"{change.path}: {outcomes[good.index(False)]}"
+        undo = [call for call, done in zip(reversed(change.undo), good, strict=True) if done]
+        if undo:
+            made.append(Change(change.path, change.edits, tuple(reversed(undo))))
+    return made, problem
+
+
+def take_back(made: Sequence[Change]) -> Steps[str]:
+    """Undo the changes; says how that went, in a sentence."""
+    calls = [call for change in reversed(made) for call in change.undo]
+    results = yield from _carry_out(calls)
+    if len(results) == len(calls) and all(map(_went_well, calls, results)):
+        return "Rolled back: everything is as it was."
+    return f"Rolling back did not work everywhere. Look at {', '.join(change.path for change in made)}."
+
+
+def _carry_out(calls: Sequence[Call]) -> Steps[list[str]]:
+    if len(calls) > FEW:
+        return (yield Step(tuple(calls)))
+    results: list[str] = []
+    for call in calls:
+        results.append((yield from ask(call.tool, call.arguments)))
+        if not _went_well(call, results[-1]):
+            break
+    return results
+
+
+def _went_well(call: Call, result: str) -> bool:
+    if call.tool == "fs_move":
+        return result == f"{call.arguments['source']} → {call.arguments['destination']}"
+    return result.startswith("--- ")
+
+
+def prove(made: Sequence[Change], old: str, new: str, *, tests_follow: bool) -> Steps[Proof]:
+    """Run the project's tests, if they run unasked. Where they fail they are run again without the change: a change
+    that breaks nothing stays."""
+    if tests_follow or all(change.path.endswith(PROSE) for change in made):
+        return Proof()
+    command = yield from command_if_unasked()
+    if command is None:
+        return Proof(not_verified="by tests: running them would ask here")
+    if not command:
+        return Proof(not_verified="by tests: found none")
+    after = yield from run_command(command)
+    if not after.ran:
+        return Proof(not_verified=f"by tests: {after.output}")
+    if after.passed:
+        return Proof(f"tests pass: {command} ({after.last_word})")
+    back = yield from take_back(made)
+    before = yield from run_command(command)
+    if before.passed or not before.ran or not no_worse(after, _renamed(before, old, new)):
+        told = "\n".join(f"  {line}" for line in after.gist)
+        return Proof(refuted=f"The tests fail with it: {command}\n{told}\n{back}")
+    _, problem = yield from make(made)
+    if problem:
+        return Proof(refuted=f"It could not be made a second time: {problem}")
+    return Proof(f"tests fail as they did before: {command} ({after.last_word})")
+
+
+def _renamed(run: Outcome, old: str, new: str) -> Outcome:
+    """The run with the names the change gave: a failing test may itself have been renamed."""
+    return Outcome(run.command, run.output.replace(old, new))

@@ -1,0 +1,52 @@
+"""A request to the offline rules, carried out for real in a repository."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from quintet.app import open_session
+from quintet.domain import protocol as p
+from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+
+BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
+CHAT = AxesChange(WorkMode.CHAT, RunControl.ASSISTED, PermissionProfile.NORMAL)
+NORMAL = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
+
+
+def run(
+    root: Path,
+    text: str,
+    axes: AxesChange = BUILD,
+    answer: Callable[[p.QuestionAsked], str] | None = None,
+) -> tuple[p.TurnFinished, list[p.Event]]:
+    """The end of the turn and all events; `answer` is a person who says y or n."""
+
+    async def turn() -> tuple[p.TurnFinished, list[p.Event]]:
+        seen: list[p.Event] = []
+        session_here = open_session(str(root), axes=axes, person=answer is not None)
+        async with asyncio.timeout(60), session_here as session:
+            await session.say(text)
+            async for item in session.events():
+                if not isinstance(item, p.Recorded):
+                    continue
+                seen.append(item.event)
+                if isinstance(item.event, p.QuestionAsked) and answer:
+                    await session.submit(p.Answer(question=item.event.question, choice=answer(item.event)))
+                if isinstance(item.event, p.TurnFinished):
+                    return item.event, seen
+        raise AssertionError("no end")
+
+    return asyncio.run(turn())
+
+
+def calls(events: list[p.Event], tool: str) -> list[str]:
+    """The arguments of the calls of a tool that ran."""
+    return [event.arguments for event in events if isinstance(event, p.ToolStarted) and event.tool == tool]
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and not {".git", ".pytest_cache"} & set(path.parts) and path.suffix != ".pyc"
+    }
