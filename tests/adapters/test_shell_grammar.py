@@ -136,13 +136,15 @@ def test_what_is_not_understood_is_said_to_be(line: str) -> None:
         ("x a'b'\"c\"", Word("abc")),
         ("x ''", Word("")),
         ("x $'a'", Word("a")),
-        ("x $'\\x61'", Word("$", dynamic=True)),
-        ("x $a", Word("$", dynamic=True)),
-        ("x a$b'c'", Word("a$c", dynamic=True)),
+        ("x $'\\x61\\n'", Word("a\n")),
+        ("x $a", Word("$", dynamic=True, parts=("", "a", ""))),
+        ("x a$b'c'", Word("a$c", dynamic=True, parts=("a", "b", "c"))),
+        ('x "${a}$1"', Word("$$", dynamic=True, parts=("", "a", "", "1", ""))),
+        ("x ${a%b}", Word("$", dynamic=True, parts=("", "", ""))),
         ("x '$a'", Word("$a")),
         ("x a$", Word("a$")),
-        ("x $((1 + 2))", Word("0", dynamic=True)),
-        ("x {a,$b}", Word("{a,$}", dynamic=True)),
+        ("x $((1 + 2))", Word("0", dynamic=True, parts=("", "", ""))),
+        ("x {a,$b}", Word("{a,$}", dynamic=True, parts=("{a,", "b", "}"))),
         ("x {a,{b,c}}", Word("{a,{b,c}}", dynamic=True)),
         ("x a{1..3}", Word("a{1..3}", dynamic=True)),
         ("x '{a,b}'", Word("{a,b}")),
@@ -161,7 +163,7 @@ def test_what_is_not_understood_is_said_to_be(line: str) -> None:
     ],
 )
 def test_a_word_is_what_bash_would_make_of_it(line: str, word: Word) -> None:
-    assert GRAMMAR.parse(line) == Script((Command((Word("x"), word)),))
+    assert GRAMMAR.parse(line) == Script((Command((Word("x"), word)),), expands=bool(word.parts))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,8 @@ def test_a_word_is_what_bash_would_make_of_it(line: str, word: Word) -> None:
     ],
 )
 def test_plain_braces_are_the_words_they_stand_for(line: str, words: list[str]) -> None:
-    assert GRAMMAR.parse(line) == Script((Command(tuple(map(Word, words))),))
+    program, *others = map(Word, words)
+    assert GRAMMAR.parse(line) == Script((Command((program, *(Word(word.text, glob=True) for word in others))),))
 
 
 @pytest.mark.parametrize(
@@ -182,13 +185,16 @@ def test_plain_braces_are_the_words_they_stand_for(line: str, words: list[str]) 
     [
         ("a=b x", Command((Word("x"),), (Assignment("a", Word("b")),))),
         ('PAGER="rm x" x', Command((Word("x"),), (Assignment("PAGER", Word("rm x")),))),
-        ("a+=$b x", Command((Word("x"),), (Assignment("a", Word("$", dynamic=True)),))),
+        ("a+=$b x", Command((Word("x"),), (Assignment("a", Word("$", True, parts=("", "a", "", "b", ""))),))),
         ("x >f", Command((Word("x"),), (), (Redirect(">", Word("f")),))),
         ("x 2>&1", Command((Word("x"),), (), (Redirect(">&", Word("1")),))),
         ("x >f y", Command((Word("x"), Word("y")), (), (Redirect(">", Word("f")),))),
-        ("x <<EOF y\nz\nEOF", Command((Word("x"), Word("y")))),
-        ("x <<'EOF' >f\n$(z)\nEOF", Command((Word("x"),), (), (Redirect(">", Word("f")),))),
-        ("x <<-EOF\n\tz\n\tEOF", Command((Word("x"),))),
+        ("x <<EOF y\nz\nEOF", Command((Word("x"), Word("y")), (), (Redirect("<<", Word("z\n")),))),
+        (
+            "x <<'EOF' >f\n$(z)\nEOF",
+            Command((Word("x"),), (), (Redirect(">", Word("f")), Redirect("<<", Word("$(z)\n")))),
+        ),
+        ("x <<-EOF\n\tz\n\tEOF", Command((Word("x"),), (), (Redirect("<<", Word("z\n\t")),))),
         ("x <<< y", Command((Word("x"),), (), (Redirect("<<<", Word("y")),))),
         (">f", Command((), (), (Redirect(">", Word("f")),))),
         ("export a=b c", Command((Word("export"), Word("c")), (Assignment("a", Word("b")),))),

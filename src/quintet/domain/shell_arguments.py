@@ -15,17 +15,13 @@ from msgspec import Struct
 from quintet.domain.grants import EFFECT_ORDER, Effect
 from quintet.domain.shell_syntax import Word
 
-Effects = frozenset[Effect]
-READ: Effects = frozenset({Effect.READ})
-EDIT: Effects = frozenset({Effect.EDIT})
-EXECUTE: Effects = frozenset({Effect.EXECUTE})
-BUILD: Effects = frozenset({Effect.BUILD})
-INSTALL: Effects = frozenset({Effect.INSTALL})
-COMMIT: Effects = frozenset({Effect.COMMIT})
-NETWORK: Effects = frozenset({Effect.NETWORK})
-OUTSIDE: Effects = frozenset({Effect.OUTSIDE})
-DESTROY: Effects = frozenset({Effect.DESTROY})
-PUBLISH: Effects = frozenset({Effect.PUBLISH, Effect.NETWORK})
+# Effects while they are added up: one bit each, a worse effect the higher bit. `effect_set` says them in full.
+Effects = int
+NONE: Effects = 0
+READ, EDIT, EXECUTE, BUILD, INSTALL, COMMIT, _FETCH, NETWORK, OUTSIDE, DESTROY, _PUBLISH = (
+    1 << place for place in range(len(EFFECT_ORDER))
+)
+PUBLISH: Effects = _PUBLISH | NETWORK
 
 _VERBS = {
     Effect.READ: "reads",
@@ -126,6 +122,19 @@ def _take(got: Arguments, words: Sequence[Word], position: int) -> int:
     return position + 1
 
 
+def abbreviates(text: str, *flags: str) -> bool:
+    """Whether a word is one of these long flags, as far as it is written out, with or without a value."""
+    if text[:2] != "--" or len(text) < 4:
+        return False
+    written = text.partition("=")[0]
+    return any(flag.startswith(written) or written.startswith(flag) for flag in flags)
+
+
+def letters(text: str) -> set[str]:
+    """The flags that `-abc` may be made of."""
+    return set(text[1:]) if text[:1] == "-" and text[1:2] != "-" else set()
+
+
 def listed(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -135,13 +144,13 @@ def table(**rows: tuple[Effects, str]) -> dict[str, Effects]:
 
 
 @cache
-def rank(effects: Effects) -> int:
-    """The place of the worst effect."""
-    return max(map(EFFECT_ORDER.index, effects), default=-1)
+def effect_set(effects: Effects) -> frozenset[Effect]:
+    return frozenset(effect for place, effect in enumerate(EFFECT_ORDER) if effects >> place & 1)
 
 
 def verb(effects: Effects) -> str:
-    return _VERBS[EFFECT_ORDER[rank(effects)]]
+    """The worst of them, as what a program does."""
+    return _VERBS[EFFECT_ORDER[effects.bit_length() - 1]]
 
 
 def plain(program: str, effects: Effects, words: Sequence[Word], why: str = "") -> Judged:
@@ -167,7 +176,7 @@ def names(words: Sequence[Word]) -> list[str]:
 def name(text: str) -> list[str]:
     """A word, and the parts of it that may name a file by themselves."""
     if "{" in text and "," in text:
-        return [found for spelled in _alternatives(text) for found in name(spelled)]
+        return [found for spelled in alternatives(text) for found in name(spelled)]
     if "://" in text:
         return [text[7:]] if text.startswith("file://") else []
     if ":" not in text and "=" not in text and "@" not in text:
@@ -180,7 +189,7 @@ def name(text: str) -> list[str]:
     return found
 
 
-def _alternatives(text: str) -> list[str]:
+def alternatives(text: str) -> list[str]:
     """What `a{b,c}` stands for; braces that are left over are left out."""
     open_ = [text]
     done: list[str] = []
