@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quintet.adapters.shell_flat import flat
 from quintet.adapters.shell_grammar import LONGEST, BashGrammar
 from quintet.domain.grants import Effect
 from quintet.domain.shell_effects import judge
@@ -114,7 +115,6 @@ def test_a_command_is_found_wherever_it_stands(line: str) -> None:
         "[ a > b ]",
         "exec 3<>x",
         "if ls; then ls; fi > a b",
-        "ls | cat > a b",
         "f\n()\n{ ls; }",
         "echo a=(b)",
         "}",
@@ -240,10 +240,11 @@ def test_deep_nesting_is_read_or_refused(line: str) -> None:
     judge(GRAMMAR.parse(line))
 
 
-def test_the_grammar_is_loaded_when_the_first_line_is_read() -> None:
+def test_the_grammar_is_loaded_when_the_first_line_that_needs_it_is_read() -> None:
     script = (
         "import sys; from quintet.adapters.shell_grammar import BashGrammar; g = BashGrammar(); "
-        "assert 'tree_sitter' not in sys.modules; g.parse('ls'); assert 'tree_sitter' in sys.modules"
+        "assert 'tree_sitter' not in sys.modules; g.parse('ls | wc'); "
+        "assert 'tree_sitter' not in sys.modules; g.parse('(ls)'); assert 'tree_sitter' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 
@@ -272,3 +273,19 @@ def test_a_line_does_no_less_than_its_parts(first: str, second: str) -> None:
     if not swallowed and not one.problem and not two.problem and not both.problem:
         parts = judge(one).effects | judge(two).effects
         assert parts - {Effect.READ} <= judge(both).effects  # to read is also what doing nothing is called
+
+
+PLAIN = (
+    "ls rm cat x 'y z' \"$x\" a$x b=1 .env ../a cd sub && || | ; >f 2>&1 <f >>'g' \n for y in if then else "
+    "elif fi while do done "
+    "{} \\; *.py ~/x $1 echo xargs git --a=b \"'\" '\"' # time export"
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.sampled_from(PLAIN.split(" ")), max_size=12).map(" ".join))
+def test_a_plain_line_is_read_as_the_grammar_would(line: str) -> None:
+    plain, whole = flat(line), GRAMMAR.parse_tree(line)
+    if plain is not None and not whole.problem:
+        one, two = judge(plain), judge(whole)
+        assert (one.effects, set(one.reads), set(one.writes)) == (two.effects, set(two.reads), set(two.writes))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from quintet.adapters.shell_flat import flat
 from quintet.adapters.shell_insides import EXPANSIONS, NAMES, PATTERNS, PLAIN, WORDS, Insides, listed, shown
 from quintet.adapters.shell_words import Misread, braced, heredoc_problem
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Span, Word
@@ -52,6 +53,10 @@ class BashGrammar:
             return Script(problem="a line that long")
         if not line.isprintable() and _NO_TEXT.search(line):
             return Script(problem="a byte that is no text")
+        return flat(line) or self.parse_tree(line)
+
+    def parse_tree(self, line: str) -> Script:
+        """The same by way of the grammar's tree, which knows all there is to a line."""
         if self._parser is None:
             import tree_sitter
             import tree_sitter_bash

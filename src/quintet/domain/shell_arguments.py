@@ -68,58 +68,50 @@ def specification(text: str) -> dict[str, bool]:
 
 def arguments(words: Sequence[Word], known: dict[str, bool]) -> Arguments:
     """The arguments in `words`, the program's name not among them."""
-    got = Arguments([], set(), [])
-    position = 0
-    while position < len(words):
-        word = words[position]
-        position += 1
+    operands: list[Word] = []
+    flags: set[str] = set()
+    values: list[str] = []
+    odd = ""
+    dynamic = False
+    rest = iter(words)
+    for word in rest:
         text = word.text
         if word.dynamic:
-            got.dynamic = True
-            got.operands.append(word)
+            dynamic = True
+            operands.append(word)
         elif text[:1] != "-" or text == "-":
-            got.operands.append(word)
-        elif text == "--":
-            got.operands += words[position:]
-            got.dynamic = got.dynamic or any(after.dynamic for after in words[position:])
-            break
+            operands.append(word)
         elif text[1] == "-":
+            if text == "--":
+                operands += rest
+                dynamic = dynamic or any(operand.dynamic for operand in operands)
+                break
             name, equals, value = text[2:].partition("=")
-            got.flags.add(name)
+            flags.add(name)
             takes = known.get(name)
             if takes is None:
-                got.odd = got.odd or text
+                odd = odd or text
             if equals:
-                got.values.append(value)
-            elif takes and position < len(words):
-                position = _take(got, words, position)
+                values.append(value)
+            elif takes and (after := next(rest, None)):
+                values.append(after.text)
+                dynamic = dynamic or after.dynamic
         elif not text[1:].isdigit():
-            position = _letters(got, text, known, words, position)
-    return got
-
-
-def _letters(got: Arguments, text: str, known: dict[str, bool], words: Sequence[Word], position: int) -> int:
-    for place in range(1, len(text)):
-        letter = text[place]
-        got.flags.add(letter)
-        takes = known.get(letter)
-        if takes is None and not letter.isdigit():
-            got.odd = got.odd or text
-            got.values.append(text[place + 1 :])
-            break
-        if takes:
-            if place + 1 < len(text):
-                got.values.append(text[place + 1 :])
-            elif position < len(words):
-                position = _take(got, words, position)
-            break
-    return position
-
-
-def _take(got: Arguments, words: Sequence[Word], position: int) -> int:
-    got.values.append(words[position].text)
-    got.dynamic = got.dynamic or words[position].dynamic
-    return position + 1
+            for place, letter in enumerate(text[1:], 2):
+                flags.add(letter)
+                takes = known.get(letter)
+                if takes is None and not letter.isdigit():
+                    odd = odd or text
+                    values.append(text[place:])
+                    break
+                if takes:
+                    if text[place:]:
+                        values.append(text[place:])
+                    elif after := next(rest, None):
+                        values.append(after.text)
+                        dynamic = dynamic or after.dynamic
+                    break
+    return Arguments(operands, flags, values, odd, dynamic)
 
 
 def abbreviates(text: str, *flags: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import filter as filtered
 from functools import cached_property
 
 from msgspec import structs
@@ -56,6 +56,8 @@ _REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown
 _UNEVALUATED = re.compile(r"[\w.,:/@%+ -]*", re.ASCII)
 _HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
 _OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
+_WILD = frozenset("*?[")
+_CHOICE = re.compile(r"\[[^]]*\]")
 _DIGITS = frozenset("0123456789-")
 _SAFE_DEVICES = listed(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /dev/full"
@@ -100,6 +102,7 @@ class _Tally:
     def __init__(self, folder: str, script: Script) -> None:
         self.script = script
         self.variants = 0
+        self.patterns: set[tuple[str, str]] = set()  # those that were looked at
         self.effects: Effects = NONE
         self.why = ""
         self.worst = -1
@@ -129,19 +132,21 @@ class _Tally:
         if not command.words:
             return
         waiting: list[Sequence[Word]] = [command.words]
-        count = 0
         expands = self.script.expands
+        count = 0
         while waiting:
             words = waiting.pop()
-            if (expands or count) and any(word.parts for word in words):
+            if expands and any([word.parts for word in words]):
                 waiting += self.variations(words)
                 if self.values.certain(words):
                     continue
             judged = self.command(words)
             self.take(judged.effects, judged.why)
-            self.name(judged)
+            if judged.reads or judged.writes or judged.globs:
+                self.name(judged)
             if judged.inner:
                 waiting += filter(None, judged.inner)
+                expands = True  # what it runs may be given what comes through a pipe
             count += 1
             if count > _MOST_INNER:
                 self.take(DESTROY, "not understood: commands inside commands")
@@ -298,25 +303,28 @@ class _Tally:
     def name(self, judged: Judged) -> None:
         """Take over the files a command names, relative to where it may run."""
         here = self.here
-        if here == [""]:
+        if len(here) == 1:
+            folder = here[0]
             for path in judged.reads:
-                self.reads[path if ".." not in path else _joined("", path)] = None
+                self.reads[_joined(folder, path) if folder or ".." in path else path] = None
                 if path[:1] == "/":
-                    self.special(path, reads=True)
+                    self.special(path)
         else:
             for path in judged.reads:
                 for folder in here:
                     self.reads[_joined(folder, path)] = None
-                self.special(path, reads=True)
+                self.special(path)
         for path in judged.writes:
             for folder in here:
                 self.writes[_joined(folder, path)] = None
-            self.special(path, reads=False)
+            self.special(path)
         for pattern in judged.globs:
-            for secret in _secrets(pattern):
-                self.reads[_joined(here[0], secret)] = None
+            if (here[0], pattern) not in self.patterns:
+                self.patterns.add((here[0], pattern))
+                for secret in _secrets(pattern):
+                    self.reads[_joined(here[0], secret)] = None
 
-    def special(self, path: str, *, reads: bool) -> None:
+    def special(self, path: str) -> None:
         """Devices and the kernel's own files are no files."""
         if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in _SAFE_DEVICES:
             if path.startswith(("/dev/tcp/", "/dev/udp/")):
@@ -370,16 +378,20 @@ def _by_table(program: str, words: Sequence[Word]) -> Judged:
 def _joined(folder: str, path: str) -> str:
     if path[:1] in ("/", "~") or not folder:
         return posixpath.normpath(path) if ".." in path or "//" in path else path
-    return posixpath.normpath(f"{folder}/{path}")
+    if ".." in path or "./" in path or "//" in path or path == ".":
+        return posixpath.normpath(f"{folder}/{path}")
+    return f"{folder}/{path}"
 
 
 def _secrets(pattern: str) -> list[str]:
     """The typical secrets a pattern would match; one that matches nearly everything is no way to name them."""
     found: list[str] = []
     before, _, last = pattern.rpartition("/")
-    for part, place in ((last, before), *((middle, "") for middle in before.split("/") if middle)):
-        if part[:1] == ".":
-            found += [posixpath.join(place, secret) for secret in _HIDDEN if fnmatchcase(secret, part)]
-        elif sum(char.isalnum() for char in re.sub(r"\[[^]]*\]", "", part)) > 1:
-            found += [posixpath.join(place, secret) for secret in _OPEN if fnmatchcase(secret, part)]
+    for part, place in ((last, before), *((middle, "") for middle in before.split("/"))):
+        if _WILD.isdisjoint(part):
+            continue  # a name, and named already
+        if part[0] == ".":
+            found += [posixpath.join(place, secret) for secret in filtered(_HIDDEN, part)]
+        elif sum(map(str.isalnum, _CHOICE.sub("", part) if "[" in part else part)) > 1:
+            found += [posixpath.join(place, secret) for secret in filtered(_OPEN, part)]
     return found

@@ -106,8 +106,8 @@ class Values:
                 found.append([Word(value.text, False, value.glob)])
             split = value.text.split()
             if len(split) > 1 or value.text != value.text.strip():
-                found.append([Word(part, False, True) for part in split])
-                found += [[Word(part, False, True)] for part in split]
+                found.append([_part(part) for part in split])
+                found += [[_part(part)] for part in split]
         return found
 
     def _spelled(self, word: Word, depth: int) -> list[Word]:
@@ -143,11 +143,15 @@ class Values:
                 found.append(spelled)
                 split = spelled.text.split()
                 if len(split) > 1:
-                    found += [Word(part, False, True) for part in split]
+                    found += [_part(part) for part in split]
             if len(found) > MOST:
                 raise TooMany
         self._held_at[name, depth] = list(dict.fromkeys(found))
         return self._held_at[name, depth]
+
+
+def _part(text: str) -> Word:
+    return Word(text, False, "*" in text or "?" in text or "[" in text)
 
 
 def _printed(script: Script, span: Span) -> list[Word]:
