@@ -49,7 +49,8 @@ _HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
 }
 _MOST_INNER = 200  # commands that one command may unwrap to
 _MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
-_UNFOLLOWED = listed("echo printf test [ for cd pushd popd read")  # whatever their words are, they say it themselves
+_TALKS = listed("echo printf test [ for read")  # whatever their words are, they do the same
+_MOVES = listed("cd pushd popd")
 _MOST_FOLDERS = 8  # a line that goes about more than this may be anywhere
 
 _REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
@@ -136,9 +137,11 @@ class _Tally:
         count = 0
         while waiting:
             words = waiting.pop()
-            if expands and any([word.parts for word in words]):
-                waiting += self.variations(words)
-                if self.values.certain(words):
+            if expands and words[0].text not in _TALKS and any(word.parts for word in words):
+                certain = self.values.certain(words)
+                if certain or words[0].text not in _MOVES:
+                    waiting += self.variations(words)
+                if certain:
                     continue
             judged = self.command(words)
             self.take(judged.effects, judged.why)
@@ -154,9 +157,9 @@ class _Tally:
 
     def variations(self, words: Sequence[Word]) -> list[list[Word]]:
         """What a command with variables may turn out to be."""
-        if words[0].text in _UNFOLLOWED and not self.values.certain(words):
-            return []
-        found = self.values.variants(words)
+        program = words[0].text
+        together = program in shell_programs.READERS and program not in shell_programs.PATTERN_FIRST
+        found = self.values.variants(words, together=together)
         self.variants += len(found)
         if self.variants > _MOST_VARIANTS:
             raise TooMany

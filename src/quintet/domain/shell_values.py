@@ -35,6 +35,7 @@ class Values:
             "PWD": [Word(".")],
             "OLDPWD": [Word("~")],
         }
+        self._words: dict[tuple[tuple[str, ...], bool], list[list[Word]]] = {}
         self._held_at: dict[tuple[str, int], list[Word]] = {}
         functions = {span.name for span in script.spans}
         for default in script.defaults:
@@ -73,14 +74,19 @@ class Values:
                 if equals:
                     self._add(name, [Word(value)])
 
-    def variants(self, words: Sequence[Word]) -> list[list[Word]]:
-        """The commands that `words` may turn out to be, every value of each of them in one at least."""
+    def variants(self, words: Sequence[Word], *, together: bool = False) -> list[list[Word]]:
+        """The commands that `words` may turn out to be, every value of each of them in one at least.
+
+        `together`: the program only reads what its operands name, so that one command can name them all.
+        """
         values = [self.words(word) if word.parts else [] for word in words]
         if not any(values):
             return []
         choices = [
             choice or [[Word(word.text, word.dynamic, word.glob)]] for choice, word in zip(values, words, strict=True)
         ]
+        if together and not any(word.text[:1] == "-" for choice in values for chosen in choice for word in chosen):
+            return [[word for choice in choices for chosen in choice for word in chosen]]
         most = max(map(len, choices))
         return [[word for choice in choices for word in choice[turn % len(choice)]] for turn in range(most)]
 
@@ -100,6 +106,8 @@ class Values:
 
     def words(self, word: Word) -> list[list[Word]]:
         """What one word may become: each value whole, and parted at its blanks."""
+        if (word.parts, word.glob) in self._words:
+            return self._words[word.parts, word.glob]
         found: list[list[Word]] = []
         for value in self._spelled(word, 0):
             if value.text:
@@ -108,6 +116,7 @@ class Values:
             if len(split) > 1 or value.text != value.text.strip():
                 found.append([_part(part) for part in split])
                 found += [[_part(part)] for part in split]
+        self._words[word.parts, word.glob] = found
         return found
 
     def _spelled(self, word: Word, depth: int) -> list[Word]:
