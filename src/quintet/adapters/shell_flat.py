@@ -28,6 +28,11 @@ _MARKED = frozenset("'\"$\\*?")
 _ELSEWHERE = listed("{} { } ! [ [[ ]] coproc function case esac select in export declare typeset local readonly unset")
 _DUE = {"then": "then", "do": "do", "else": "fi", "elif": "fi", "fi": "fi", "done": "done"}
 _NEXT = {"if": "then", "elif": "then", "while": "do", "until": "do", "then": "fi", "else": "fi", "do": "done"}
+_USUAL = {
+    "2>&1": Redirect(">&", Word("1")),
+    "2>/dev/null": Redirect(">", Word("/dev/null")),
+    ">/dev/null": Redirect(">", Word("/dev/null")),
+}
 _KEYWORDS = _DUE.keys() | _NEXT.keys()
 
 
@@ -108,8 +113,7 @@ class _Flat:
                 else:
                     return False
             elif "<" in token or ">" in token:
-                operator, target = _OPENED.findall(token)[0]
-                redirects.append(Redirect(operator, Word(target)))
+                redirects.append(_USUAL.get(token) or _opened(token))
             elif not words and "=" in token:
                 name, _, value = token.partition("=")
                 if not name.isidentifier():
@@ -146,10 +150,12 @@ class _Flat:
 
     def word(self, token: str) -> Word:
         """A word with quotes, variables or patterns in it."""
-        if not token:
-            return Word("")
-        if token[0] == "'" and token.find("'", 1) == len(token) - 1:
-            return Word(token[1:-1])
+        mark, inner = token[:1], token[1:-1]
+        if (mark == "'" or mark == '"') and mark not in inner and (mark == "'" or "$" not in inner):
+            return Word(inner)
+        if mark == '"' and inner[:1] == "$" and inner[1:].isidentifier():
+            self.expands = True
+            return Word("$", True, False, ("", inner[1:], ""))
         parts = [""]  # text, variable, text, …
         glob = False
         for piece in _PIECES.findall(token):
@@ -166,3 +172,8 @@ class _Flat:
             return Word(parts[0], False, glob)
         self.expands = True
         return Word("$".join(parts[::2]), True, glob, tuple(parts))
+
+
+def _opened(token: str) -> Redirect:
+    operator, target = _OPENED.findall(token)[0]
+    return Redirect(operator, Word(target))

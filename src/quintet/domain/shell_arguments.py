@@ -116,10 +116,12 @@ def arguments(words: Sequence[Word], known: dict[str, bool]) -> Arguments:
 
 def abbreviates(text: str, *flags: str) -> bool:
     """Whether a word is one of these long flags, as far as it is written out, with or without a value."""
-    if text[:2] != "--" or len(text) < 4:
-        return False
-    written = text.partition("=")[0]
-    return any(flag.startswith(written) or written.startswith(flag) for flag in flags)
+    return text[:2] == "--" and (text.startswith(flags) or text.partition("=")[0] in _beginnings(flags))
+
+
+@cache
+def _beginnings(flags: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(flag[:length] for flag in flags for length in range(3, len(flag)))
 
 
 def letters(text: str) -> set[str]:

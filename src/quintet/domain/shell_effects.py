@@ -10,7 +10,6 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 from fnmatch import filter as filtered
-from functools import cached_property
 
 from msgspec import structs
 
@@ -35,7 +34,7 @@ from quintet.domain.shell_arguments import (
     verb,
 )
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
-from quintet.domain.shell_values import TooMany, Values, bomb
+from quintet.domain.shell_values import TooMany, Values, bomb, has_parts
 from quintet.domain.toolspec import Touch
 
 _HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
@@ -102,6 +101,7 @@ class _Tally:
 
     def __init__(self, folder: str, script: Script) -> None:
         self.script = script
+        self.known: Values | None = None
         self.variants = 0
         self.patterns: set[tuple[str, str]] = set()  # those that were looked at
         self.effects: Effects = NONE
@@ -112,9 +112,11 @@ class _Tally:
         self.possible = [folder]  # every folder a command may find itself in
         self.here = self.possible  # those the present chain may be in
 
-    @cached_property
+    @property
     def values(self) -> Values:
-        return Values(self.script)
+        if self.known is None:
+            self.known = Values(self.script)
+        return self.known
 
     def take(self, effects: Effects, why: str) -> None:
         if effects & ~self.effects:
@@ -137,7 +139,7 @@ class _Tally:
         count = 0
         while waiting:
             words = waiting.pop()
-            if expands and words[0].text not in _TALKS and any(word.parts for word in words):
+            if expands and words[0].text not in _TALKS and has_parts(words):
                 certain = self.values.certain(words)
                 if certain or words[0].text not in _MOVES:
                     waiting += self.variations(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from quintet.domain.shell_arguments import (
@@ -153,7 +154,7 @@ def hub(words: Sequence[Word]) -> Judged:
     return plain("hub", PUBLISH, words[1:], "publishes")
 
 
-_OUTPUT = ("out", "xml", "html", "report", "log", "temp", "dump", "dist", "dir", "trace", "cache", "profile")
+_OUTPUT = re.compile("out|xml|html|report|log|temp|dump|dist|dir|trace|cache|profile")
 _LINKS = ("-wrapper", "-fplugin", "--to-command", "-specs", "--specs", "-plugin", "--python-executable", "-Xlinker=")
 
 
@@ -174,7 +175,7 @@ def build(program: str, words: Sequence[Word]) -> Judged:
             if text[:2] in ("-o", "-d", "-D") and text[1:2] != "-":
                 writes += [text[2:]] if text[2:] else []
                 take = not text[2:]
-            elif text[1:2] == "-" and any(part in flag for part in _OUTPUT):
+            elif text[1:2] == "-" and _OUTPUT.search(flag):
                 writes += [value] if equals else []
                 take = not equals
     return Judged(BUILD, program, reads, writes, patterns(words[1:]))
