@@ -76,7 +76,9 @@ class _Flat:
                 closed = False
                 before = token
             elif closed:
-                return False
+                if not _MARKED.isdisjoint(token) or ("<" not in token and ">" not in token):
+                    return False
+                self.commands.append(Command((), (), (_opened(token),)))
             elif not current and token in _KEYWORDS:
                 if not self.keyword(token):
                     return False

@@ -46,6 +46,7 @@ _HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "gh": shell_git.gh,
     "glab": shell_git.gh,
 }
+_READERS = (shell_programs.READERS.keys() | shell_programs.UNFLAGGED) - _HANDLERS.keys()
 _MOST_INNER = 200  # commands that one command may unwrap to
 _MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
 _TALKS = listed("echo printf test [ for read")  # whatever their words are, they do the same
@@ -99,6 +100,8 @@ def judge(script: Script, folder: str = "") -> Touch:
 class _Tally:
     """What the commands so far add up to, and the folders the next one may run in."""
 
+    __slots__ = "effects", "here", "known", "patterns", "possible", "reads", "script", "variants", "why", "writes"
+
     def __init__(self, folder: str, script: Script) -> None:
         self.script = script
         self.known: Values | None = None
@@ -106,7 +109,6 @@ class _Tally:
         self.patterns: set[tuple[str, str]] = set()  # those that were looked at
         self.effects: Effects = NONE
         self.why = ""
-        self.worst = -1
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
         self.possible = [folder]  # every folder a command may find itself in
@@ -119,22 +121,27 @@ class _Tally:
         return self.known
 
     def take(self, effects: Effects, why: str) -> None:
-        if effects & ~self.effects:
+        new = effects & ~self.effects
+        if new:
+            if new > self.effects:  # the highest bit of all is the worst
+                self.why = why if " " in why else f"{why}: {verb(effects)}"
             self.effects |= effects
-        place = effects.bit_length()
-        if place > self.worst:
-            self.worst, self.why = place, why if " " in why else f"{why}: {verb(effects)}"
 
     def add(self, command: Command) -> None:
         if not command.follows:
             self.here = self.possible
-        for assignment in command.assignments:
-            self.assign(assignment, command)
-        for redirect in command.redirects:
-            self.redirect(redirect)
-        if not command.words:
-            return
-        waiting: list[Sequence[Word]] = [command.words]
+        if command.assignments:
+            for assignment in command.assignments:
+                self.assign(assignment, command)
+        if command.redirects:
+            for redirect in command.redirects:
+                self.redirect(redirect)
+        if command.words:
+            self.run(command.words)
+
+    def run(self, words: Sequence[Word]) -> None:
+        """A command, and what it would run in turn."""
+        waiting = [words]
         expands = self.script.expands
         count = 0
         while waiting:
@@ -172,11 +179,11 @@ class _Tally:
         if first.dynamic or first.glob:
             return plain(first.text, DESTROY, words[1:], "a program only known when it runs")
         program = first.text
+        if program in _READERS:
+            return shell_programs.read_program(program, words)
         if "/" in program:
             return self.by_path(words)
         handler = _HANDLERS.get(program)
-        if handler is None and (program in shell_programs.READERS or program in shell_programs.UNFLAGGED):
-            return shell_programs.read_program(program, words)
         if handler is not None:
             if program in ("mapfile", "readarray") or (
                 program == "printf" and words[1:2] and words[1].text[:2] == "-v"
@@ -210,7 +217,9 @@ class _Tally:
 
     def enter(self, program: str, words: Sequence[Word]) -> Judged:
         """cd: where the commands after it run."""
-        operands = [word for word in words[1:] if word.text not in ("-L", "-P", "-e", "--")]
+        operands = words[1:]
+        if len(words) != 2:
+            operands = [word for word in operands if word.text not in ("-L", "-P", "-e", "--")]
         if len(operands) > 1 or program == "popd" or any(w.dynamic or w.glob or w.text[:1] == "-" for w in operands):
             self.here = ["~"]
             self.possible = [*self.possible, "~"]
@@ -218,7 +227,7 @@ class _Tally:
             return Judged(EXECUTE, f"{program}: a folder only known when it runs", ["~"] if back else ())
         target = operands[0].text if operands else "~"
         entered = [_joined(folder, target) for folder in self.here]
-        self.possible = list(dict.fromkeys([*self.possible, *entered]))
+        self.possible = [*self.possible, *(folder for folder in entered if folder not in self.possible)]
         if len(self.possible) > _MOST_FOLDERS:
             self.possible = ["~"]
         read = Judged(READ, f"{program}: reads", [target])

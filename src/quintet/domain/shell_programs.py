@@ -276,19 +276,23 @@ SYSTEM_FOLDERS = listed("bin usr/bin usr/local/bin sbin usr/sbin")
 
 
 def read_program(program: str, words: Sequence[Word]) -> Judged:
-    if program in UNFLAGGED:
+    if program in UNFLAGGED or len(words) == 1:
         return Judged(READ, program)
     got = arguments(words[1:], specification(READERS[program]))
     operands = got.operands
-    if program in PATTERN_FIRST and not got.odd and not got.flags & PATTERN_FLAGS:
+    if program in PATTERN_FIRST and not got.odd and PATTERN_FLAGS.isdisjoint(got.flags):
         operands = operands[1:]
     if program in TALKERS:
         operands = []
-    reads = [found for word in operands for found in name(word.text)] if operands else []
+    reads: list[str] = []
+    globs: list[str] = []
+    for word in operands:
+        reads += name(word.text)
+        if word.glob and program not in NAMES_ONLY:
+            globs.append(word.text)
     for value in got.values:
         if value:
             reads += name(value)
-    globs = patterns(operands) if program not in NAMES_ONLY else ()
     if odd := got.odd or _odd_operand(program, got):
         if program in ("date", "hostname"):
             return Judged(OUTSIDE, f"{program} {odd}: may set the machine's own", reads)

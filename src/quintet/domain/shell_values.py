@@ -7,6 +7,7 @@ to order: what comes out are further commands a command may turn out to be, neve
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from quintet.domain.shell_arguments import alternatives, listed
 from quintet.domain.shell_syntax import Command, Script, Span, Word, unescaped
@@ -19,6 +20,7 @@ _DEPTH = 6
 _POSITIONAL = listed("1 2 3 4 5 6 7 8 9 @ *")
 _SETTING = listed("export declare typeset local readonly env")
 _PRINTING = listed("echo printf ls")
+_NAMING = listed("-name -iname -path -ipath -wholename -iwholename")
 
 
 def has_parts(words: Sequence[Word]) -> bool:
@@ -70,7 +72,8 @@ class Values:
             if program == "printf" and len(words) > 2 and words[1].text == "-v":
                 self._add(words[2].text, _output(words[2:]))
         elif program == "find":
-            self._add("|", [Word(w.text, w.dynamic, True, w.parts) for w in words[1:] if w.text[:1] != "-"])
+            wanted = [word for flag, word in pairwise(words) if flag.text in _NAMING]
+            self._add("|", [Word(word.text, word.dynamic, True, word.parts) for word in wanted])
         elif program in ("read", "mapfile", "readarray", "getopts", "let"):
             for word in words[1:]:
                 self._add(word.text, [FED])
