@@ -310,6 +310,10 @@ TABLE = {
         //usr//bin/rm x
         mypy --python-executable x
         pytest --basetemp=src
+        python -m pytest --basetemp=src
+        rustc -C linker=./x a.rs
+        sqlite3 x.db '.shell y'
+        rimraf src
     """,
     "read destroy": """
         ls; rm x
@@ -427,6 +431,7 @@ def test_lines_of_several_lines(line: str, effects: str) -> None:
         ("cat `printf %s%s .e nv`", ".env"),
         ("cat $(printf '\\056env')", ".env"),
         ("cat ${x:-.env}", ".env"),
+        ("cat $(cat <<< .env)", ".env"),
         ("cat .e${x}nv", ".env"),
         ("cat $'\\x2eenv'", ".env"),
         ("echo .env | xargs cat", ".env"),
@@ -477,6 +482,10 @@ def test_what_names_no_secret_is_not_taken_for_one(line: str) -> None:
         ("pytest --junitxml=.git/config", ".git/config"),
         ("cp x {.git/hooks,b}/y", ".git/hooks/y"),
         ("d=.git; echo x > $d/config", ".git/config"),
+        ("sed -i s/a/b/ .gi*/conf?g", ".git/config"),
+        ("go build -o .git/hooks/x .", ".git/hooks/x"),
+        ("git log --outp=.git/config", ".git/config"),
+        ("less -o.git/config a", ".git/config"),
     ],
 )
 def test_what_a_line_may_write_is_named(line: str, writes: str) -> None:

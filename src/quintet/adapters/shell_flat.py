@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from quintet.adapters.shell_insides import PLAIN, listed
+from quintet.adapters.shell_insides import listed
+from quintet.adapters.shell_words import PLAIN
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
 
 _NAME = r"[A-Za-z_]\w*+"

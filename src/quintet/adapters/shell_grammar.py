@@ -11,8 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from quintet.adapters.shell_flat import flat
-from quintet.adapters.shell_insides import EXPANSIONS, NAMES, PATTERNS, PLAIN, WORDS, Insides, listed, shown
-from quintet.adapters.shell_words import Misread, braced, heredoc_problem
+from quintet.adapters.shell_insides import EXPANSIONS, NAMES, PATTERNS, WORDS, Insides, listed, shown
+from quintet.adapters.shell_words import Misread, braced, heredoc_problem, simple_words
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Span, Word
 
 if TYPE_CHECKING:
@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 LONGEST = 65_536
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_PART = rf"(?:{PLAIN}++|'[^']*+'|\"[^\"$`\\]*+\")"
-# A command whose words need no second look: no expansion, no escape, no brace. Possessive, so it fails in linear time.
-_SIMPLE = re.compile(rf"{_PART}++(?: ++{_PART}++)*+", re.ASCII)
-_ATOMS = re.compile(rf"{_PART}++", re.ASCII)
 _REDIRECT = re.compile(r"\d?(&>>|&>|>>|>\||>&|>|<) ?([\w./-]+)", re.ASCII)
-_PARTS = re.compile(_PART, re.ASCII)
 
 _JOINS = frozenset({"&&", "||"})
 _STATEMENTS = listed(
@@ -220,14 +215,9 @@ class _Reading(Insides):
     def command(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...] = ()) -> Command:
         start = node.start_byte
         raw = self.text[start : node.end_byte]
-        if self.ascii and _SIMPLE.fullmatch(raw):
-            if "'" in raw or '"' in raw or "*" in raw or "?" in raw:
-                words = tuple(map(_unquoted, _ATOMS.findall(raw)))
-            else:
-                words = tuple(map(Word, raw.split()))
-            name = words[0].text
-            if "=" not in name and name not in _RESERVED:
-                return Command(words + extra, (), more, follows)
+        words = simple_words(raw) if self.ascii else ()
+        if words and "=" not in words[0].text and words[0].text not in _RESERVED:
+            return Command(words + extra, (), more, follows)
         return self.pieces(node, follows, more, extra)
 
     def pieces(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...]) -> Command:
@@ -395,14 +385,3 @@ class _Reading(Insides):
                 self.stack.append((child, False))
             elif child.type not in WORDS and child.type not in _TOKENS and child.type not in NAMES:
                 raise Misread(shown(child.type))
-
-
-def _unquoted(atom: str) -> Word:
-    if "'" not in atom and '"' not in atom:
-        return Word(atom, False, "*" in atom or "?" in atom)
-    parts: list[str] = _PARTS.findall(atom)
-    if len(parts) == 1:
-        return Word(atom[1:-1])
-    quoted = [part[0] in "'\"" for part in parts]
-    text = "".join(part[1:-1] if inside else part for part, inside in zip(parts, quoted, strict=True))
-    return Word(text, False, any("*" in p or "?" in p for p, inside in zip(parts, quoted, strict=True) if not inside))

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from quintet.adapters.shell_words import Misread, spelled
+from quintet.adapters.shell_words import PLAIN, Misread, spelled
 from quintet.domain.shell_syntax import Assignment, Command, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-PLAIN = r"[\w@%+:,./=~^*?-]"
 _UNSPACED = re.compile(rf"{PLAIN}+", re.ASCII)
 _ACTIVE = re.compile(r"[`\\]|\$[^\s\"')|]")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)

@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 
 from quintet.domain.shell_syntax import Word, unescaped
 
+PLAIN = r"[\w@%+:,./=~^*?-]"
 _ENDS_A_WORD = frozenset(" \t\n;|&<>()")
 _EXPANDS = frozenset("({[@*#?$!-_'\"0123456789")
 _BRACES = re.compile(r"\{[^}]*(?:,|\.\.)")
@@ -20,6 +21,13 @@ _MOST_WORDS = 64
 _DESCRIPTOR = re.compile(r"\{\w+\}")
 _DELIMITER = re.compile(r"""(\w+)|'(\w[\w ]*)'|"(\w[\w ]*)"|\\(\w+)""", re.ASCII)
 _RUNS = re.compile(r"\\.|`|\$[({\[]", re.DOTALL)
+
+
+_PART = rf"(?:{PLAIN}++|'[^']*+'|\"[^\"$`\\]*+\")"
+# A command whose words need no second look: no expansion, no escape, no brace. Possessive, so it fails in linear time.
+_SIMPLE = re.compile(rf"{_PART}++(?: ++{_PART}++)*+", re.ASCII)
+_ATOMS = re.compile(rf"{_PART}++", re.ASCII)
+_PARTS = re.compile(_PART, re.ASCII)
 
 
 class Misread(Exception):
@@ -151,3 +159,23 @@ def heredoc_problem(text: str, opened: tuple[int, int], closed: tuple[int, int],
     for found in _RUNS.finditer(text, begin, last):
         if found.group() == "\\\n" or found.group() == "`" or (found.group()[0] == "$" and found.start() not in starts):
             raise Misread("an expansion in a here-document")
+
+
+def simple_words(raw: str) -> tuple[Word, ...]:
+    """The words of a command that need no second look; none if there are others among them."""
+    if not _SIMPLE.fullmatch(raw):
+        return ()
+    if "'" in raw or '"' in raw or "*" in raw or "?" in raw:
+        return tuple(map(_unquoted, _ATOMS.findall(raw)))
+    return tuple(map(Word, raw.split()))
+
+
+def _unquoted(atom: str) -> Word:
+    if "'" not in atom and '"' not in atom:
+        return Word(atom, False, "*" in atom or "?" in atom)
+    parts: list[str] = _PARTS.findall(atom)
+    if len(parts) == 1:
+        return Word(atom[1:-1])
+    quoted = [part[0] in "'\"" for part in parts]
+    text = "".join(part[1:-1] if inside else part for part, inside in zip(parts, quoted, strict=True))
+    return Word(text, False, any("*" in p or "?" in p for p, inside in zip(parts, quoted, strict=True) if not inside))

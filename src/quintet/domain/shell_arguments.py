@@ -38,6 +38,7 @@ _VERBS = {
 
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_OUTPUT = re.compile("out|xml|html|report|log|temp|dump|dist|dir|trace|cache|profile")
 _MOST_ALTERNATIVES = 64
 
 
@@ -127,6 +128,27 @@ def _beginnings(flags: tuple[str, ...]) -> frozenset[str]:
 def letters(text: str) -> set[str]:
     """The flags that `-abc` may be made of."""
     return set(text[1:]) if text[:1] == "-" and text[1:2] != "-" else set()
+
+
+def written(words: Sequence[Word]) -> list[str]:
+    """What a compiler, linter or test runner is told to write: `-o x`, `--output=x`, `--junitxml x`."""
+    found: list[str] = []
+    take = False
+    for word in words:
+        text = word.text
+        if take:
+            found.append(text)
+            take = False
+        elif text[:1] == "-":
+            flag, equals, value = text.partition("=")
+            if text[1:2] in ("o", "d"):
+                value = text[2:]
+            elif text[1:2] != "-" or not _OUTPUT.search(flag):
+                continue
+            take = not value and not equals
+            if value:
+                found.append(value)
+    return found
 
 
 def listed(text: str) -> frozenset[str]:

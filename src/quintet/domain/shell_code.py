@@ -46,14 +46,16 @@ _SHELLS = listed("sh bash zsh dash ksh mksh ash fish csh tcsh rbash")
 _MODULES: dict[str, Effects] = table(
     build=(
         BUILD,
-        "pytest unittest compileall py_compile mypy ruff black isort flake8 pylint tox nox build doctest "
-        "pyright bandit sphinx mkdocs",
+        "unittest compileall py_compile build doctest sphinx",
     ),
     install=(INSTALL, "venv virtualenv ensurepip"),
     network=(NETWORK | EXECUTE, "http webbrowser smtpd"),
-    publish=(PUBLISH, "twine smtplib"),
+    publish=(PUBLISH, "smtplib"),
 )
 _CODE_MODULES = listed("timeit pdb code codeop runpy idlelib bdb IPython ipython ptpython bpython asyncio sqlite3")
+_PROGRAM_MODULES = listed(
+    "pip coverage pytest mypy ruff black isort flake8 pylint tox nox pyright bandit mkdocs twine quintet"
+)
 _SCRIPT_MODULES = listed("cProfile profile trace viztracer line_profiler kernprof")
 _PATHS = re.compile(r"[\w.~/-]+")
 _VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h"})
@@ -78,7 +80,7 @@ def python(words: Sequence[Word]) -> Judged:
     after = rest[place:]
     if len(after) > 1 and after[0].text == "-m" and not after[1].dynamic:
         module = after[1].text.partition(".")[0]
-        if module in ("pip", "coverage"):
+        if module in _PROGRAM_MODULES:
             return Judged(NONE, f"python -m {module}", inner=(after[1:],))
         if module in _CODE_MODULES:
             return _code(f"python -m {module}", after[2:])
@@ -241,8 +243,16 @@ def make(words: Sequence[Word]) -> Judged:
         return plain("make", DESTROY, words[1:], "code on its input")
     if any(word.dynamic for word in words[1:]):
         return plain("make", BUILD | EXECUTE, words[1:], "a target only known when it runs")
+    variables = [text.partition("=") for text in texts if "=" in text]
+    tools = [[Word(part) for part in value.split()] for variable, _, value in variables if _is_tool(variable, value)]
     installs = any(text.startswith(("install", "uninstall")) for text in texts)
-    return plain("make", BUILD | OUTSIDE if installs else BUILD, words[1:])
+    effects = BUILD | OUTSIDE if installs else BUILD
+    return Judged(effects, f"make: {verb(effects)}", names(words[1:]), (), patterns(words[1:]), tools)
+
+
+def _is_tool(name: str, value: str) -> bool:
+    """Whether a variable of make's may be run as a program."""
+    return name in ("CC", "CXX", "LD", "AR", "AS", "CPP", "RM", "PYTHON") or (" " in value and value[0] not in "-/")
 
 
 def cmake(words: Sequence[Word]) -> Judged:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Sequence
-from fnmatch import filter as filtered
 
 from msgspec import structs
 
@@ -33,6 +32,7 @@ from quintet.domain.shell_arguments import (
     plain,
     verb,
 )
+from quintet.domain.shell_paths import SAFE_DEVICES, WILD, guarded, joined, secrets
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
 from quintet.domain.shell_values import TooMany, Values, bomb, has_parts
 from quintet.domain.toolspec import Touch
@@ -55,14 +55,7 @@ _MOST_FOLDERS = 8  # a line that goes about more than this may be anywhere
 
 _REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
 _UNEVALUATED = re.compile(r"[\w.,:/@%+ -]*", re.ASCII)
-_HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
-_OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
-_WILD = frozenset("*?[")
-_CHOICE = re.compile(r"\[[^]]*\]")
 _DIGITS = frozenset("0123456789-")
-_SAFE_DEVICES = listed(
-    "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /dev/full"
-)
 
 
 def with_lines(touch: Touch, parse: Callable[[str], Script]) -> Touch:
@@ -209,7 +202,7 @@ class _Tally:
         if folder.lstrip("/") in shell_programs.SYSTEM_FOLDERS and path[0] == "/":
             return named
         effects = named.effects | EXECUTE
-        if any(_joined(here, path)[:2] in ("..", "~/") for here in self.here):
+        if any(joined(here, path)[:2] in ("..", "~/") for here in self.here):
             effects |= OUTSIDE
         worse = named.effects > EXECUTE
         why = named.why if worse else f"{path}: a program of its own"
@@ -226,7 +219,7 @@ class _Tally:
             back = program == "popd" or any(word.text == "-" for word in operands)
             return Judged(EXECUTE, f"{program}: a folder only known when it runs", ["~"] if back else ())
         target = operands[0].text if operands else "~"
-        entered = [_joined(folder, target) for folder in self.here]
+        entered = [joined(folder, target) for folder in self.here]
         self.possible = [*self.possible, *(folder for folder in entered if folder not in self.possible)]
         if len(self.possible) > _MOST_FOLDERS:
             self.possible = ["~"]
@@ -304,7 +297,7 @@ class _Tally:
             else:
                 self.name(Judged(READ, "", [text], (), [text] if target.glob else ()))
             return
-        if text in _SAFE_DEVICES:
+        if text in SAFE_DEVICES:
             return
         if target.dynamic or target.glob:
             self.take(DESTROY, "writes where it is only known when it runs")
@@ -320,27 +313,29 @@ class _Tally:
         if len(here) == 1:
             folder = here[0]
             for path in judged.reads:
-                self.reads[_joined(folder, path) if folder or ".." in path else path] = None
+                self.reads[joined(folder, path) if folder or ".." in path else path] = None
                 if path[:1] == "/":
                     self.special(path)
         else:
             for path in judged.reads:
                 for folder in here:
-                    self.reads[_joined(folder, path)] = None
+                    self.reads[joined(folder, path)] = None
                 self.special(path)
         for path in judged.writes:
             for folder in here:
-                self.writes[_joined(folder, path)] = None
+                self.writes[joined(folder, path)] = None
             self.special(path)
+            if not WILD.isdisjoint(path):
+                self.writes[joined(here[0], guarded(path))] = None
         for pattern in judged.globs:
             if (here[0], pattern) not in self.patterns:
                 self.patterns.add((here[0], pattern))
-                for secret in _secrets(pattern):
-                    self.reads[_joined(here[0], secret)] = None
+                for secret in secrets(pattern):
+                    self.reads[joined(here[0], secret)] = None
 
     def special(self, path: str) -> None:
         """Devices and the kernel's own files are no files."""
-        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in _SAFE_DEVICES:
+        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in SAFE_DEVICES:
             if path.startswith(("/dev/tcp/", "/dev/udp/")):
                 self.take(NETWORK | OUTSIDE, f"{path}: a connection")
             else:
@@ -387,25 +382,3 @@ def _by_table(program: str, words: Sequence[Word]) -> Judged:
     if program in _REMOVES:
         return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs)
     return judged
-
-
-def _joined(folder: str, path: str) -> str:
-    if path[:1] in ("/", "~") or not folder:
-        return posixpath.normpath(path) if ".." in path or "//" in path else path
-    if ".." in path or "./" in path or "//" in path or path == ".":
-        return posixpath.normpath(f"{folder}/{path}")
-    return f"{folder}/{path}"
-
-
-def _secrets(pattern: str) -> list[str]:
-    """The typical secrets a pattern would match; one that matches nearly everything is no way to name them."""
-    found: list[str] = []
-    before, _, last = pattern.rpartition("/")
-    for part, place in ((last, before), *((middle, "") for middle in before.split("/"))):
-        if _WILD.isdisjoint(part):
-            continue  # a name, and named already
-        if part[0] == ".":
-            found += [posixpath.join(place, secret) for secret in filtered(_HIDDEN, part)]
-        elif sum(map(str.isalnum, _CHOICE.sub("", part) if "[" in part else part)) > 1:
-            found += [posixpath.join(place, secret) for secret in filtered(_OPEN, part)]
-    return found

@@ -121,7 +121,7 @@ def rsync(words: Sequence[Word]) -> Judged:
     if any(text.startswith(("--del", "--remove-source", "--force")) for text in texts):
         effects |= DESTROY
     if any(":" in word.text for word in operands):
-        effects |= NETWORK
+        effects |= NETWORK | OUTSIDE
     if any(word.dynamic for word in words[1:]):
         effects |= OUTSIDE
     return Judged(effects, "rsync: changes files", names(words[1:]), [word.text for word in operands[-1:]])

@@ -188,7 +188,7 @@ def _reads(sub: str, rest: Sequence[Word], known: str) -> Judged:
     got = arguments(rest, specification(known))
     reads, globs = names(rest), patterns(rest)
     if got.odd:
-        if got.odd.startswith(("--output", "-o")) and sub != "ls-files":
+        if (abbreviates(got.odd, "--output") or got.odd[:2] == "-o") and sub != "ls-files":
             return Judged(EDIT, f"git {sub} {got.odd}: changes files", reads, reads, globs)
         runs = sub == "grep" and got.odd.startswith("-O")
         return Judged(

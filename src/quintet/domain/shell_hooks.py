@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from quintet.domain.shell_arguments import (
     BUILD,
     DESTROY,
+    EDIT,
     EXECUTE,
     NETWORK,
     OUTSIDE,
@@ -21,6 +21,7 @@ from quintet.domain.shell_arguments import (
     names,
     patterns,
     plain,
+    written,
 )
 from quintet.domain.shell_programs import edit_program, read_program
 from quintet.domain.shell_syntax import Word
@@ -86,6 +87,9 @@ def less(words: Sequence[Word]) -> Judged:
     for word in words[1:]:
         if word.text[:1] == "+" and word.text.strip("+GgF0123456789"):
             return plain(words[0].text, DESTROY, words[1:], "a command to run")
+    if any(letters(w.text) & set("oO") or abbreviates(w.text.lower(), "--log-file") for w in words[1:]):
+        files = names(words[1:])
+        return Judged(EDIT | EXECUTE, "less -o: changes files", files, files)
     return plain(words[0].text, EXECUTE, words[1:])
 
 
@@ -129,6 +133,19 @@ def connection(words: Sequence[Word]) -> Judged:
     return Judged(NETWORK | OUTSIDE, f"{program}: a raw connection", [n for n in names(words[1:]) if "/" in n])
 
 
+def openssl(words: Sequence[Word]) -> Judged:
+    if len(words) > 1 and words[1].text in ("version", "help", "dgst", "x509", "list"):
+        return plain("openssl", EXECUTE, words[1:])
+    return plain("openssl", NETWORK | OUTSIDE, words[1:])
+
+
+def sqlite(words: Sequence[Word]) -> Judged:
+    """Its own commands begin with a dot, and some of its functions write or load files."""
+    if any(w.dynamic or w.text[:1] in (".", "-") or "file(" in w.text or "extension(" in w.text for w in words[1:]):
+        return plain(words[0].text, DESTROY, words[1:], "a command to run")
+    return plain(words[0].text, EXECUTE, words[1:])
+
+
 _LOOKS = listed("status why permit sessions settings tools help --version --help -h")
 
 
@@ -154,31 +171,16 @@ def hub(words: Sequence[Word]) -> Judged:
     return plain("hub", PUBLISH, words[1:], "publishes")
 
 
-_OUTPUT = re.compile("out|xml|html|report|log|temp|dump|dist|dir|trace|cache|profile")
-_LINKS = ("-wrapper", "-fplugin", "--to-command", "-specs", "--specs", "-plugin", "--python-executable", "-Xlinker=")
+_LINKS = ("-wrapper", "-fplugin", "--to-command", "-specs", "--specs", "-plugin", "--python-executable", "--basetemp")
 
 
 def build(program: str, words: Sequence[Word]) -> Judged:
     """Compilers, linters, test runners: what they are told to write is named."""
-    reads = names(words[1:])
-    writes: list[str] = []
-    take = False
-    for word in words[1:]:
-        text = word.text
-        if take:
-            writes.append(text)
-            take = False
-        elif text[:1] == "-":
-            if text.startswith(_LINKS) or "linker=" in text or "--basetemp" in text:
-                return Judged(DESTROY, f"{program} {text}: a program to run or a folder to empty", reads)
-            flag, equals, value = text.partition("=")
-            if text[:2] in ("-o", "-d", "-D") and text[1:2] != "-":
-                writes += [text[2:]] if text[2:] else []
-                take = not text[2:]
-            elif text[1:2] == "-" and _OUTPUT.search(flag):
-                writes += [value] if equals else []
-                take = not equals
-    return Judged(BUILD, program, reads, writes, patterns(words[1:]))
+    rest = words[1:]
+    for word in rest:
+        if word.text.startswith(_LINKS) or "linker=" in word.text:
+            return plain(program, DESTROY, rest, f"{word.text}: a program to run or a folder to empty")
+    return Judged(BUILD, program, names(rest), written(rest), patterns(rest))
 
 
 def coverage(words: Sequence[Word]) -> Judged:
@@ -206,6 +208,8 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "sort": sort,
     "rg": rg,
     "quintet": quintet,
+    "openssl": openssl,
+    "sqlite3": sqlite,
     "wait": wait,
     "hub": hub,
     "coverage": coverage,

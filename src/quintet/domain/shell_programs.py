@@ -31,6 +31,7 @@ from quintet.domain.shell_arguments import (
     specification,
     table,
     verb,
+    written,
 )
 from quintet.domain.shell_syntax import Word
 
@@ -176,7 +177,8 @@ PROGRAMS: dict[str, Effects] = table(
     destroy=(
         DESTROY,
         "rm rmdir unlink dd shred truncate mkfs mke2fs fdisk sfdisk parted wipefs mkswap srm fc history ed ex vi vim "
-        "nvim emacs nano bind enable at batch expect gdb lldb capsh",
+        "nvim view vimdiff gvim rvim emacs emacsclient nano pico micro hx kak joe rimraf del-cli trash "
+        "bind enable at batch expect gdb lldb capsh",
     ),
     outside=(
         OUTSIDE,
@@ -191,7 +193,7 @@ PROGRAMS: dict[str, Effects] = table(
     network=(
         NETWORK,
         "ftp sftp ping ping6 dig host nslookup whois traceroute mtr nmap http https "
-        "httpie aria2c lynx w3m links elinks rclone tftp lftp openssl",
+        "httpie aria2c lynx w3m links elinks rclone tftp lftp",
     ),
     remote=(
         OUTSIDE | NETWORK,
@@ -364,4 +366,5 @@ def with_subcommand(program: str, words: Sequence[Word]) -> Judged:
         effects = INSTALL | OUTSIDE
     if sub in ("run", "run-script") and any(word.text.startswith(_PUBLISHING_SCRIPTS) for word in after):
         effects = BUILD | PUBLISH
-    return Judged(effects, f"{program} {sub}: {verb(effects)}", names(after), (), patterns(after))
+    writes = written(after) if effects == BUILD else ()
+    return Judged(effects, f"{program} {sub}: {verb(effects)}", names(after), writes, patterns(after))

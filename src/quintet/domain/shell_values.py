@@ -182,12 +182,13 @@ def _part(text: str) -> Word:
 
 
 def _printed(script: Script, span: Span) -> list[Word]:
-    return [
-        word
-        for command in script.commands[span.first : span.end]
-        if command.words and command.words[0].text in _PRINTING
-        for word in _output(command.words)
-    ]
+    """What the commands of a substitution may print, as far as they say it."""
+    found: list[Word] = []
+    for command in script.commands[span.first : span.end]:
+        found += [redirect.target for redirect in command.redirects if redirect.operator[:2] == "<<"]
+        if command.words and command.words[0].text in _PRINTING:
+            found += _output(command.words)
+    return found
 
 
 def _output(words: Sequence[Word]) -> list[Word]:
