@@ -293,7 +293,7 @@ def read_program(program: str, words: Sequence[Word]) -> Judged:
         if word.glob and program not in NAMES_ONLY:
             globs.append(word.text)
     for value in got.values:
-        if value:
+        if value and not value.isdigit():
             reads += name(value)
     if odd := got.odd or _odd_operand(program, got):
         if program in ("date", "hostname"):

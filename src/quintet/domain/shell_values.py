@@ -44,6 +44,7 @@ class Values:
             "PWD": [Word(".")],
             "OLDPWD": [Word("~")],
         }
+        self._piping = False
         self._settled_names: dict[str, bool] = {}
         self._words: dict[tuple[tuple[str, ...], bool], list[list[Word]]] = {}
         self._held_at: dict[tuple[str, int], list[Word]] = {}
@@ -165,6 +166,10 @@ class Values:
         if (name, depth) in self._held_at:
             return self._held_at[name, depth]
         found: list[Word] = []
+        if name == "|":
+            if self._piping:  # what is read from a pipe and printed again
+                known = [value for value in known if not value.parts]
+            self._piping = True
         for value in known:
             for spelled in self._spelled(value, depth + 1):
                 found.append(spelled)
@@ -173,6 +178,8 @@ class Values:
                     found += [_part(part) for part in split]
             if len(found) > MOST:
                 raise TooMany
+        if name == "|":
+            self._piping = False
         self._held_at[name, depth] = list(dict.fromkeys(found))
         return self._held_at[name, depth]
 
