@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quintet.adapters.shell_flat import flat
 from quintet.adapters.shell_grammar import LONGEST, BashGrammar
 from quintet.domain.grants import Effect
 from quintet.domain.shell_effects import judge
@@ -114,7 +115,6 @@ def test_a_command_is_found_wherever_it_stands(line: str) -> None:
         "[ a > b ]",
         "exec 3<>x",
         "if ls; then ls; fi > a b",
-        "ls | cat > a b",
         "f\n()\n{ ls; }",
         "echo a=(b)",
         "}",
@@ -136,13 +136,15 @@ def test_what_is_not_understood_is_said_to_be(line: str) -> None:
         ("x a'b'\"c\"", Word("abc")),
         ("x ''", Word("")),
         ("x $'a'", Word("a")),
-        ("x $'\\x61'", Word("$", dynamic=True)),
-        ("x $a", Word("$", dynamic=True)),
-        ("x a$b'c'", Word("a$c", dynamic=True)),
+        ("x $'\\x61\\n'", Word("a\n")),
+        ("x $a", Word("$", dynamic=True, parts=("", "a", ""))),
+        ("x a$b'c'", Word("a$c", dynamic=True, parts=("a", "b", "c"))),
+        ('x "${a}$1"', Word("$$", dynamic=True, parts=("", "a", "", "1", ""))),
+        ("x ${a%b}", Word("$", dynamic=True, parts=("", "", ""))),
         ("x '$a'", Word("$a")),
         ("x a$", Word("a$")),
-        ("x $((1 + 2))", Word("0", dynamic=True)),
-        ("x {a,$b}", Word("{a,$}", dynamic=True)),
+        ("x $((1 + 2))", Word("0", dynamic=True, parts=("", "", ""))),
+        ("x {a,$b}", Word("{a,$}", dynamic=True, parts=("{a,", "b", "}"))),
         ("x {a,{b,c}}", Word("{a,{b,c}}", dynamic=True)),
         ("x a{1..3}", Word("a{1..3}", dynamic=True)),
         ("x '{a,b}'", Word("{a,b}")),
@@ -161,7 +163,7 @@ def test_what_is_not_understood_is_said_to_be(line: str) -> None:
     ],
 )
 def test_a_word_is_what_bash_would_make_of_it(line: str, word: Word) -> None:
-    assert GRAMMAR.parse(line) == Script((Command((Word("x"), word)),))
+    assert GRAMMAR.parse(line) == Script((Command((Word("x"), word)),), expands=bool(word.parts))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,8 @@ def test_a_word_is_what_bash_would_make_of_it(line: str, word: Word) -> None:
     ],
 )
 def test_plain_braces_are_the_words_they_stand_for(line: str, words: list[str]) -> None:
-    assert GRAMMAR.parse(line) == Script((Command(tuple(map(Word, words))),))
+    program, *others = map(Word, words)
+    assert GRAMMAR.parse(line) == Script((Command((program, *(Word(word.text, glob=True) for word in others))),))
 
 
 @pytest.mark.parametrize(
@@ -182,13 +185,16 @@ def test_plain_braces_are_the_words_they_stand_for(line: str, words: list[str]) 
     [
         ("a=b x", Command((Word("x"),), (Assignment("a", Word("b")),))),
         ('PAGER="rm x" x', Command((Word("x"),), (Assignment("PAGER", Word("rm x")),))),
-        ("a+=$b x", Command((Word("x"),), (Assignment("a", Word("$", dynamic=True)),))),
+        ("a+=$b x", Command((Word("x"),), (Assignment("a", Word("$", True, parts=("", "a", "", "b", ""))),))),
         ("x >f", Command((Word("x"),), (), (Redirect(">", Word("f")),))),
         ("x 2>&1", Command((Word("x"),), (), (Redirect(">&", Word("1")),))),
         ("x >f y", Command((Word("x"), Word("y")), (), (Redirect(">", Word("f")),))),
-        ("x <<EOF y\nz\nEOF", Command((Word("x"), Word("y")))),
-        ("x <<'EOF' >f\n$(z)\nEOF", Command((Word("x"),), (), (Redirect(">", Word("f")),))),
-        ("x <<-EOF\n\tz\n\tEOF", Command((Word("x"),))),
+        ("x <<EOF y\nz\nEOF", Command((Word("x"), Word("y")), (), (Redirect("<<", Word("z\n")),))),
+        (
+            "x <<'EOF' >f\n$(z)\nEOF",
+            Command((Word("x"),), (), (Redirect(">", Word("f")), Redirect("<<", Word("$(z)\n")))),
+        ),
+        ("x <<-EOF\n\tz\n\tEOF", Command((Word("x"),), (), (Redirect("<<", Word("z\n\t")),))),
         ("x <<< y", Command((Word("x"),), (), (Redirect("<<<", Word("y")),))),
         (">f", Command((), (), (Redirect(">", Word("f")),))),
         ("export a=b c", Command((Word("export"), Word("c")), (Assignment("a", Word("b")),))),
@@ -234,10 +240,11 @@ def test_deep_nesting_is_read_or_refused(line: str) -> None:
     judge(GRAMMAR.parse(line))
 
 
-def test_the_grammar_is_loaded_when_the_first_line_is_read() -> None:
+def test_the_grammar_is_loaded_when_the_first_line_that_needs_it_is_read() -> None:
     script = (
         "import sys; from quintet.adapters.shell_grammar import BashGrammar; g = BashGrammar(); "
-        "assert 'tree_sitter' not in sys.modules; g.parse('ls'); assert 'tree_sitter' in sys.modules"
+        "assert 'tree_sitter' not in sys.modules; g.parse('ls | wc'); "
+        "assert 'tree_sitter' not in sys.modules; g.parse('(ls)'); assert 'tree_sitter' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 
@@ -266,3 +273,19 @@ def test_a_line_does_no_less_than_its_parts(first: str, second: str) -> None:
     if not swallowed and not one.problem and not two.problem and not both.problem:
         parts = judge(one).effects | judge(two).effects
         assert parts - {Effect.READ} <= judge(both).effects  # to read is also what doing nothing is called
+
+
+PLAIN = (
+    "ls rm cat x 'y z' \"$x\" a$x b=1 .env ../a cd sub && || | ; >f 2>&1 <f >>'g' \n for y in if then else "
+    "elif fi while do done "
+    "{} \\; *.py ~/x $1 echo xargs git --a=b \"'\" '\"' # time export"
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.sampled_from(PLAIN.split(" ")), max_size=12).map(" ".join))
+def test_a_plain_line_is_read_as_the_grammar_would(line: str) -> None:
+    plain, whole = flat(line), GRAMMAR.parse_tree(line)
+    if plain is not None and not whole.problem:
+        one, two = judge(plain), judge(whole)
+        assert (one.effects, set(one.reads), set(one.writes)) == (two.effects, set(two.reads), set(two.writes))

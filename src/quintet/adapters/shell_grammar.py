@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from quintet.adapters.shell_insides import EXPANSIONS, NAMES, PATTERNS, PLAIN, WORDS, Insides, listed, shown
-from quintet.adapters.shell_words import Misread, braced, heredoc_problem
-from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
+from quintet.adapters.shell_flat import flat
+from quintet.adapters.shell_insides import EXPANSIONS, NAMES, PATTERNS, WORDS, Insides, listed, shown
+from quintet.adapters.shell_words import Misread, braced, heredoc_problem, simple_words
+from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Span, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,12 +22,7 @@ if TYPE_CHECKING:
 
 LONGEST = 65_536
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_PART = rf"(?:{PLAIN}++|'[^']*+'|\"[^\"$`\\]*+\")"
-# A command whose words need no second look: no expansion, no escape, no brace. Possessive, so it fails in linear time.
-_SIMPLE = re.compile(rf"{_PART}++(?: ++{_PART}++)*+", re.ASCII)
-_ATOMS = re.compile(rf"{_PART}++", re.ASCII)
 _REDIRECT = re.compile(r"\d?(&>>|&>|>>|>\||>&|>|<) ?([\w./-]+)", re.ASCII)
-_PARTS = re.compile(_PART, re.ASCII)
 
 _JOINS = frozenset({"&&", "||"})
 _STATEMENTS = listed(
@@ -52,6 +48,10 @@ class BashGrammar:
             return Script(problem="a line that long")
         if not line.isprintable() and _NO_TEXT.search(line):
             return Script(problem="a byte that is no text")
+        return flat(line) or self.parse_tree(line)
+
+    def parse_tree(self, line: str) -> Script:
+        """The same by way of the grammar's tree, which knows all there is to a line."""
         if self._parser is None:
             import tree_sitter
             import tree_sitter_bash
@@ -63,11 +63,12 @@ class BashGrammar:
             return Script(problem="the syntax")
         # The tree counts bytes: of a line that is not ASCII each byte is read as one character, and words are decoded.
         reading = _Reading(line if line.isascii() else source.decode("latin-1"))
+        problem = ""
         try:
             reading.read(root)
         except Misread as misread:
-            return Script(tuple(reading.commands), str(misread), reading.evaluates)
-        return Script(tuple(reading.commands), "", reading.evaluates)
+            problem = str(misread)
+        return reading.script(problem)
 
 
 class _Reading(Insides):
@@ -76,11 +77,20 @@ class _Reading(Insides):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.moving = "cd" in text or "pushd" in text or "popd" in text  # else nobody asks what follows what
+        self.open: list[tuple[str, int, int]] = []  # spans: name, first command, what was on the stack before
+        self.spans: list[Span] = []
+
+    def script(self, problem: str) -> Script:
+        return Script(
+            tuple(self.commands), problem, self.evaluates, self.expands, tuple(self.defaults), tuple(self.spans)
+        )
 
     def read(self, root: Node) -> None:
         self.group(root.children, 0, len(self.text), False)
         stack = self.stack
         while stack:
+            if self.open:
+                self.close(len(stack))
             node, follows = stack.pop()
             if isinstance(node, Command):
                 self.commands.append(node)
@@ -112,7 +122,20 @@ class _Reading(Insides):
                 raw = self.text[node.start_byte : node.end_byte]
                 if raw[0] == "`" and "\\" in raw:
                     raise Misread("a backslash inside backquotes")
+                if kind == "command_substitution":
+                    self.open.append((f"({node.start_byte}", len(self.commands), len(stack)))
+                elif kind == "function_definition":
+                    name = next(child for child in node.children if child.type == "word")
+                    self.open.append((self.text[name.start_byte : name.end_byte], len(self.commands), len(stack)))
                 self.group(node.children, node.start_byte, node.end_byte, follows)
+
+        self.close(0)
+
+    def close(self, left: int) -> None:
+        """End the spans of which nothing is left on the stack."""
+        while self.open and self.open[-1][2] >= left:
+            name, first, _ = self.open.pop()
+            self.spans.append(Span(name, first, len(self.commands)))
 
     def group(self, children: Iterable[Node], start: int, end: int, follows: bool) -> None:
         """Statements one after the other, with the tokens around them."""
@@ -192,14 +215,9 @@ class _Reading(Insides):
     def command(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...] = ()) -> Command:
         start = node.start_byte
         raw = self.text[start : node.end_byte]
-        if self.ascii and _SIMPLE.fullmatch(raw):
-            if "'" in raw or '"' in raw or "*" in raw or "?" in raw:
-                words = tuple(map(_unquoted, _ATOMS.findall(raw)))
-            else:
-                words = tuple(map(Word, raw.split()))
-            name = words[0].text
-            if "=" not in name and name not in _RESERVED:
-                return Command(words + extra, (), more, follows)
+        words = simple_words(raw) if self.ascii else ()
+        if words and "=" not in words[0].text and words[0].text not in _RESERVED:
+            return Command(words + extra, (), more, follows)
         return self.pieces(node, follows, more, extra)
 
     def pieces(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...]) -> Command:
@@ -227,7 +245,7 @@ class _Reading(Insides):
                     raise Misread(self.text[begins:start])
             elif kind in WORDS:
                 alternatives = braced(self.text[begins:start]) if kind == "concatenation" and words else []
-                words += map(Word, alternatives) if alternatives else [self.word(child)]
+                words += [Word(text, False, True) for text in alternatives] or [self.word(child)]
             elif kind == "variable_assignment":
                 assignments.append(self.assignment(child))
             elif kind == "file_redirect":
@@ -353,6 +371,7 @@ class _Reading(Insides):
         starts = frozenset(child.start_byte for child in inner)
         heredoc_problem(self.text, (opened.start_byte, opened.end_byte), (closed.start_byte, closed.end_byte), starts)
         self.stack += [(child, False) for child in inner if child.type in EXPANSIONS]
+        redirects.append(Redirect("<<", Word(self.text[body.start_byte : body.end_byte], bool(inner))))
 
     def loop(self, node: Node) -> None:
         """`for x in words`: its words are values that a command may be given later."""
@@ -366,14 +385,3 @@ class _Reading(Insides):
                 self.stack.append((child, False))
             elif child.type not in WORDS and child.type not in _TOKENS and child.type not in NAMES:
                 raise Misread(shown(child.type))
-
-
-def _unquoted(atom: str) -> Word:
-    if "'" not in atom and '"' not in atom:
-        return Word(atom, False, "*" in atom or "?" in atom)
-    parts: list[str] = _PARTS.findall(atom)
-    if len(parts) == 1:
-        return Word(atom[1:-1])
-    quoted = [part[0] in "'\"" for part in parts]
-    text = "".join(part[1:-1] if inside else part for part, inside in zip(parts, quoted, strict=True))
-    return Word(text, False, any("*" in p or "?" in p for p, inside in zip(parts, quoted, strict=True) if not inside))

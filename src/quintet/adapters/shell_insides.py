@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from quintet.adapters.shell_words import Misread, spelled
+from quintet.adapters.shell_words import PLAIN, Misread, spelled
 from quintet.domain.shell_syntax import Assignment, Command, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-PLAIN = r"[\w@%+:,./=~^*?-]"
 _UNSPACED = re.compile(rf"{PLAIN}+", re.ASCII)
 _ACTIVE = re.compile(r"[`\\]|\$[^\s\"')|]")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -36,6 +35,7 @@ WORDS = EXPANSIONS | listed(
 PATTERNS = frozenset({"regex", "extglob_pattern"})
 NAMES = frozenset({"variable_name", "special_variable_name"})
 _EXPANSION_TOKENS = listed("${ } # ## % %% / // /# /% : :- - :+ + :? ? , ,, ^ ^^ [ ]")
+_KEEPS = listed("} :- - := = :+ + :? ?") | {""}  # operators of `${x…}` that leave the value as it is
 _COMPARES = listed("-eq -ne -lt -le -gt -ge -v")
 
 
@@ -47,6 +47,8 @@ class Insides:
         self.ascii = text.isascii()
         self.commands: list[Command] = []
         self.evaluates = False
+        self.expands = False
+        self.defaults: list[Assignment] = []
         self.stack: list[tuple[Node | Command, bool]] = []
 
     def gap(self, start: int, end: int, *, newline: bool = True) -> None:
@@ -73,19 +75,36 @@ class Insides:
         raw = self.text[start:end]
         if self.ascii and _UNSPACED.fullmatch(raw):
             return Word(raw, False, "*" in raw or "?" in raw)
-        skips: list[tuple[int, int, str]] = []
+        skips: list[tuple[int, int, str, str]] = []
         inner = [node]
         while inner:
             child = inner.pop()
             kind = child.type
             if kind in EXPANSIONS or kind == "simple_expansion":
-                skips.append((child.start_byte - start, child.end_byte - start, kind))
+                skips.append((child.start_byte - start, child.end_byte - start, kind, self.variable(child)))
                 if kind != "simple_expansion":
                     self.stack.append((child, False))
             else:
                 inner += child.children
         word = spelled(raw, sorted(skips))
-        return word if self.ascii else Word(_decoded(word.text), word.dynamic, word.glob)
+        self.expands = self.expands or bool(skips)
+        if self.ascii:
+            return word
+        return Word(_decoded(word.text), word.dynamic, word.glob, tuple(map(_decoded, word.parts)))
+
+    def variable(self, node: Node) -> str:
+        """The name under which the value of an expansion may be known; empty if it is not."""
+        children = node.children
+        if node.type == "command_substitution":
+            return f"({node.start_byte}"
+        if node.type == "arithmetic_expansion" or len(children) < 2:
+            return ""
+        name, operator = children[1], children[2].type if len(children) > 2 else ""
+        if name.type == "subscript":
+            name = name.children[0]
+        if operator not in _KEEPS or name.type not in NAMES:
+            return ""
+        return self.text[name.start_byte : name.end_byte]
 
     def pattern(self, node: Node) -> None:
         """A pattern or regular expression: what runs in it has to be what the tree says."""
@@ -121,7 +140,7 @@ class Insides:
             elif kind == "raw_string" and _ACTIVE.search(raw):
                 raise Misread("quotes inside an expansion")  # inside double quotes they would not quote
             elif kind in WORDS:
-                self.word(child)
+                self.defaults.append(Assignment(name, self.word(child)))
             elif kind in PATTERNS:
                 self.pattern(child)
             else:
@@ -220,7 +239,11 @@ class Insides:
         value = Word("")
         if len(rest) == 2:
             value = self.array(rest[1]) if rest[1].type == "array" else self.word(rest[1])
-        return Assignment(self.text[variable.start_byte : variable.end_byte], value)
+        named = self.text[variable.start_byte : variable.end_byte]
+        if rest[0].type == "+=":
+            self.expands = True
+            value = Word(value.text, value.dynamic, value.glob, ("", named, *(value.parts or (value.text,))))
+        return Assignment(named, value)
 
 
 def _decoded(text: str) -> str:

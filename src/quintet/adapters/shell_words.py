@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Set as AbstractSet
 
-from quintet.domain.shell_syntax import Word
+from quintet.domain.shell_syntax import Word, unescaped
 
+PLAIN = r"[\w@%+:,./=~^*?-]"
 _ENDS_A_WORD = frozenset(" \t\n;|&<>()")
 _EXPANDS = frozenset("({[@*#?$!-_'\"0123456789")
 _BRACES = re.compile(r"\{[^}]*(?:,|\.\.)")
@@ -22,28 +23,39 @@ _DELIMITER = re.compile(r"""(\w+)|'(\w[\w ]*)'|"(\w[\w ]*)"|\\(\w+)""", re.ASCII
 _RUNS = re.compile(r"\\.|`|\$[({\[]", re.DOTALL)
 
 
+_PART = rf"(?:{PLAIN}++|'[^']*+'|\"[^\"$`\\]*+\")"
+# A command whose words need no second look: no expansion, no escape, no brace. Possessive, so it fails in linear time.
+_SIMPLE = re.compile(rf"{_PART}++(?: ++{_PART}++)*+", re.ASCII)
+_ATOMS = re.compile(rf"{_PART}++", re.ASCII)
+_PARTS = re.compile(_PART, re.ASCII)
+
+
 class Misread(Exception):
     """The line is not understood; the message says at what."""
 
 
-def spelled(raw: str, skips: list[tuple[int, int, str]]) -> Word:
+def spelled(raw: str, skips: list[tuple[int, int, str, str]]) -> Word:
     """The word that `raw` spells; `skips` are its expansions as the grammar sees them, in order."""
     text: list[str] = []
+    parts: list[str] = []
+    done = 0  # how much of the text is in the parts
     bare: list[str] = []  # what stands outside quotes: only there braces and patterns mean anything
     quote = ""
     dynamic = False
     at = 0
     end = len(raw)
-    skips = [*skips, (end + 1, end + 1, "")]
+    skips = [*skips, (end + 1, end + 1, "", "")]
     place = 0
     while at < end:
         char = raw[at]
         if at == skips[place][0]:
             if quote == "'":
                 raise Misread("quotes")
-            _, at, kind = skips[place]
+            _, at, kind, variable = skips[place]
             place += 1
             dynamic = True
+            parts += ("".join(text[done:]), variable)
+            done = len(text) + 1
             text.append("0" if kind == "arithmetic_expansion" else "$")
             continue
         at += 1
@@ -64,12 +76,8 @@ def spelled(raw: str, skips: list[tuple[int, int, str]]) -> Word:
             text.append(char if not quote or char in '$`"\\' else f"\\{char}")
         elif char == "`" or (char == "$" and at < end and _expands(raw[at], quote)):
             if char == "$" and not quote and raw[at : at + 1] == "'":
-                stop = raw.find("'", at + 1)
-                inner = raw[at + 1 : stop]
-                if stop < 0 or "\\" in inner:
-                    stop = _ansi_end(raw, at + 1)
-                    dynamic = True
-                text.append("$" if "\\" in inner else inner)
+                stop = _ansi_end(raw, at + 1)
+                text.append(_ansi(raw[at + 1 : stop]))
                 at = stop + 1
             else:
                 raise Misread("an expansion")
@@ -91,7 +99,9 @@ def spelled(raw: str, skips: list[tuple[int, int, str]]) -> Word:
             raise Misread("a name in braces")
         dynamic = dynamic or bool(_BRACES.search(unquoted))
     glob = "*" in unquoted or "?" in unquoted or "[" in unquoted
-    return Word("".join(text), dynamic, glob)
+    if parts:
+        parts.append("".join(text[done:]))
+    return Word("".join(text), dynamic, glob, tuple(parts))
 
 
 def braced(raw: str) -> list[str]:
@@ -110,6 +120,14 @@ def braced(raw: str) -> list[str]:
 def _expands(char: str, quote: str) -> bool:
     """Whether `$` before `char` begins an expansion; before a closing quote it is only itself."""
     return char.isalpha() or (char in _EXPANDS and not (quote and char in "'\""))
+
+
+def _ansi(inner: str) -> str:
+    """What stands between `$'` and `'`, decoded."""
+    decoded = unescaped(inner)
+    if decoded is None:
+        raise Misread("a character by its number")
+    return decoded
 
 
 def _ansi_end(raw: str, at: int) -> int:
@@ -141,3 +159,23 @@ def heredoc_problem(text: str, opened: tuple[int, int], closed: tuple[int, int],
     for found in _RUNS.finditer(text, begin, last):
         if found.group() == "\\\n" or found.group() == "`" or (found.group()[0] == "$" and found.start() not in starts):
             raise Misread("an expansion in a here-document")
+
+
+def simple_words(raw: str) -> tuple[Word, ...]:
+    """The words of a command that need no second look; none if there are others among them."""
+    if not _SIMPLE.fullmatch(raw):
+        return ()
+    if "'" in raw or '"' in raw or "*" in raw or "?" in raw:
+        return tuple(map(_unquoted, _ATOMS.findall(raw)))
+    return tuple(map(Word, raw.split()))
+
+
+def _unquoted(atom: str) -> Word:
+    if "'" not in atom and '"' not in atom:
+        return Word(atom, False, "*" in atom or "?" in atom)
+    parts: list[str] = _PARTS.findall(atom)
+    if len(parts) == 1:
+        return Word(atom[1:-1])
+    quoted = [part[0] in "'\"" for part in parts]
+    text = "".join(part[1:-1] if inside else part for part, inside in zip(parts, quoted, strict=True))
+    return Word(text, False, any("*" in p or "?" in p for p, inside in zip(parts, quoted, strict=True) if not inside))

@@ -15,17 +15,13 @@ from msgspec import Struct
 from quintet.domain.grants import EFFECT_ORDER, Effect
 from quintet.domain.shell_syntax import Word
 
-Effects = frozenset[Effect]
-READ: Effects = frozenset({Effect.READ})
-EDIT: Effects = frozenset({Effect.EDIT})
-EXECUTE: Effects = frozenset({Effect.EXECUTE})
-BUILD: Effects = frozenset({Effect.BUILD})
-INSTALL: Effects = frozenset({Effect.INSTALL})
-COMMIT: Effects = frozenset({Effect.COMMIT})
-NETWORK: Effects = frozenset({Effect.NETWORK})
-OUTSIDE: Effects = frozenset({Effect.OUTSIDE})
-DESTROY: Effects = frozenset({Effect.DESTROY})
-PUBLISH: Effects = frozenset({Effect.PUBLISH, Effect.NETWORK})
+# Effects while they are added up: one bit each, a worse effect the higher bit. `effect_set` says them in full.
+Effects = int
+NONE: Effects = 0
+READ, EDIT, EXECUTE, BUILD, INSTALL, COMMIT, _FETCH, NETWORK, OUTSIDE, DESTROY, _PUBLISH = (
+    1 << place for place in range(len(EFFECT_ORDER))
+)
+PUBLISH: Effects = _PUBLISH | NETWORK
 
 _VERBS = {
     Effect.READ: "reads",
@@ -42,6 +38,7 @@ _VERBS = {
 
 
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_OUTPUT = re.compile("out|xml|html|report|log|temp|dump|dist|dir|trace|cache|profile")
 _MOST_ALTERNATIVES = 64
 
 
@@ -72,58 +69,86 @@ def specification(text: str) -> dict[str, bool]:
 
 def arguments(words: Sequence[Word], known: dict[str, bool]) -> Arguments:
     """The arguments in `words`, the program's name not among them."""
-    got = Arguments([], set(), [])
-    position = 0
-    while position < len(words):
-        word = words[position]
-        position += 1
+    operands: list[Word] = []
+    flags: set[str] = set()
+    values: list[str] = []
+    odd = ""
+    dynamic = False
+    rest = iter(words)
+    for word in rest:
         text = word.text
         if word.dynamic:
-            got.dynamic = True
-            got.operands.append(word)
+            dynamic = True
+            operands.append(word)
         elif text[:1] != "-" or text == "-":
-            got.operands.append(word)
-        elif text == "--":
-            got.operands += words[position:]
-            got.dynamic = got.dynamic or any(after.dynamic for after in words[position:])
-            break
+            operands.append(word)
         elif text[1] == "-":
+            if text == "--":
+                operands += rest
+                dynamic = dynamic or any(operand.dynamic for operand in operands)
+                break
             name, equals, value = text[2:].partition("=")
-            got.flags.add(name)
+            flags.add(name)
             takes = known.get(name)
             if takes is None:
-                got.odd = got.odd or text
+                odd = odd or text
             if equals:
-                got.values.append(value)
-            elif takes and position < len(words):
-                position = _take(got, words, position)
+                values.append(value)
+            elif takes and (after := next(rest, None)):
+                values.append(after.text)
+                dynamic = dynamic or after.dynamic
         elif not text[1:].isdigit():
-            position = _letters(got, text, known, words, position)
-    return got
+            for place, letter in enumerate(text[1:], 2):
+                flags.add(letter)
+                takes = known.get(letter)
+                if takes is None and not letter.isdigit():
+                    odd = odd or text
+                    values.append(text[place:])
+                    break
+                if takes:
+                    if text[place:]:
+                        values.append(text[place:])
+                    elif after := next(rest, None):
+                        values.append(after.text)
+                        dynamic = dynamic or after.dynamic
+                    break
+    return Arguments(operands, flags, values, odd, dynamic)
 
 
-def _letters(got: Arguments, text: str, known: dict[str, bool], words: Sequence[Word], position: int) -> int:
-    for place in range(1, len(text)):
-        letter = text[place]
-        got.flags.add(letter)
-        takes = known.get(letter)
-        if takes is None and not letter.isdigit():
-            got.odd = got.odd or text
-            got.values.append(text[place + 1 :])
-            break
-        if takes:
-            if place + 1 < len(text):
-                got.values.append(text[place + 1 :])
-            elif position < len(words):
-                position = _take(got, words, position)
-            break
-    return position
+def abbreviates(text: str, *flags: str) -> bool:
+    """Whether a word is one of these long flags, as far as it is written out, with or without a value."""
+    return text[:2] == "--" and (text.startswith(flags) or text.partition("=")[0] in _beginnings(flags))
 
 
-def _take(got: Arguments, words: Sequence[Word], position: int) -> int:
-    got.values.append(words[position].text)
-    got.dynamic = got.dynamic or words[position].dynamic
-    return position + 1
+@cache
+def _beginnings(flags: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(flag[:length] for flag in flags for length in range(3, len(flag)))
+
+
+def letters(text: str) -> set[str]:
+    """The flags that `-abc` may be made of."""
+    return set(text[1:]) if text[:1] == "-" and text[1:2] != "-" else set()
+
+
+def written(words: Sequence[Word]) -> list[str]:
+    """What a compiler, linter or test runner is told to write: `-o x`, `--output=x`, `--junitxml x`."""
+    found: list[str] = []
+    take = False
+    for word in words:
+        text = word.text
+        if take:
+            found.append(text)
+            take = False
+        elif text[:1] == "-":
+            flag, equals, value = text.partition("=")
+            if text[1:2] in ("o", "d"):
+                value = text[2:]
+            elif text[1:2] != "-" or not _OUTPUT.search(flag):
+                continue
+            take = not value and not equals
+            if value:
+                found.append(value)
+    return found
 
 
 def listed(text: str) -> frozenset[str]:
@@ -135,13 +160,13 @@ def table(**rows: tuple[Effects, str]) -> dict[str, Effects]:
 
 
 @cache
-def rank(effects: Effects) -> int:
-    """The place of the worst effect."""
-    return max(map(EFFECT_ORDER.index, effects), default=-1)
+def effect_set(effects: Effects) -> frozenset[Effect]:
+    return frozenset(effect for place, effect in enumerate(EFFECT_ORDER) if effects >> place & 1)
 
 
 def verb(effects: Effects) -> str:
-    return _VERBS[EFFECT_ORDER[rank(effects)]]
+    """The worst of them, as what a program does."""
+    return _VERBS[EFFECT_ORDER[effects.bit_length() - 1]]
 
 
 def plain(program: str, effects: Effects, words: Sequence[Word], why: str = "") -> Judged:
@@ -167,7 +192,7 @@ def names(words: Sequence[Word]) -> list[str]:
 def name(text: str) -> list[str]:
     """A word, and the parts of it that may name a file by themselves."""
     if "{" in text and "," in text:
-        return [found for spelled in _alternatives(text) for found in name(spelled)]
+        return [found for spelled in alternatives(text) for found in name(spelled)]
     if "://" in text:
         return [text[7:]] if text.startswith("file://") else []
     if ":" not in text and "=" not in text and "@" not in text:
@@ -180,7 +205,7 @@ def name(text: str) -> list[str]:
     return found
 
 
-def _alternatives(text: str) -> list[str]:
+def alternatives(text: str) -> list[str]:
     """What `a{b,c}` stands for; braces that are left over are left out."""
     open_ = [text]
     done: list[str] = []

@@ -17,6 +17,7 @@ from quintet.domain.shell_arguments import (
     EXECUTE,
     INSTALL,
     NETWORK,
+    NONE,
     OUTSIDE,
     PUBLISH,
     READ,
@@ -45,13 +46,17 @@ _SHELLS = listed("sh bash zsh dash ksh mksh ash fish csh tcsh rbash")
 _MODULES: dict[str, Effects] = table(
     build=(
         BUILD,
-        "pytest unittest compileall py_compile mypy ruff black isort flake8 pylint tox nox build doctest coverage "
-        "pyright bandit sphinx mkdocs",
+        "unittest compileall py_compile build doctest sphinx",
     ),
     install=(INSTALL, "venv virtualenv ensurepip"),
     network=(NETWORK | EXECUTE, "http webbrowser smtpd"),
-    publish=(PUBLISH, "twine"),
+    publish=(PUBLISH, "smtplib"),
 )
+_CODE_MODULES = listed("timeit pdb code codeop runpy idlelib bdb IPython ipython ptpython bpython asyncio sqlite3")
+_PROGRAM_MODULES = listed(
+    "pip coverage pytest mypy ruff black isort flake8 pylint tox nox pyright bandit mkdocs twine quintet"
+)
+_SCRIPT_MODULES = listed("cProfile profile trace viztracer line_profiler kernprof")
 _PATHS = re.compile(r"[\w.~/-]+")
 _VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h"})
 
@@ -75,11 +80,29 @@ def python(words: Sequence[Word]) -> Judged:
     after = rest[place:]
     if len(after) > 1 and after[0].text == "-m" and not after[1].dynamic:
         module = after[1].text.partition(".")[0]
-        if module == "pip":
-            return Judged(frozenset(), "python -m pip", inner=(after[1:],))
+        if module in _PROGRAM_MODULES:
+            return Judged(NONE, f"python -m {module}", inner=(after[1:],))
+        if module in _CODE_MODULES:
+            return _code(f"python -m {module}", after[2:])
+        if module in _SCRIPT_MODULES:
+            return _script_module(module, after[2:])
         effects = _MODULES.get(module, EXECUTE)
         return Judged(effects, f"python -m {module}: {verb(effects)}", names(after[2:]), (), patterns(after[2:]))
     return _script("python", after)
+
+
+def _script_module(module: str, rest: Sequence[Word]) -> Judged:
+    """cProfile and its like: a script, or another module, run under their eyes."""
+    place = 0
+    values: list[Word] = []
+    while place < len(rest) and rest[place].text[:1] == "-" and rest[place].text != "-m":
+        if rest[place].text in ("-o", "-s", "-f", "-C", "--file", "--coverdir", "--outfile", "--sort"):
+            values += rest[place + 1 : place + 2]
+            place += 1
+        place += 1
+    written = [word.text for word in values]
+    inner = (Word("python"), *rest[place:])
+    return Judged(EXECUTE, f"python -m {module}: runs a script", names(values), written, (), (inner,))
 
 
 def interpreter(program: str, words: Sequence[Word]) -> Judged:
@@ -220,8 +243,16 @@ def make(words: Sequence[Word]) -> Judged:
         return plain("make", DESTROY, words[1:], "code on its input")
     if any(word.dynamic for word in words[1:]):
         return plain("make", BUILD | EXECUTE, words[1:], "a target only known when it runs")
+    variables = [text.partition("=") for text in texts if "=" in text]
+    tools = [[Word(part) for part in value.split()] for variable, _, value in variables if _is_tool(variable, value)]
     installs = any(text.startswith(("install", "uninstall")) for text in texts)
-    return plain("make", BUILD | OUTSIDE if installs else BUILD, words[1:])
+    effects = BUILD | OUTSIDE if installs else BUILD
+    return Judged(effects, f"make: {verb(effects)}", names(words[1:]), (), patterns(words[1:]), tools)
+
+
+def _is_tool(name: str, value: str) -> bool:
+    """Whether a variable of make's may be run as a program."""
+    return name in ("CC", "CXX", "LD", "AR", "AS", "CPP", "RM", "PYTHON") or (" " in value and value[0] not in "-/")
 
 
 def cmake(words: Sequence[Word]) -> Judged:

@@ -9,70 +9,53 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Sequence
-from fnmatch import fnmatchcase
 
 from msgspec import structs
 
-from quintet.domain import shell_code, shell_files, shell_git, shell_programs, shell_wrappers
+from quintet.domain import shell_code, shell_files, shell_git, shell_hooks, shell_programs, shell_wrappers
+from quintet.domain.grants import EFFECT_ORDER
 from quintet.domain.shell_arguments import (
     BUILD,
     DESTROY,
     EDIT,
     EXECUTE,
     NETWORK,
+    NONE,
     OUTSIDE,
     PUBLISH,
     READ,
     Effects,
     Judged,
+    effect_set,
     listed,
     name,
     plain,
-    rank,
     verb,
 )
+from quintet.domain.shell_paths import SAFE_DEVICES, WILD, guarded, joined, secrets
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
+from quintet.domain.shell_values import TooMany, Values, bomb, has_parts
 from quintet.domain.toolspec import Touch
 
 _HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     **shell_code.HANDLERS,
     **shell_files.HANDLERS,
     **shell_wrappers.HANDLERS,
+    **shell_hooks.HANDLERS,
     "git": shell_git.git,
     "gh": shell_git.gh,
+    "glab": shell_git.gh,
 }
+_READERS = (shell_programs.READERS.keys() | shell_programs.UNFLAGGED) - _HANDLERS.keys()
 _MOST_INNER = 200  # commands that one command may unwrap to
+_MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
+_TALKS = listed("echo printf test [ for read")  # whatever their words are, they do the same
+_MOVES = listed("cd pushd popd")
 _MOST_FOLDERS = 8  # a line that goes about more than this may be anywhere
 
-# Variables that make a program do something else than what it is called for.
-_HOOKS = listed(
-    "PATH IFS BASH_ENV ENV PAGER EDITOR VISUAL BROWSER PROMPT_COMMAND PS0 PS1 PS2 PS4 SHELLOPTS BASHOPTS SHELL HOME "
-    "CDPATH LESSOPEN LESSCLOSE LESS MANPAGER PYTHONSTARTUP PYTHONINSPECT PYTHONHOME PYTHONBREAKPOINT PYTHONWARNINGS "
-    "NODE_OPTIONS NODE_PATH PERL5OPT PERL5LIB PERL5DB PERLLIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS "
-    "JDK_JAVA_OPTIONS CLASSPATH http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY no_proxy FTP_PROXY "
-    "MAKEFLAGS MAKEFILES RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTFLAGS CARGO_HOME GOFLAGS CC CXX LD AR CFLAGS "
-    "TMPDIR TAR_OPTIONS GZIP RSYNC_RSH FIGNORE GLOBIGNORE HISTFILE INPUTRC TERMINFO TERMCAP OPENSSL_CONF CURL_HOME "
-    "WGETRC SUDO_ASKPASS SUDO_EDITOR DBUS_SESSION_BUS_ADDRESS RIPGREP_CONFIG_PATH GREP_OPTIONS AWKPATH AWKLIBPATH "
-    "EXINIT VIMINIT EMACSLOADPATH TEXEDIT GCONV_PATH LOCPATH NLSPATH HOSTALIASES RESOLV_HOST_CONF BASH_LOADABLES_PATH "
-    "EXECIGNORE POSIXLY_CORRECT XDG_CONFIG_HOME XDG_DATA_HOME FPATH ZDOTDIR PIP_INDEX_URL PIP_EXTRA_INDEX_URL "
-    "PIP_CONFIG_FILE UV_INDEX_URL PSQLRC DOCKER_HOST KUBECONFIG"
-)
-_HOOK_PARTS = ("LD_", "DYLD_", "GIT_", "SSH_", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_", "PIP_", "AWS_", "GPG_")
-_HOOK_ENDS = ("_PAGER", "_EDITOR", "_proxy", "_PROXY", "_COMMAND", "_ASKPASS", "_WRAPPER")
-_KNOWN_VARIABLES = listed(
-    "PYTHONPATH PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONHASHSEED PYTHONUTF8 PYTHONIOENCODING LANG LANGUAGE TZ "
-    "LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES CI DEBUG VERBOSE NO_COLOR FORCE_COLOR CLICOLOR TERM COLUMNS LINES NODE_ENV "
-    "RUST_BACKTRACE RUST_LOG GO111MODULE CGO_ENABLED GOOS GOARCH DJANGO_SETTINGS_MODULE FLASK_ENV FLASK_APP LOG_LEVEL "
-    "PYTEST_ADDOPTS HYPOTHESIS_PROFILE COVERAGE_FILE TOX_ENV"
-)
 _REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
 _UNEVALUATED = re.compile(r"[\w.,:/@%+ -]*", re.ASCII)
-_HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
-_OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
 _DIGITS = frozenset("0123456789-")
-_SAFE_DEVICES = listed(
-    "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /dev/full"
-)
 
 
 def with_lines(touch: Touch, parse: Callable[[str], Script]) -> Touch:
@@ -80,7 +63,7 @@ def with_lines(touch: Touch, parse: Callable[[str], Script]) -> Touch:
     if not touch.lines:
         return touch
     meant = [judge(parse(line), touch.folder) for line in touch.lines]
-    worst = max(meant, key=lambda one: rank(one.effects))
+    worst = max(meant, key=lambda one: max(map(EFFECT_ORDER.index, one.effects)))
     return structs.replace(
         touch,
         effects=touch.effects.union(*(one.effects for one in meant)),
@@ -92,63 +75,107 @@ def with_lines(touch: Touch, parse: Callable[[str], Script]) -> Touch:
 
 def judge(script: Script, folder: str = "") -> Touch:
     """The effects of a whole line run in `folder`: the union over its commands."""
-    tally = _Tally(folder)
-    for command in script.commands:
-        tally.add(command)
+    tally = _Tally(folder, script)
+    try:
+        for command in script.commands:
+            tally.add(command)
+    except TooMany:
+        tally.take(DESTROY, "not understood: more values than can be followed")
+    if script.spans and (function := bomb(script)):
+        tally.take(DESTROY, f"{function}: a function that calls itself")
     if script.evaluates:
         tally.evaluated(script)
     if script.problem:
         tally.take(DESTROY, f"not understood: {script.problem}")
-    return Touch(tally.effects or READ, tuple(tally.reads), tuple(tally.writes), tally.why)
+    return Touch(effect_set(tally.effects or READ), tuple(tally.reads), tuple(tally.writes), tally.why)
 
 
 class _Tally:
     """What the commands so far add up to, and the folders the next one may run in."""
 
-    def __init__(self, folder: str) -> None:
-        self.effects: Effects = frozenset()
+    __slots__ = "effects", "here", "known", "patterns", "possible", "reads", "script", "variants", "why", "writes"
+
+    def __init__(self, folder: str, script: Script) -> None:
+        self.script = script
+        self.known: Values | None = None
+        self.variants = 0
+        self.patterns: set[tuple[str, str]] = set()  # those that were looked at
+        self.effects: Effects = NONE
         self.why = ""
-        self.worst = -1
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
         self.possible = [folder]  # every folder a command may find itself in
         self.here = self.possible  # those the present chain may be in
 
+    @property
+    def values(self) -> Values:
+        if self.known is None:
+            self.known = Values(self.script)
+        return self.known
+
     def take(self, effects: Effects, why: str) -> None:
-        if not effects <= self.effects:
+        new = effects & ~self.effects
+        if new:
+            if new > self.effects:  # the highest bit of all is the worst
+                self.why = why if " " in why else f"{why}: {verb(effects)}"
             self.effects |= effects
-        place = rank(effects)
-        if place > self.worst:
-            self.worst, self.why = place, why if " " in why else f"{why}: {verb(effects)}"
 
     def add(self, command: Command) -> None:
         if not command.follows:
             self.here = self.possible
-        for assignment in command.assignments:
-            self.assign(assignment, command)
-        for redirect in command.redirects:
-            self.redirect(redirect)
-        if not command.words:
-            return
-        waiting: list[Sequence[Word]] = [command.words]
+        if command.assignments:
+            for assignment in command.assignments:
+                self.assign(assignment, command)
+        if command.redirects:
+            for redirect in command.redirects:
+                self.redirect(redirect)
+        if command.words:
+            self.run(command.words)
+
+    def run(self, words: Sequence[Word]) -> None:
+        """A command, and what it would run in turn."""
+        waiting = [words]
+        expands = self.script.expands
         count = 0
         while waiting:
-            judged = self.command(waiting.pop())
+            words = waiting.pop()
+            if expands and words[0].text not in _TALKS and has_parts(words):
+                certain = self.values.certain(words)
+                if certain or words[0].text not in _MOVES:
+                    waiting += self.variations(words)
+                if certain:
+                    continue
+            judged = self.command(words)
             self.take(judged.effects, judged.why)
-            self.name(judged)
-            waiting += filter(None, judged.inner)
+            if judged.reads or judged.writes or judged.globs:
+                self.name(judged)
+            if judged.inner:
+                waiting += filter(None, judged.inner)
+                expands = True  # what it runs may be given what comes through a pipe
             count += 1
             if count > _MOST_INNER:
                 self.take(DESTROY, "not understood: commands inside commands")
                 break
 
+    def variations(self, words: Sequence[Word]) -> list[list[Word]]:
+        """What a command with variables may turn out to be."""
+        program = words[0].text
+        together = program in shell_programs.READERS and program not in shell_programs.PATTERN_FIRST
+        found = self.values.variants(words, together=together)
+        self.variants += len(found)
+        if self.variants > _MOST_VARIANTS:
+            raise TooMany
+        return found
+
     def command(self, words: Sequence[Word]) -> Judged:
         first = words[0]
         if first.dynamic or first.glob:
             return plain(first.text, DESTROY, words[1:], "a program only known when it runs")
-        program = shell_programs.program_of(first)
-        if program in shell_programs.READERS or (program in shell_programs.UNFLAGGED and program not in _HANDLERS):
+        program = first.text
+        if program in _READERS:
             return shell_programs.read_program(program, words)
+        if "/" in program:
+            return self.by_path(words)
         handler = _HANDLERS.get(program)
         if handler is not None:
             if program in ("mapfile", "readarray") or (
@@ -165,16 +192,35 @@ class _Tally:
             return self.environment(words)
         return _by_table(program, words)
 
+    def by_path(self, words: Sequence[Word]) -> Judged:
+        """A program given by its path is what its name says, and more if it is none of the system's."""
+        path = posixpath.normpath(words[0].text)
+        folder, _, program = path.rpartition("/")
+        if program in ("", ".", ".."):
+            return plain(path, DESTROY, words[1:], "no name of a program")
+        named = self.command((Word(program), *words[1:]))
+        if folder.lstrip("/") in shell_programs.SYSTEM_FOLDERS and path[0] == "/":
+            return named
+        effects = named.effects | EXECUTE
+        if any(joined(here, path)[:2] in ("..", "~/") for here in self.here):
+            effects |= OUTSIDE
+        worse = named.effects > EXECUTE
+        why = named.why if worse else f"{path}: a program of its own"
+        return Judged(effects, why, [*named.reads, path], named.writes, named.globs, named.inner)
+
     def enter(self, program: str, words: Sequence[Word]) -> Judged:
         """cd: where the commands after it run."""
-        operands = [word for word in words[1:] if word.text not in ("-L", "-P", "-e", "--")]
+        operands = words[1:]
+        if len(words) != 2:
+            operands = [word for word in operands if word.text not in ("-L", "-P", "-e", "--")]
         if len(operands) > 1 or program == "popd" or any(w.dynamic or w.glob or w.text[:1] == "-" for w in operands):
             self.here = ["~"]
             self.possible = [*self.possible, "~"]
-            return Judged(EXECUTE, f"{program}: a folder only known when it runs")
+            back = program == "popd" or any(word.text == "-" for word in operands)
+            return Judged(EXECUTE, f"{program}: a folder only known when it runs", ["~"] if back else ())
         target = operands[0].text if operands else "~"
-        entered = [_joined(folder, target) for folder in self.here]
-        self.possible = list(dict.fromkeys([*self.possible, *entered]))
+        entered = [joined(folder, target) for folder in self.here]
+        self.possible = [*self.possible, *(folder for folder in entered if folder not in self.possible)]
         if len(self.possible) > _MOST_FOLDERS:
             self.possible = ["~"]
         read = Judged(READ, f"{program}: reads", [target])
@@ -201,13 +247,13 @@ class _Tally:
                     Assignment(variable, Word(value, word.dynamic, word.glob)), Command(tuple(words[position:]))
                 )
             elif text[:1] != "-":
-                return Judged(frozenset(), "env: runs a command", inner=(words[position:],))
+                return Judged(NONE, "env: runs a command", inner=(words[position:],))
             position += 1
         return Judged(READ, "env: reads")
 
     def hooks(self, words: Sequence[Word]) -> None:
         """A builtin that may set a variable by its name."""
-        if any(word.text in _HOOKS or word.text.startswith(_HOOK_PARTS) for word in words):
+        if any(shell_hooks.is_hook(word.text) for word in words):
             self.take(OUTSIDE, "a variable that makes programs do something else")
 
     def variables(self, words: Sequence[Word]) -> None:
@@ -221,7 +267,7 @@ class _Tally:
         program = command.words[0].text if command.words else ""
         if variable == "IFS" and program == "read":
             return  # how it splits, and nothing else
-        if variable in _HOOKS or variable.startswith(_HOOK_PARTS) or variable.endswith(_HOOK_ENDS):
+        if shell_hooks.is_hook(variable):
             self.take(OUTSIDE, f"{variable}: a variable that makes programs do something else")
         elif "$(" in value.text or "`" in value.text:
             self.take(DESTROY, f"{variable}: holds code")
@@ -230,7 +276,7 @@ class _Tally:
                 "i" in w.text for w in command.words if w.text[:1] == "-"
             ):
                 self.take(DESTROY, f"{variable}: is run as an expression")
-        elif program not in ("", "for") and variable not in _KNOWN_VARIABLES:
+        elif program not in ("", "for") and variable not in shell_hooks.KNOWN_VARIABLES:
             self.take(EXECUTE, f"{variable}: a variable Quintet does not know")
         if value.text and not value.dynamic:
             self.name(Judged(READ, "", name(value.text), (), [value.text] if value.glob else ()))
@@ -238,22 +284,25 @@ class _Tally:
     def redirect(self, redirect: Redirect) -> None:
         operator, target = redirect.operator, redirect.target
         text = target.text
-        if operator == "<<<" or (operator.endswith("&") and _DIGITS.issuperset(text)) or operator.endswith("&-"):
+        if target.parts:
+            for spelled in self.values.words(target):
+                self.redirect(Redirect(operator, spelled[0]))
+        if operator[:2] == "<<" or (operator.endswith("&") and _DIGITS.issuperset(text)) or operator.endswith("&-"):
             return
         if operator[0] == "<" and operator != "<>":
             if text.startswith(("/dev/tcp/", "/dev/udp/")):
-                self.take(NETWORK, "a connection by redirection")
+                self.take(NETWORK | OUTSIDE, "a connection by redirection")
             elif target.dynamic:
                 self.take(EXECUTE, "reads what is only known when it runs")
             else:
                 self.name(Judged(READ, "", [text], (), [text] if target.glob else ()))
             return
-        if text in _SAFE_DEVICES:
+        if text in SAFE_DEVICES:
             return
         if target.dynamic or target.glob:
             self.take(DESTROY, "writes where it is only known when it runs")
         elif text.startswith(("/dev/tcp/", "/dev/udp/")):
-            self.take(NETWORK, "a connection by redirection")
+            self.take(NETWORK | OUTSIDE, "a connection by redirection")
         else:
             self.take(EDIT, f"{operator} {text}: changes files")
             self.name(Judged(EDIT, "", (), [text]))
@@ -261,29 +310,34 @@ class _Tally:
     def name(self, judged: Judged) -> None:
         """Take over the files a command names, relative to where it may run."""
         here = self.here
-        if here == [""]:
+        if len(here) == 1:
+            folder = here[0]
             for path in judged.reads:
-                self.reads[path if ".." not in path else _joined("", path)] = None
+                self.reads[joined(folder, path) if folder or ".." in path else path] = None
                 if path[:1] == "/":
-                    self.special(path, reads=True)
+                    self.special(path)
         else:
             for path in judged.reads:
                 for folder in here:
-                    self.reads[_joined(folder, path)] = None
-                self.special(path, reads=True)
+                    self.reads[joined(folder, path)] = None
+                self.special(path)
         for path in judged.writes:
             for folder in here:
-                self.writes[_joined(folder, path)] = None
-            self.special(path, reads=False)
+                self.writes[joined(folder, path)] = None
+            self.special(path)
+            if not WILD.isdisjoint(path):
+                self.writes[joined(here[0], guarded(path))] = None
         for pattern in judged.globs:
-            for secret in _secrets(pattern):
-                self.reads[_joined(here[0], secret)] = None
+            if (here[0], pattern) not in self.patterns:
+                self.patterns.add((here[0], pattern))
+                for secret in secrets(pattern):
+                    self.reads[joined(here[0], secret)] = None
 
-    def special(self, path: str, *, reads: bool) -> None:
+    def special(self, path: str) -> None:
         """Devices and the kernel's own files are no files."""
-        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in _SAFE_DEVICES:
+        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in SAFE_DEVICES:
             if path.startswith(("/dev/tcp/", "/dev/udp/")):
-                self.take(NETWORK, f"{path}: a connection")
+                self.take(NETWORK | OUTSIDE, f"{path}: a connection")
             else:
                 self.take(OUTSIDE, f"{path}: the machine's own")
 
@@ -291,7 +345,10 @@ class _Tally:
         """Arithmetic runs what a variable holds: harmless only if all that was assigned are plain values."""
         values = [a.value for c in script.commands for a in c.assignments]
         values += [w for c in script.commands if c.words[:1] == (Word("for"),) for w in c.words[1:]]
-        if not all(_UNEVALUATED.fullmatch(value.text) for value in values):
+        tested = [w.text for c in script.commands if c.words[:1] == (Word("test"),) for w in c.words[1:]]
+        if not all(_UNEVALUATED.fullmatch(value.text) for value in values) or any(
+            "$(" in text or "`" in text or "[" in text for text in tested
+        ):
             self.take(DESTROY, "arithmetic over what is only known when it runs")
         else:
             self.take(EXECUTE, "arithmetic over variables")
@@ -317,29 +374,11 @@ def _by_table(program: str, words: Sequence[Word]) -> Judged:
         if "/ld-" in program and ".so" in program:
             return shell_wrappers.loader(words)
         return plain(program, EXECUTE, words[1:], "a program of its own" if "/" in program else "")
-    if effects is BUILD and any(w.text.startswith(("-wrapper", "-fplugin", "--to-command")) for w in words[1:]):
-        return plain(program, DESTROY, words[1:], "a program to run")
+    if effects == BUILD:
+        return shell_hooks.build(program, words)
     if program in ("docker", "podman", "skopeo", "helm") and any(w.text in ("push", "publish") for w in words[1:]):
         effects |= PUBLISH
     judged = plain(program, effects, words[1:], "deletes" if program in ("rm", "rmdir", "unlink") else "")
     if program in _REMOVES:
         return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs)
     return judged
-
-
-def _joined(folder: str, path: str) -> str:
-    if path[:1] in ("/", "~") or not folder:
-        return posixpath.normpath(path) if ".." in path or "//" in path else path
-    return posixpath.normpath(f"{folder}/{path}")
-
-
-def _secrets(pattern: str) -> list[str]:
-    """The typical secrets a pattern would match; one that matches nearly everything is no way to name them."""
-    found: list[str] = []
-    before, _, last = pattern.rpartition("/")
-    for part, place in ((last, before), *((middle, "") for middle in before.split("/") if middle)):
-        if part[:1] == ".":
-            found += [posixpath.join(place, secret) for secret in _HIDDEN if fnmatchcase(secret, part)]
-        elif sum(char.isalnum() for char in re.sub(r"\[[^]]*\]", "", part)) > 1:
-            found += [posixpath.join(place, secret) for secret in _OPEN if fnmatchcase(secret, part)]
-    return found

@@ -10,6 +10,7 @@ from quintet.domain.shell_arguments import (
     EDIT,
     EXECUTE,
     NETWORK,
+    NONE,
     OUTSIDE,
     READ,
     Effects,
@@ -76,7 +77,9 @@ _WRITES = listed("o O c D output remote-name cookie-jar dump-header output-dir t
 def curl(words: Sequence[Word]) -> Judged:
     got = arguments(words[1:], _CURL)
     effects: Effects = NETWORK
-    reads = [found for word in words[1:] for found in name(word.text) if _is_path(found)]
+    named = [word.text for word in words[1:] if word.text[:1] != "-"] + got.values
+    named += [text.partition("=")[2].lstrip("@<").partition(";")[0].strip('"') for text in got.values if "=" in text]
+    reads = [found for text in named if text for found in name(text) if _is_path(found)]
     writes: list[str] = []
     if got.flags & _WRITES:
         effects |= EDIT
@@ -101,7 +104,7 @@ _WGET = specification(
 
 def wget(words: Sequence[Word]) -> Judged:
     got = arguments(words[1:], _WGET)
-    effects = NETWORK | EDIT | (EXECUTE if got.odd else frozenset()) | (OUTSIDE if got.dynamic else frozenset())
+    effects = NETWORK | EDIT | (EXECUTE if got.odd else NONE) | (OUTSIDE if got.dynamic else NONE)
     files = [value for value in got.values if _is_path(value)]
     reads = files + [found for word in got.operands for found in name(word.text) if _is_path(found)]
     return Judged(effects, "wget: network", reads, files or ["."])
@@ -118,7 +121,7 @@ def rsync(words: Sequence[Word]) -> Judged:
     if any(text.startswith(("--del", "--remove-source", "--force")) for text in texts):
         effects |= DESTROY
     if any(":" in word.text for word in operands):
-        effects |= NETWORK
+        effects |= NETWORK | OUTSIDE
     if any(word.dynamic for word in words[1:]):
         effects |= OUTSIDE
     return Judged(effects, "rsync: changes files", names(words[1:]), [word.text for word in operands[-1:]])

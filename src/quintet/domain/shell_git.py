@@ -11,12 +11,15 @@ from quintet.domain.shell_arguments import (
     EDIT,
     EXECUTE,
     NETWORK,
+    NONE,
     OUTSIDE,
     PUBLISH,
     READ,
     Effects,
     Judged,
+    abbreviates,
     arguments,
+    letters,
     listed,
     names,
     patterns,
@@ -89,10 +92,11 @@ _RUNS_A_PROGRAM = (
     "--open-files-in-pager",
     "--template",
     "--unsafe-paths",
-    "--remote=",
+    "--remote",
     "--config",
     "--filters",
 )
+_WHOLE_FLAGS = listed("--text --filter --remotes")  # that only begin like one of those
 _FORCE = frozenset({"f", "force", "D", "delete", "d", "mirror", "prune", "force-with-lease", "force-if-includes"})
 _SAFE_SETTINGS = ("color.", "user.name=", "user.email=", "advice.", "core.quotepath=", "commit.gpgsign=false")
 _PREFIXES = listed("--no-pager -P --literal-pathspecs --no-optional-locks --no-replace-objects --bare -p")
@@ -101,7 +105,7 @@ _FILE_LIKE = re.compile(r"\.[A-Za-z]\w*$|/$|^\.$|^\.\.?/|^:|\*")
 
 
 def git(words: Sequence[Word]) -> Judged:
-    effects: Effects = frozenset()
+    effects: Effects = NONE
     folders: list[str] = []
     place = 1
     while place < len(words) and words[place].text[:1] == "-" and not words[place].dynamic:
@@ -131,8 +135,14 @@ def git(words: Sequence[Word]) -> Judged:
     return Judged(effects, judged.why, [*folders, *judged.reads], judged.writes, judged.globs)
 
 
+def _runs_a_program(text: str) -> bool:
+    if text[:2] != "--":
+        return "ext::" in text
+    return text.partition("=")[0] not in _WHOLE_FLAGS and abbreviates(text, *_RUNS_A_PROGRAM)
+
+
 def _subcommand(sub: str, rest: Sequence[Word]) -> Judged:
-    if sub != "config" and any(word.text.startswith(_RUNS_A_PROGRAM) or "ext::" in word.text for word in rest):
+    if sub != "config" and any(_runs_a_program(word.text) for word in rest):
         return plain("git", OUTSIDE | COMMIT, rest, f"{sub} with a program to run")
     effects = _SUBCOMMANDS.get(sub)
     if effects == READ:
@@ -178,7 +188,7 @@ def _reads(sub: str, rest: Sequence[Word], known: str) -> Judged:
     got = arguments(rest, specification(known))
     reads, globs = names(rest), patterns(rest)
     if got.odd:
-        if got.odd.startswith(("--output", "-o")) and sub != "ls-files":
+        if (abbreviates(got.odd, "--output") or got.odd[:2] == "-o") and sub != "ls-files":
             return Judged(EDIT, f"git {sub} {got.odd}: changes files", reads, reads, globs)
         runs = sub == "grep" and got.odd.startswith("-O")
         return Judged(
@@ -205,7 +215,7 @@ def _lists(operands: list[str], rest: Sequence[Word], known: str, listing: set[s
     got = arguments(rest, specification(known))
     if got.odd or got.dynamic or (got.operands and not got.flags & listing):
         return COMMIT
-    return frozenset()
+    return NONE
 
 
 def _stash(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
@@ -217,7 +227,7 @@ def _stash(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> 
 
 def _remote(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
     if not operands or operands[0] == "get-url":
-        return frozenset() if flags <= {"v", "verbose", "all", "push"} else EXECUTE
+        return NONE if flags <= {"v", "verbose", "all", "push"} else EXECUTE
     if operands[0] in ("show", "update", "prune"):
         return NETWORK | COMMIT
     return OUTSIDE | COMMIT
@@ -228,9 +238,9 @@ def _config(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) ->
     if any(word.dynamic for word in rest) or flags & {"f", "file", "blob"}:
         return OUTSIDE | COMMIT
     if flags & {"get", "get-all", "get-regexp", "list", "l", "get-urlmatch"}:
-        return frozenset() if not flags - places - {"get", "get-all", "get-regexp", "list", "l", "type"} else OUTSIDE
+        return NONE if not flags - places - {"get", "get-all", "get-regexp", "list", "l", "type"} else OUTSIDE
     if flags <= places and (len(operands) == 1 or operands[:1] in (["get"], ["list"])):
-        return frozenset()
+        return NONE
     return OUTSIDE | COMMIT
 
 
@@ -256,7 +266,7 @@ def _reset(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> 
 
 
 def _clean(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return frozenset() if flags & {"n", "dry-run"} and not flags - {"n", "dry-run", "d", "x", "X"} else DESTROY
+    return NONE if flags & {"n", "dry-run"} and not flags - {"n", "dry-run", "d", "x", "X"} else DESTROY
 
 
 def _remove(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
@@ -266,7 +276,7 @@ def _remove(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) ->
 def _worktree(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
     sub = operands[0] if operands else ""
     if sub == "list":
-        return frozenset()
+        return NONE
     return _LOST | EDIT if sub == "remove" or flags & {"f", "force"} else COMMIT | EDIT
 
 
@@ -288,7 +298,7 @@ def _update_ref(flags: frozenset[str], operands: list[str], rest: Sequence[Word]
 
 
 def _symbolic_ref(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return COMMIT if len(operands) > 1 or flags & {"d", "delete"} else frozenset()
+    return COMMIT if len(operands) > 1 or flags & {"d", "delete"} else NONE
 
 
 def _gc(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
@@ -298,7 +308,7 @@ def _gc(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Eff
 def _submodule(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
     sub = operands[0] if operands else "status"
     if sub in ("status", "summary"):
-        return frozenset()
+        return NONE
     if sub == "foreach":
         return OUTSIDE | COMMIT
     return _LOST | EDIT if sub == "deinit" else NETWORK | COMMIT | EDIT
@@ -307,12 +317,12 @@ def _submodule(flags: frozenset[str], operands: list[str], rest: Sequence[Word])
 def _bisect(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
     sub = operands[0] if operands else ""
     if sub in ("log", "view", "visualize"):
-        return frozenset() if sub == "log" else OUTSIDE
+        return NONE if sub == "log" else OUTSIDE
     return OUTSIDE | COMMIT | EDIT if sub == "run" else COMMIT | EDIT
 
 
 def _archive(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return EDIT if flags & {"o", "output"} else frozenset()
+    return EDIT if flags & {"o", "output"} else NONE
 
 
 def _apply(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
@@ -320,7 +330,7 @@ def _apply(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> 
 
 
 def _clone(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return NETWORK | COMMIT | EDIT | (OUTSIDE if flags & {"c", "u"} else frozenset())
+    return NETWORK | COMMIT | EDIT | (OUTSIDE if flags & {"c", "u"} else NONE)
 
 
 _SPECIAL = {
@@ -350,7 +360,7 @@ _SPECIAL = {
 }
 
 _GH_READS = listed("list view status checks diff watch")
-_GH_TALKS = listed("pr issue run repo release workflow gist label cache search project ruleset")
+_GH_TALKS = listed("pr mr issue run repo release workflow gist label cache search project ruleset")
 
 
 def gh(words: Sequence[Word]) -> Judged:
@@ -362,10 +372,10 @@ def gh(words: Sequence[Word]) -> Judged:
         effects = NETWORK
     elif kind == "pr" and action == "checkout":
         effects = NETWORK | COMMIT | EDIT
-    elif kind == "api" and not any(word.text[:2] in ("-X", "-f", "-F", "--") for word in words[2:]):
+    elif kind == "api" and not any(word.text[:2] == "--" or letters(word.text) & set("XfF") for word in words[2:]):
         effects = NETWORK
     elif not kind or kind in ("version", "help"):
         effects = READ
     else:
         effects = PUBLISH
-    return Judged(effects, f"gh {kind} {action}: {verb(effects)}".replace(" :", ":"), names(words[3:]))
+    return Judged(effects, f"{words[0].text} {kind} {action}: {verb(effects)}".replace(" :", ":"), names(words[3:]))

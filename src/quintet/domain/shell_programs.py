@@ -31,6 +31,7 @@ from quintet.domain.shell_arguments import (
     specification,
     table,
     verb,
+    written,
 )
 from quintet.domain.shell_syntax import Word
 
@@ -154,7 +155,7 @@ EDITORS: dict[str, str] = {
     "directory= d= unified quiet",
     "mktemp": "d u q t p= tmpdir suffix= directory",
     "gzip": "k f c d v 1 9 keep force stdout decompress best fast l t",
-    "zip": "r q 9 1 j x= i= u y v m recurse-paths quiet",
+    "zip": "r q 9 1 j x= i= u y v recurse-paths quiet",
     "split": "l= b= n= d a= lines= bytes= number= numeric-suffixes suffix-length= additional-suffix= C=",
     "csplit": "f= n= s k z b= prefix= digits= quiet",
     "dos2unix": "",
@@ -176,7 +177,8 @@ PROGRAMS: dict[str, Effects] = table(
     destroy=(
         DESTROY,
         "rm rmdir unlink dd shred truncate mkfs mke2fs fdisk sfdisk parted wipefs mkswap srm fc history ed ex vi vim "
-        "nvim emacs nano bind enable at batch expect gdb lldb",
+        "nvim view vimdiff gvim rvim emacs emacsclient nano pico micro hx kak joe rimraf del-cli trash "
+        "bind enable at batch expect gdb lldb capsh",
     ),
     outside=(
         OUTSIDE,
@@ -190,8 +192,8 @@ PROGRAMS: dict[str, Effects] = table(
     ),
     network=(
         NETWORK,
-        "ftp sftp nc ncat netcat socat telnet ping ping6 dig host nslookup whois traceroute mtr nmap http https "
-        "httpie aria2c lynx w3m links elinks rclone tftp lftp openssl mail sendmail mutt",
+        "ftp sftp ping ping6 dig host nslookup whois traceroute mtr nmap http https "
+        "httpie aria2c lynx w3m links elinks rclone tftp lftp",
     ),
     remote=(
         OUTSIDE | NETWORK,
@@ -203,7 +205,7 @@ PROGRAMS: dict[str, Effects] = table(
         "apt apt-get aptitude dpkg dnf yum rpm brew pacman zypper apk snap flatpak port emerge nix nix-env nix-shell "
         "conda mamba micromamba asdf rustup nvm pyenv",
     ),
-    publish=(PUBLISH, "twine goreleaser semantic-release"),
+    publish=(PUBLISH, "twine goreleaser semantic-release mail mailx sendmail mutt msmtp swaks"),
 )
 
 _PIP = table(
@@ -272,33 +274,27 @@ _GLOBAL = frozenset({"-g", "--global", "--user", "--break-system-packages", "--s
 _FOLDER_FLAGS = frozenset({"-C", "--prefix", "--cwd", "--dir", "--directory", "--project", "--filter", "-F", "-w"})
 _RUNS_A_PROGRAM = ("--config", "--script-shell", "--node-options", "-exec", "-toolexec", "-vettool", "--exec", "--eval")
 _PUBLISHING_SCRIPTS = ("publish", "deploy", "release", "push", "upload")
-SYSTEM_FOLDERS = ("/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/")
-
-
-def program_of(word: Word) -> str:
-    """The name a program is known by; one given by a path of its own keeps the path."""
-    text = word.text
-    if "/" in text:
-        for folder in SYSTEM_FOLDERS:
-            if text.startswith(folder) and "/" not in text[len(folder) :]:
-                return text[len(folder) :]
-    return text
+SYSTEM_FOLDERS = listed("bin usr/bin usr/local/bin sbin usr/sbin")
 
 
 def read_program(program: str, words: Sequence[Word]) -> Judged:
-    if program in UNFLAGGED:
+    if program in UNFLAGGED or len(words) == 1:
         return Judged(READ, program)
     got = arguments(words[1:], specification(READERS[program]))
     operands = got.operands
-    if program in PATTERN_FIRST and not got.odd and not got.flags & PATTERN_FLAGS:
+    if program in PATTERN_FIRST and not got.odd and PATTERN_FLAGS.isdisjoint(got.flags):
         operands = operands[1:]
     if program in TALKERS:
         operands = []
-    reads = [found for word in operands for found in name(word.text)] if operands else []
+    reads: list[str] = []
+    globs: list[str] = []
+    for word in operands:
+        reads += name(word.text)
+        if word.glob and program not in NAMES_ONLY:
+            globs.append(word.text)
     for value in got.values:
-        if value:
+        if value and not value.isdigit():
             reads += name(value)
-    globs = patterns(operands) if program not in NAMES_ONLY else ()
     if odd := got.odd or _odd_operand(program, got):
         if program in ("date", "hostname"):
             return Judged(OUTSIDE, f"{program} {odd}: may set the machine's own", reads)
@@ -326,7 +322,11 @@ def edit_program(program: str, words: Sequence[Word]) -> Judged:
     got = arguments(words[1:], specification(EDITORS[program]))
     reads = [found for word in got.operands for found in name(word.text)] + got.values
     writes = [word.text for word in got.operands]
-    if program in SOURCES_FIRST and not got.flags & {"t", "target-directory", "d", "directory"}:
+    if (
+        program in SOURCES_FIRST
+        and not any(word.glob for word in got.operands[-1:])
+        and not got.flags & {"t", "target-directory", "d", "directory"}
+    ):
         writes = writes[-1:]
     writes += got.values
     if program in ("cp", "mv", "ln", "install") and len(got.operands) > 1:
@@ -362,8 +362,9 @@ def with_subcommand(program: str, words: Sequence[Word]) -> Judged:
         return plain(program, EXECUTE | NETWORK, rest, f"{sub} is not a subcommand Quintet knows")
     after = [*rest[:place], *rest[place + 1 :]]
     effects = known
-    if effects is INSTALL and any(word.text in _GLOBAL for word in rest):
+    if effects == INSTALL and any(word.text in _GLOBAL for word in rest):
         effects = INSTALL | OUTSIDE
     if sub in ("run", "run-script") and any(word.text.startswith(_PUBLISHING_SCRIPTS) for word in after):
         effects = BUILD | PUBLISH
-    return Judged(effects, f"{program} {sub}: {verb(effects)}", names(after), (), patterns(after))
+    writes = written(after) if effects == BUILD else ()
+    return Judged(effects, f"{program} {sub}: {verb(effects)}", names(after), writes, patterns(after))

@@ -6,7 +6,12 @@ What the grammar could not account for is a `problem`, and then `commands` holds
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
+
+_ESCAPE = re.compile(r"\\(?:(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
+_LETTERS = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
 
 
 class Word(Struct, frozen=True, gc=False):
@@ -14,7 +19,8 @@ class Word(Struct, frozen=True, gc=False):
 
     text: str
     dynamic: bool = False  # an expansion, so the text is not the whole truth
-    glob: bool = False  # an unquoted pattern
+    glob: bool = False  # an unquoted pattern, or one of the words that braces stand for
+    parts: tuple[str, ...] = ()  # text, variable, text, … of a word with expansions; the variable "" is not known
 
 
 class Redirect(Struct, frozen=True, gc=False):
@@ -36,7 +42,38 @@ class Command(Struct, frozen=True, gc=False):
     follows: bool = False  # runs only if everything before it in the same `&&` chain succeeded
 
 
+class Span(Struct, frozen=True, gc=False):
+    """A function, or a command substitution, and which of the script's commands stand in it."""
+
+    name: str  # of a substitution `(` and a number, as in the parts of the word it stands in
+    first: int
+    end: int
+
+
 class Script(Struct, frozen=True, gc=False):
     commands: tuple[Command, ...] = ()
     problem: str = ""  # why the line is not understood
     evaluates: bool = False  # arithmetic over variables: their values are run as expressions
+    expands: bool = False  # some word has parts
+    defaults: tuple[Assignment, ...] = ()  # `${x:-value}`
+    spans: tuple[Span, ...] = ()
+
+
+def unescaped(text: str) -> str | None:
+    """The characters that `$'…'`, and printf, make of `text`; None if one of them is not plain ASCII."""
+    try:
+        return _ESCAPE.sub(_character, text) if "\\" in text else text
+    except ValueError:
+        return None
+
+
+def _character(found: re.Match[str]) -> str:
+    code, octal, letter = found.groups()
+    if letter == "c":
+        raise ValueError
+    if letter:
+        return _LETTERS.get(letter, f"\\{letter}")
+    number = int(code[1:], 16) if code else int(octal, 8)
+    if not 0 < number < 128:
+        raise ValueError
+    return chr(number)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from quintet.domain.shell_arguments import (
-    BUILD,
     DESTROY,
     EDIT,
     EXECUTE,
     INSTALL,
     NETWORK,
+    NONE,
     OUTSIDE,
     READ,
     Effects,
@@ -20,9 +20,7 @@ from quintet.domain.shell_arguments import (
     specification,
 )
 from quintet.domain.shell_syntax import Word
-
-NONE: Effects = frozenset()
-UNKNOWN = Word("$", True)
+from quintet.domain.shell_values import FED
 
 # name → what it adds by itself, its flags, and how many operands stand before the command
 WRAPPERS: dict[str, tuple[Effects, str, int]] = {
@@ -79,7 +77,6 @@ RUNNERS: dict[tuple[str, str], tuple[Effects, str, int]] = {
     ("yarn", "dlx"): (INSTALL | EXECUTE, "", 0),
     ("pipx", "run"): (INSTALL | EXECUTE, "spec=", 0),
     ("conda", "run"): (NONE, "n= p= name=", 0),
-    ("coverage", "run"): (BUILD, "m branch a append source= omit= include= p parallel-mode", 0),
 }
 _SHELL_MARKS = frozenset(" \t\n;|&<>()$`\"'\\*?[]{}")
 
@@ -157,15 +154,23 @@ def su(words: Sequence[Word]) -> Judged:
     return plain("su", OUTSIDE | DESTROY, words[1:], "more rights")
 
 
+def entr(words: Sequence[Word]) -> Judged:
+    return _fed(_unwrapped("entr", NONE, "n r c d p a z x", 0, words[1:]))
+
+
 def xargs(words: Sequence[Word]) -> Judged:
     flags = (
         "0 r t x n= P= I= L= d= s= E= null no-run-if-empty max-args= max-procs= replace= delimiter= verbose max-lines= "
         "a= arg-file="
     )
-    judged = _unwrapped("xargs", NONE, flags, 0, words[1:])
+    return _fed(_unwrapped("xargs", NONE, flags, 0, words[1:]))
+
+
+def _fed(judged: Judged) -> Judged:
+    """The command is given what comes through the pipe."""
     if not judged.inner:
         return judged
-    return Judged(judged.effects, judged.why, judged.reads, inner=((*judged.inner[0], UNKNOWN),))
+    return Judged(judged.effects, judged.why, judged.reads, inner=((*judged.inner[0], FED),))
 
 
 def shellish(program: str, words: Sequence[Word]) -> Judged:
@@ -175,7 +180,7 @@ def shellish(program: str, words: Sequence[Word]) -> Judged:
     if not judged.inner or any(word.dynamic or _SHELL_MARKS & set(word.text) for word in words[1:]):
         return plain(program, DESTROY, words[1:], "code on the command line")
     inner = judged.inner[0]
-    return Judged(NONE, judged.why, (), inner=((*inner, UNKNOWN) if program == "parallel" else inner,))
+    return Judged(NONE, judged.why, (), inner=((*inner, FED) if program == "parallel" else inner,))
 
 
 def script(words: Sequence[Word]) -> Judged:
@@ -214,7 +219,7 @@ def find(words: Sequence[Word]) -> Judged:
                 (i for i in range(position, len(words)) if words[i].text in (";", "+") and not words[i].dynamic),
                 len(words),
             )
-            inner.append([UNKNOWN if "{}" in w.text else w for w in words[position:end]])
+            inner.append([FED if "{}" in w.text else w for w in words[position:end]])
             position = end + 1
         elif flag == "delete":
             effects, why = effects | DESTROY, "find -delete: deletes"
@@ -247,6 +252,7 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "command": command,
     "su": su,
     "xargs": xargs,
+    "entr": entr,
     "script": script,
     "find": find,
     "watch": lambda words: shellish("watch", words),

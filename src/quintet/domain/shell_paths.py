@@ -1,0 +1,51 @@
+"""Paths and patterns of a shell line: where they lead, and what a pattern may stand for."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from fnmatch import filter as filtered
+
+from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT
+from quintet.domain.shell_arguments import listed
+
+_HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
+_OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
+_GUARDED = (".git", ".quintet", "hooks", *GIT_KEPT, *QUINTET_KEPT)
+WILD = frozenset("*?[")
+_CHOICE = re.compile(r"\[[^]]*\]")
+SAFE_DEVICES = listed(
+    "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /dev/full"
+)
+
+
+def joined(folder: str, path: str) -> str:
+    if path[:1] in ("/", "~") or not folder:
+        return posixpath.normpath(path) if ".." in path or "//" in path else path
+    if ".." in path or "./" in path or "//" in path or path == ".":
+        return posixpath.normpath(f"{folder}/{path}")
+    return f"{folder}/{path}"
+
+
+def guarded(pattern: str) -> str:
+    """The protected path that a pattern may stand for."""
+    parts = pattern.split("/")
+    for place, part in enumerate(parts):
+        if not WILD.isdisjoint(part):
+            shown = [name for name in filtered(_GUARDED, part) if name[0] != "." or part[0] in ".["]
+            parts[place] = shown[0] if shown else part
+    return "/".join(parts)
+
+
+def secrets(pattern: str) -> list[str]:
+    """The typical secrets a pattern would match; one that matches nearly everything is no way to name them."""
+    found: list[str] = []
+    before, _, last = pattern.rpartition("/")
+    for part, place in ((last, before), *((middle, "") for middle in before.split("/"))):
+        if WILD.isdisjoint(part):
+            continue  # a name, and named already
+        if part[0] == ".":
+            found += [posixpath.join(place, secret) for secret in filtered(_HIDDEN, part)]
+        elif sum(map(str.isalnum, _CHOICE.sub("", part) if "[" in part else part)) > 1:
+            found += [posixpath.join(place, secret) for secret in filtered(_OPEN, part)]
+    return found
