@@ -16,14 +16,32 @@ EVERY_AXES = [
     Axes(*values) for values in itertools.product(WorkMode, RunControl, PermissionProfile, ModelMode, Surface)
 ]
 # What each tool of ours takes, by hand: the tools that no reading work mode has, and those that restricted lacks.
-CHANGES_HISTORY = "git_commit git_add git_reset git_create_branch git_checkout fs_delete".split()
-NEEDS_NORMAL = (
-    "Edit Write fs_write_file fs_create_directory fs_move write_to_shell analyze_test_failure".split() + CHANGES_HISTORY
-)
-READING = (
-    "Read grep glob lsp_tool git_status git_diff_unstaged git_diff_staged git_diff git_log git_show git_branch_list "
-    "fs_read_file fs_list_directory fs_file_info"
-).split()
+CHANGES_HISTORY = ["git_commit", "git_add", "git_reset", "git_create_branch", "git_checkout", "fs_delete"]
+NEEDS_NORMAL = [
+    "Edit",
+    "Write",
+    "fs_write_file",
+    "fs_create_directory",
+    "fs_move",
+    "write_to_shell",
+    "analyze_test_failure",
+] + CHANGES_HISTORY
+READING = [
+    "Read",
+    "grep",
+    "glob",
+    "lsp_tool",
+    "git_status",
+    "git_diff_unstaged",
+    "git_diff_staged",
+    "git_diff",
+    "git_log",
+    "git_show",
+    "git_branch_list",
+    "fs_read_file",
+    "fs_list_directory",
+    "fs_file_info",
+]
 READ_ONLY = (WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH)
 
 # stage → its own pages, and the form of reasoning where the user wants any
