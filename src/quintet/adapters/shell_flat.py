@@ -1,4 +1,4 @@
-"""Lines so plain that their grammar is regular: read at once, without a tree, at a tenth of the cost.
+"""Lines so plain that their grammar is regular: read at once, without a tree, at a fraction of the cost.
 
 Plain and quoted words, `$x`, redirections to plain names, joined by `&&`, `||`, `|`, `;` and new lines, and the loops
 and conditions over them. Anything else in the line, and it is not read here at all but by the grammar.

@@ -34,7 +34,7 @@ from quintet.domain.shell_arguments import (
 )
 from quintet.domain.shell_paths import SAFE_DEVICES, WILD, guarded, joined, secrets
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
-from quintet.domain.shell_values import TooMany, Values, bomb, has_parts
+from quintet.domain.shell_values import TooMany, Values, bomb
 from quintet.domain.toolspec import Touch
 
 _HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
@@ -139,7 +139,7 @@ class _Tally:
         count = 0
         while waiting:
             words = waiting.pop()
-            if expands and words[0].text not in _TALKS and has_parts(words):
+            if expands and words[0].text not in _TALKS and any(word.parts for word in words):
                 certain = self.values.certain(words)
                 if certain or words[0].text not in _MOVES:
                     waiting += self.variations(words)

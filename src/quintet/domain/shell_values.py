@@ -23,13 +23,6 @@ _PRINTING = listed("echo printf ls")
 _NAMING = listed("-name -iname -path -ipath -wholename -iwholename")
 
 
-def has_parts(words: Sequence[Word]) -> bool:
-    for word in words:  # noqa: SIM110 - a third of the time of any()
-        if word.parts:
-            return True
-    return False
-
-
 class TooMany(Exception):
     """More values than can be followed."""
 
