@@ -18,14 +18,9 @@ EVERY_AXES = [
 # What each tool of ours takes, by hand: the tools that no reading work mode has, and those that restricted lacks.
 CHANGES_HISTORY = ["git_commit", "git_add", "git_reset", "git_create_branch", "git_checkout", "fs_delete"]
 NEEDS_NORMAL = [
-    "Edit",
-    "Write",
-    "fs_write_file",
-    "fs_create_directory",
-    "fs_move",
-    "write_to_shell",
-    "analyze_test_failure",
-] + CHANGES_HISTORY
+    *("Edit", "Write", "fs_write_file", "fs_create_directory", "fs_move", "write_to_shell", "analyze_test_failure"),
+    *CHANGES_HISTORY,
+]
 READING = [
     "Read",
     "grep",

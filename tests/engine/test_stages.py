@@ -86,10 +86,10 @@ def test_the_happy_path_event_by_event(repo: Path) -> None:
 def test_s1_4_1_reasoning_begins_a_turn_with_a_warm_up(repo: Path) -> None:
     settings = {**STAGED, "runs.reasoning": True}
     replies = [MACRO, [*_text(MICRO), WRITE], f"{MICRO}\nIt is written.", f"{MICRO}\nDONE"]
-    driver, model = turned(repo, replies, settings=settings)
+    driver, _ = turned(repo, replies, settings=settings)
     assert stages(driver) == ["warmup", "act", "tool_followup", "delivery_check"]
     assert all(event.reasoning for event in driver.of(p.ModelRequested))
-    assert [event.tool_count for event in driver.of(p.ModelRequested)][0] == 0
+    assert driver.of(p.ModelRequested)[0].tool_count == 0
     assert ending(driver).answer == "It is written."
 
 
@@ -138,7 +138,7 @@ def test_a_second_claim_without_evidence_is_reported_as_needs_work(repo: Path) -
 def test_an_autonomous_run_goes_on_until_it_is_delivered(repo: Path) -> None:
     second = call("Write", file_path="two.txt", content="2\n")
     replies = [[WRITE], "One.", "NEEDS_WORK\ntwo.txt is missing", [second], "Two.", "DONE"]
-    driver, model = turned(repo, replies, axes=AUTONOMOUS)
+    driver, _ = turned(repo, replies, axes=AUTONOMOUS)
     assert corrections(driver) == ["needs_work"]
     assert "two.txt is missing" in driver.of(p.Corrected)[0].text
     assert ending(driver).delivery == "DONE"
@@ -170,7 +170,7 @@ def test_a_check_that_says_neither_is_asked_once_more(repo: Path) -> None:
 def test_s1_2_3_qa_never_rewrites_answer(repo: Path) -> None:
     report = '{"summary": "no test", "severity": "high", "issues": [{"text": "untested", "severity": "high"}]}'
     replies = [[WRITE], "It is written.", "DONE", [call("Read", file_path="new.txt")], report]
-    driver, model = turned(repo, replies, settings=REVIEWED)
+    driver, _ = turned(repo, replies, settings=REVIEWED)
     assert stages(driver)[-2:] == ["qa_review", "qa_review"]
     reported = driver.of(p.QaReported)[0]
     assert (reported.report.severity, reported.report.summary) == ("high", "no test")

@@ -7,7 +7,10 @@ it is opened and again by whatever contains the call. What is secret can be adde
 from __future__ import annotations
 
 import posixpath
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Callable
+from fnmatch import translate
+from functools import cache
 
 from msgspec import Struct
 
@@ -43,18 +46,11 @@ class Protection(Struct, frozen=True):
 
     def is_secret(self, path: str) -> bool:
         """Whether reading `path` (relative or absolute) would show a secret."""
-        parts = [part for part in path.split("/") if part]
-        if not parts:
-            return False
-        if not self.folders_free(parts):
+        parts = path.split("/")
+        if any(folder in parts for folder in self.folders):
             return True
-        name = parts[-1].lower()
-        if any(fnmatchcase(name, pattern) for pattern in self.readable):
-            return False
-        return any(fnmatchcase(name, pattern) for pattern in self.names)
-
-    def folders_free(self, parts: list[str]) -> bool:
-        return not any(part in self.folders for part in parts)
+        name = (parts[-1] or path.rstrip("/").rpartition("/")[2]).lower()
+        return bool(_any_of(self.names)(name)) and not _any_of(self.readable)(name)
 
     def with_settings(self, secrets: tuple[str, ...], not_secrets: tuple[str, ...]) -> Protection:
         return Protection(
@@ -62,6 +58,12 @@ class Protection(Struct, frozen=True):
             self.readable + tuple(name.lower() for name in not_secrets),
             self.folders,
         )
+
+
+@cache
+def _any_of(patterns: tuple[str, ...]) -> Callable[[str], object]:
+    """Whether a name fits one of the patterns: one expression, for the gate asks for every word of a line."""
+    return re.compile("|".join(translate(pattern) for pattern in patterns) or r"(?!)").match
 
 
 PROTECTION = Protection()
@@ -80,8 +82,11 @@ def inside(path: str, root: str) -> str | None:
 
     A path that a shell would begin with somebody's home is never inside.
     """
-    if path[:1] == "~":
+    first = path[:1]
+    if first == "~":
         return None
+    if first not in ("/", ".", "") and "/." not in path and "//" not in path and path[-1] != "/":
+        return path  # the usual case, and the gate has many of them
     whole = posixpath.normpath(posixpath.join(root, path))
     if whole == root:
         return "."

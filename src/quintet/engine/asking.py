@@ -15,7 +15,7 @@ from quintet.domain import gate, policy
 from quintet.domain.errors import ModelError, QuintetError
 from quintet.domain.messages import Message, Request, Role, Usage
 from quintet.domain.policy import AGENTS_PAGE, TOOLSET_STATE, StagePlan
-from quintet.domain.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested
+from quintet.domain.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested, Signal
 from quintet.domain.standing import Stage
 from quintet.domain.state import ASIDE
 from quintet.engine.core import Core
@@ -95,7 +95,9 @@ class Asker:
                 attempt=attempt,
             )
         )
-        await reply.stream(model, self._composed(plan, model.name, values), step, self._journal.signal)
+        # What a stage says aside is no answer, and is not shown as one while it streams.
+        signal = self._journal.signal if stage not in ASIDE else _unheard
+        await reply.stream(model, self._composed(plan, model.name, values), step, signal)
         cost = core.price(name, reply.usage)
         self.usage = self.usage.plus(reply.usage)
         self.cost += cost
@@ -163,6 +165,10 @@ class Asker:
         taken = self._core.clock.monotonic() - self._began
         if limits.max_seconds and taken >= limits.max_seconds:
             raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")
+
+
+def _unheard(signal: Signal) -> None:
+    pass
 
 
 def error_info(error: QuintetError) -> ErrorInfo:

@@ -78,6 +78,7 @@ class Headless:
         result = _plain(finished)
         result["type"] = "result"
         result["turns"] = result.pop("steps")
+        result["delivery_state"] = result.pop("delivery")
         return self._result(result, EXIT[finished.status])
 
     def _result(self, result: dict[str, Any], code: int) -> int:
