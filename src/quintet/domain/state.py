@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from quintet.domain import command_line, compression, swe_phases
 from quintet.domain import protocol as p
-from quintet.domain import swe_phases
 from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.grants import Effect
 from quintet.domain.messages import Message, Role, Usage
@@ -47,6 +47,11 @@ class SessionState(Struct):
     waiting: list[p.InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
     questions: dict[str, p.QuestionAsked] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
+    summary: compression.Summary | None = None  # of what came before; then it is the first message
+    requests: list[str] = field(
+        default_factory=list
+    )  # what the user asked of the model; the last ones survive a summary
+    outcomes: dict[str, compression.Outcome] = field(default_factory=dict)  # of the calls in `messages`
     running: dict[str, p.ToolStarted] = field(default_factory=dict)  # started, not finished
     decided: dict[str, tuple[Effect, ...]] = field(default_factory=dict)  # effects of calls not finished yet
     unanswered: dict[str, str] = field(default_factory=dict)  # calls the model made that have no result yet
@@ -138,6 +143,8 @@ def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
     state.interrupted = False
     if event.text:
         state.messages.append(Message(Role.USER, event.text))
+        if command_line.own_call(event.text) is None:
+            state.requests.append(event.text)
 
 
 def _turn_finished(state: SessionState, event: p.TurnFinished) -> None:
@@ -158,7 +165,7 @@ def _settle(state: SessionState) -> None:
 
 
 def _requested(state: SessionState, event: p.ModelRequested) -> None:
-    if state.turn and event.attempt == 1:
+    if state.turn and event.attempt == 1 and event.stage != compression.STAGE:
         state.turn.steps += 1
 
 
@@ -200,8 +207,23 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
             ok, changed = event.status is CallStatus.OK, bool(event.changed)
             state.swe = swe_phases.after_call(state.swe, event.tool, started.arguments, effects, ok=ok, changed=changed)
         state.messages.append(Message(Role.TOOL, event.content, call_id=event.call))
+        state.outcomes[event.call] = compression.Outcome(event.status, event.changed)
     else:  # the person's own call: no model asked for it
         state.messages.append(Message(Role.USER, event.content))
+
+
+def _compacted(state: SessionState, event: p.HistoryCompacted) -> None:
+    latest = len(state.messages) - event.kept
+    first = int(state.summary is not None)  # a summary gives way to the one that has taken it in
+    start = max(place for place in compression.boundaries(state.messages) if place <= max(latest, first))
+    kept = state.messages[start:]
+    state.messages = [compression.message(event.summary), *kept]
+    state.summary = event.summary
+    state.requests = state.requests[-compression.LAST_REQUESTS :]
+    calls = {call.id for message in kept for call in message.calls}
+    state.outcomes = {call: outcome for call, outcome in state.outcomes.items() if call in calls}
+    state.usage = state.usage.plus(event.usage)
+    state.cost += event.cost
 
 
 def _asked(state: SessionState, event: p.QuestionAsked) -> None:
@@ -231,6 +253,7 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.CallDecided: _decided,
     p.ToolStarted: _started,
     p.ToolFinished: _finished,
+    p.HistoryCompacted: _compacted,
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
 }
