@@ -14,6 +14,7 @@ from msgspec import Struct, field, to_builtins
 from quintet.domain import badge, command_line
 from quintet.domain.axes import AXIS_WORDS, AxesChange, ModelMode, RunControl, WorkMode, merge, parse_axis
 from quintet.domain.command_line import CommandLine
+from quintet.domain.describe import compacted
 from quintet.domain.errors import UsageError
 from quintet.domain.nearest import did_you_mean, nearest
 from quintet.domain.protocol import (
@@ -27,7 +28,7 @@ from quintet.domain.protocol import (
 )
 from quintet.domain.state import SessionState
 from quintet.domain.steering import Activity, Scope
-from quintet.engine import dials
+from quintet.engine import compaction, dials
 from quintet.engine.core import Core
 
 
@@ -258,6 +259,16 @@ async def _fork(desk: Desk, line: CommandLine) -> Outcome:
     return Outcome(f"forked as {forked}; open it with: quintet --resume {forked}", data={"session": forked})
 
 
+def _compact(desk: Desk, line: CommandLine) -> Outcome:
+    event = compaction.by_rules(desk.core, desk.state, "/compact")
+    if event is None:
+        held = len(desk.state.messages)
+        return Outcome(
+            f"nothing to compact: {held} message{'s'[: held != 1]} in the conversation, and all of them stay"
+        )
+    return Outcome(f"compacted {compacted(event)}", [event], data={"compacted": event.kept + 1})
+
+
 def _settings(desk: Desk, line: CommandLine) -> Outcome:
     return Outcome(desk.core.settings_text())
 
@@ -323,6 +334,9 @@ TABLE: tuple[Command, ...] = (
     Command("status", "/status", "where this session stands", _status),
     Command("cost", "/cost", "tokens and money so far", _cost),
     Command("fork", "/fork", "a new session that begins with this one's finished turns", _fork),
+    Command(
+        "compact", "/compact", "put a summary in the place of the older messages; your last requests stay", _compact
+    ),
     Command("settings", "/settings", "every setting, and where it came from", _settings),
     Command("help", "/help [COMMAND]", "this list", _help),
     Command("quit", "/quit", "leave", _quit),

@@ -9,6 +9,7 @@ from quintet.domain.errors import QuintetError
 
 VARIABLES = ("project_root", "user_input", "tool_summary", "last_step_outcome")
 ORDER = ("base/system.md", "base/project_root_context.md")
+ALONE = ("stages/compact.md",)  # for requests of their own
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
@@ -17,9 +18,14 @@ class Prompts:
 
     def __init__(self, folder: str) -> None:
         self._parts = {name: _load(folder, name) for name in ORDER}
+        self._alone = {name: _load(folder, name) for name in ALONE}
 
     def system(self, values: dict[str, str]) -> str:
         return "\n\n".join(_VARIABLE.sub(lambda m: values.get(m[1], ""), part) for part in self._parts.values())
+
+    def page(self, name: str) -> str:
+        """A prompt that stands alone."""
+        return self._alone[name]
 
 
 def _load(folder: str, name: str) -> str:

@@ -31,7 +31,7 @@ from quintet.domain.protocol import (
 from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
 from quintet.domain.steering import Boundary
 from quintet.domain.toolspec import CallStatus, ToolResult
-from quintet.engine import dials
+from quintet.engine import compaction, dials
 from quintet.engine.core import Core
 from quintet.engine.gatekeeper import Blocked, Gatekeeper, finished_call
 from quintet.engine.journal import Journal
@@ -70,6 +70,8 @@ class Turn:
             while True:
                 await self._go.wait()
                 self._check_limits()
+                usage, cost = await compaction.compact_if_due(self._core, self._journal, self._turn)
+                self._usage, self._cost = self._usage.plus(usage), self._cost + cost
                 reply = await self._ask_model()
                 if not reply.calls:
                     return self._ended_with(reply)
