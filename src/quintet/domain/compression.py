@@ -27,7 +27,7 @@ MOST_LINE = 300  # characters
 MOST_SHOWN = 4000  # characters of one message that a model is shown to summarise
 READING = {"Read": "file_path", "fs_read_file": "path"}
 
-_REASONING = re.compile(r"<ide_reasoning\b.*?(?:</ide_reasoning\s*>|\Z)|</ide_reasoning\b", re.S | re.I)
+_REASONING = re.compile(r"<ide_reasoning.*?(?:</ide_reasoning\s*>|\Z)|</ide_reasoning\s*>?", re.S | re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _MARK = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 _SAYS = " → "  # between a call and what came of it
