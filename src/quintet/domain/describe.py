@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from msgspec.json import decode
 
 from quintet.domain import badge, rules
 from quintet.domain import protocol as p
@@ -12,12 +11,13 @@ from quintet.domain.swe_phases import PHASE_TOOLS
 from quintet.domain.todos import TodoStatus
 from quintet.domain.tool_menu import META_TOOLS
 from quintet.domain.toolspec import CallStatus
-from quintet.domain.visible import visible
+from quintet.domain.visible import brief, visible
 
 # A model finding its way, its last word, which the turn's end shows, and moves, which speak for themselves.
 QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
 }
+SPOKEN_FOR = frozenset({"axes", "pending", "compacted"})  # what a command did has an event that says it
 MOST_LINES = 60  # of one tool's output
 
 
@@ -40,8 +40,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.TransitionDropped() as e:
             return [Line(f"dropped  a waiting transition: {e.reason}", "dim")]
         case p.CommandRan() as e:
-            text = e.text.partition("\n")[2] if "axes" in e.data or "pending" in e.data else e.text
-            return _lines(text, "" if e.ok else "error")  # a turned dial has spoken for itself
+            text = e.text.partition("\n")[2] if SPOKEN_FOR & e.data.keys() else e.text
+            return _lines(text, "" if e.ok else "error")
         case p.CallDecided() as e if e.verdict is Verdict.DENY or (e.verdict is Verdict.ASK and not e.person):
             return [
                 Line(f"not run  {e.tool} {brief(e.arguments)}", "warning"),
@@ -85,6 +85,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"phase  {e.before or 'none'} → {e.after or 'none'}  {e.reason}", "info")]
         case p.UserMessaged() as e:
             return _lines(e.text)
+        case p.HistoryCompacted() as e:
+            return [Line(f"compact  {compacted(e)}, by {e.by} ({e.reason})", "dim")]
         case p.Noticed() as e:
             return _lines(e.text, {"warning": "warning", "error": "error"}.get(e.level, "dim"))
         case _:
@@ -102,26 +104,19 @@ def turned(event: p.DialsTurned) -> str:
     return f"{', '.join(moves) or 'unchanged'}, by {event.actor}, {event.scope} ({event.reason})"
 
 
+def compacted(event: p.HistoryCompacted) -> str:
+    """How much smaller the conversation became."""
+    return (
+        f"{event.before_messages} → {event.kept + 1} messages, "
+        f"about {event.before_tokens} → {event.after_tokens} tokens"
+    )
+
+
 def question(event: p.QuestionAsked) -> list[Line]:
     choices = "   ".join(f"[{choice.key}] {choice.label}" for choice in event.choices)
     roles = {"+ ": "success", "- ": "error"}
     detail = [Line(f"  {visible(line)}", roles.get(line[:2], "dim")) for line in event.detail]
     return [Line(f"? {visible(event.text)}", "warning"), *detail, Line(f"  {choices}", "accent")]
-
-
-def brief(arguments: str, most: int = 100) -> str:
-    """A call's arguments in a few words."""
-    try:
-        values = decode(arguments)
-    except ValueError:
-        values = arguments
-    if isinstance(values, dict):
-        first = next((values[key] for key in ("command", "file_path", "pattern", "path") if values.get(key)), None)
-        text = str(first) if first is not None else " ".join(f"{key}={value}" for key, value in values.items())
-    else:
-        text = str(values)
-    text = " ".join(visible(text).split())
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _finished(event: p.ToolFinished) -> list[Line]:

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from quintet.domain.axes import Axes, AxesChange, Surface
+from quintet.domain.compression import Summary
 from quintet.domain.corrections import Correction
 from quintet.domain.delivery import DeliveryState
 from quintet.domain.gate import Sandbox, Verdict
@@ -314,6 +315,21 @@ class UserMessaged(Tagged, frozen=True, kw_only=True, gc=False):
     text: str
 
 
+class HistoryCompacted(Tagged, frozen=True, kw_only=True, gc=False):
+    """The conversation's older messages gave way to a summary; the newest `kept` stand as they were."""
+
+    reason: str
+    before_messages: int
+    before_tokens: int  # estimated, as is the next
+    after_tokens: int
+    summary: Summary
+    kept: int
+    by: str = "rules"  # or the model that wrote the summary
+    step: str = ""  # the request for it, if there was one, with what it used
+    usage: Usage = Usage()
+    cost: float = 0.0
+
+
 class Noticed(Tagged, frozen=True, kw_only=True, gc=False):
     """Something the person should know that belongs to no call."""
 
@@ -352,6 +368,7 @@ Event = (
     | TodoMoved
     | PhaseMoved
     | UserMessaged
+    | HistoryCompacted
     | Noticed
 )
 

@@ -86,6 +86,20 @@ class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
     )
 
 
+class CompressionSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When older messages of a conversation become a summary; the journal keeps everything."""
+
+    max_messages: Annotated[int, _about("messages that make compression due; 0 for any number")] = 200
+    max_tokens: Annotated[int, _about("tokens that make it due, at four characters a token; 0 for any number")] = (
+        100_000
+    )
+    keep_messages: Annotated[int, _about("newest messages that stay as they are")] = 20
+    by: Annotated[
+        Literal["rules", "model"],
+        _about("who writes a summary that is due: rules, or model (one more request); /compact goes by the rules"),
+    ] = "rules"
+
+
 class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
     presentation: Annotated[
         Presentation, _about("how tools are put before a model: menu (by toolset), flat (all), search")
@@ -129,6 +143,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     routing: RoutingSettings = RoutingSettings()
     limits: LimitSettings = LimitSettings()
     runs: RunSettings = RunSettings()
+    compression: CompressionSettings = CompressionSettings()
     tools: ToolSettings = ToolSettings()
     sandbox: SandboxSettings = SandboxSettings()
     protect: ProtectSettings = ProtectSettings()

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from quintet.domain import command_line, compression, reasoning, swe_phases
 from quintet.domain import protocol as p
-from quintet.domain import reasoning, swe_phases
 from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.grants import Effect
 from quintet.domain.messages import Message, Role, Usage
@@ -54,6 +54,11 @@ class SessionState(Struct):
     waiting: list[p.InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
     questions: dict[str, p.QuestionAsked] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
+    summary: compression.Summary | None = None  # of what came before; then it is the first message
+    requests: list[str] = field(
+        default_factory=list
+    )  # what the user asked of the model; the last ones survive a summary
+    outcomes: dict[str, compression.Outcome] = field(default_factory=dict)  # of the calls in `messages`
     running: dict[str, p.ToolStarted] = field(default_factory=dict)  # started, not finished
     decided: dict[str, tuple[Effect, ...]] = field(default_factory=dict)  # effects of calls not finished yet
     unanswered: dict[str, str] = field(default_factory=dict)  # calls the model made that have no result yet
@@ -150,6 +155,8 @@ def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
     state.interrupted = False
     if event.text:
         state.messages.append(Message(Role.USER, event.text))
+        if command_line.own_call(event.text) is None:
+            state.requests.append(event.text)
 
 
 def _turn_finished(state: SessionState, event: p.TurnFinished) -> None:
@@ -171,6 +178,8 @@ def _settle(state: SessionState) -> None:
 
 
 def _requested(state: SessionState, event: p.ModelRequested) -> None:
+    if event.stage == compression.STAGE:
+        return
     stage = Stage(event.stage)
     if stage is not state.stage and stage in ASIDE:
         state.aside = []
@@ -218,6 +227,8 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
             ok, changed = event.status is CallStatus.OK, bool(event.changed)
             state.swe = swe_phases.after_call(state.swe, event.tool, started.arguments, effects, ok=ok, changed=changed)
         state.spoken.append(Message(Role.TOOL, event.content, call_id=event.call))
+        if state.stage not in ASIDE:
+            state.outcomes[event.call] = compression.Outcome(event.status, event.changed)
     else:  # the person's own call: no model asked for it
         state.messages.append(Message(Role.USER, event.content))
 
@@ -237,6 +248,20 @@ def _delivered(state: SessionState, event: p.DeliveryChecked) -> None:
 
 def _reviewed(state: SessionState, event: p.QaReported) -> None:
     state.qa = event.report
+
+
+def _compacted(state: SessionState, event: p.HistoryCompacted) -> None:
+    latest = len(state.messages) - event.kept
+    first = int(state.summary is not None)  # a summary gives way to the one that has taken it in
+    start = max(place for place in compression.boundaries(state.messages) if place <= max(latest, first))
+    kept = state.messages[start:]
+    state.messages = [compression.message(event.summary), *kept]
+    state.summary = event.summary
+    state.requests = state.requests[-compression.LAST_REQUESTS :]
+    calls = {call.id for message in kept for call in message.calls}
+    state.outcomes = {call: outcome for call, outcome in state.outcomes.items() if call in calls}
+    state.usage = state.usage.plus(event.usage)
+    state.cost += event.cost
 
 
 def _asked(state: SessionState, event: p.QuestionAsked) -> None:
@@ -270,6 +295,7 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.Corrected: _corrected,
     p.DeliveryChecked: _delivered,
     p.QaReported: _reviewed,
+    p.HistoryCompacted: _compacted,
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
 }

@@ -212,10 +212,14 @@ _RUNS = frozenset({Effect.BUILD, Effect.EXECUTE})
 _CHANGES = frozenset({Effect.EDIT, Effect.INSTALL, Effect.OUTSIDE, Effect.DESTROY})
 
 
+def names_test(line: str) -> bool:
+    """Whether a shell line runs a test runner, by its name."""
+    return bool(_RUNNER.search(line)) and not _RUNS_NOTHING.search(line)
+
+
 def _proof_after(before: Proof, line: str, effects: frozenset[Effect], ok: bool, changed: bool) -> Proof:
     """A test command is a shell line that builds or executes, changes nothing else, and names a test runner."""
-    runs_test = _RUNNER.search(line) and not _RUNS_NOTHING.search(line)
-    if runs_test and effects & _RUNS and not effects & _CHANGES:
+    if names_test(line) and effects & _RUNS and not effects & _CHANGES:
         if not ok:
             return Proof.FAILED
         return Proof.UNCLEAR if set(_HARMLESS_JOINTS.sub("", line)) & set("|;&\n") else Proof.PASSED

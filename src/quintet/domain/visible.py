@@ -1,6 +1,8 @@
-"""Control characters in what models and tools say are shown, never sent to a terminal."""
+"""What models and tools say, made fit to be shown: no control character reaches a terminal, a call is a few words."""
 
 from __future__ import annotations
+
+from msgspec.json import decode
 
 _KEPT = frozenset("\n\t")
 
@@ -10,6 +12,21 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c in _KEPT or c.isprintable() else _shown(c) for c in text.replace("\r\n", "\n"))
+
+
+def brief(arguments: str, most: int = 100) -> str:
+    """A call's arguments in a few words."""
+    try:
+        values = decode(arguments)
+    except ValueError:
+        values = arguments
+    if isinstance(values, dict):
+        first = next((values[key] for key in ("command", "file_path", "pattern", "path") if values.get(key)), None)
+        text = str(first) if first is not None else " ".join(f"{key}={value}" for key, value in values.items())
+    else:
+        text = str(values)
+    text = " ".join(visible(text).split())
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _shown(char: str) -> str:

@@ -18,6 +18,7 @@ from quintet.domain.policy import AGENTS_PAGE, TOOLSET_STATE, StagePlan
 from quintet.domain.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested, Signal
 from quintet.domain.standing import Stage
 from quintet.domain.state import ASIDE
+from quintet.engine.compaction import compact_if_due
 from quintet.engine.core import Core
 from quintet.engine.journal import Journal
 from quintet.engine.prompting import joined
@@ -51,6 +52,9 @@ class Asker:
 
     async def ask(self, stage: Stage, values: dict[str, str]) -> Reply:
         self._check_limits()
+        if stage not in ASIDE:
+            usage, cost = await compact_if_due(self._core, self._journal, self._turn)
+            self.usage, self.cost = self.usage.plus(usage), self.cost + cost
         attempt = 1
         while True:
             step = self._core.ids.new("s")

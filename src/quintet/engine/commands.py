@@ -72,6 +72,9 @@ TABLE: tuple[Command, ...] = (
     Command("model", "/model [NAME|auto]", "choose a model for this session", runs.choose_model),
     Command("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
     Command("qa", "/qa", "the report of the newest review", runs.qa),
+    Command(
+        "compact", "/compact", "put a summary in the place of the older messages; your last requests stay", runs.compact
+    ),
     Command("status", "/status", "where this session stands", reports.status),
     Command("cost", "/cost", "tokens and money so far", reports.cost),
     Command("fork", "/fork", "a new session that begins with this one's finished turns", runs.fork),

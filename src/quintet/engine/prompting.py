@@ -59,6 +59,10 @@ class Prompts:
                 parts.append(Part(name, source, text))
         return parts
 
+    def page(self, name: str) -> str:
+        """A page that is all a request is told."""
+        return self._page(name)[1]
+
     def correction(self, kind: Correction, values: Mapping[str, str]) -> str:
         return _VARIABLE.sub(lambda m: values.get(m[1], ""), self._page(PAGES[kind])[1])
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from quintet.domain import badge
-from quintet.domain.describe import brief
 from quintet.domain.gate import Verdict
 from quintet.domain.protocol import CallDecided, DialsTurned, Recorded, as_json
-from quintet.domain.visible import visible
+from quintet.domain.visible import brief, visible
 
 
 def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:

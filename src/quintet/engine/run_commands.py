@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from quintet.domain.command_line import CommandLine
+from quintet.domain.describe import compacted
 from quintet.domain.errors import UsageError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed
-from quintet.engine import dials
+from quintet.engine import compaction, dials
 from quintet.engine.desk import Desk, Outcome, after
 
 
@@ -68,6 +69,16 @@ def qa(desk: Desk, line: CommandLine) -> Outcome:
     if report is None:
         raise UsageError("no turn of this session has been reviewed yet")
     return Outcome(report.as_markdown().rstrip(), data={"severity": report.severity})
+
+
+def compact(desk: Desk, line: CommandLine) -> Outcome:
+    event = compaction.by_rules(desk.core, desk.state, "/compact")
+    if event is None:
+        held = len(desk.state.messages)
+        return Outcome(
+            f"nothing to compact: {held} message{'s'[: held != 1]} in the conversation, and all of them stay"
+        )
+    return Outcome(f"compacted {compacted(event)}", [event], data={"compacted": event.kept + 1})
 
 
 async def fork(desk: Desk, line: CommandLine) -> Outcome:

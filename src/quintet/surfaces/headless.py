@@ -91,7 +91,7 @@ class Headless:
     def _diagnose(self, recorded: p.Recorded) -> None:
         """On stderr, what a person would want to know of a run they do not watch."""
         match recorded.event:
-            case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.DialsTurned():
+            case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
                 self._diagnostics.print(describe(recorded))
             case p.TurnFinished() as finished if finished.status != "done" and not finished.answer:
                 self._diagnostics.print(describe(recorded))

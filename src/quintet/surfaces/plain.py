@@ -94,7 +94,8 @@ class Plain:
     def _recap(self) -> None:
         """On resuming, the last exchange, so that the person knows where they are."""
         state = self._session.state
-        spoken = [message for message in state.messages if message.text and message.role in (Role.USER, Role.ASSISTANT)]
+        said = state.messages[1:] if state.summary else state.messages
+        spoken = [message for message in said if message.text and message.role in (Role.USER, Role.ASSISTANT)]
         if not spoken:
             return
         lines = [Line(f"resumed {state.session}: {state.turns} turns, {state.status}", "dim")]
