@@ -28,6 +28,9 @@ commands:
   quintet tools call NAME --args JSON      one call by your own hand, through the gate
   quintet permit --tool NAME --args JSON   what the gate would decide about a call
   quintet rules list | add | revoke ID     what you allow unasked, or never
+  quintet report [ID]         what a session did, changed, asked and cost
+  quintet cost [--by day|model|stage|…]    tokens and money
+  quintet logs [--follow]     every model request, and how it ended
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
   quintet trust               let this folder's own settings loosen things, and load its own tools

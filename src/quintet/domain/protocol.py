@@ -44,6 +44,7 @@ from quintet.domain.events import (
     TransitionDropped,
     TransitionPending,
     TurnFinished,
+    TurnRated,
     TurnStarted,
     UserMessaged,
 )
@@ -196,6 +197,7 @@ __all__ = [
     "TransitionDropped",
     "TransitionPending",
     "TurnFinished",
+    "TurnRated",
     "TurnStarted",
     "UserMessaged",
     "as_json",
