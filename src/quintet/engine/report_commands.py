@@ -1,4 +1,7 @@
-"""The slash commands that tell of the session, where it stands, what it did and cost, and take the user's rating."""
+"""The slash commands that tell of the session, where it stands, what it did and cost, and take the user's rating.
+
+What adds things up is imported when it is asked for: most sessions never ask.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,7 @@ from quintet.domain import badge
 from quintet.domain.command_line import CommandLine
 from quintet.domain.errors import UsageError
 from quintet.domain.protocol import Recorded, TurnRated
-from quintet.engine import accounts
 from quintet.engine.desk import Desk, Outcome
-from quintet.engine.session_report import Reporter, report_lines
 
 LOG_LINES = 20
 RATINGS = ("1", "2", "3", "4", "5")
@@ -33,6 +34,8 @@ def status(desk: Desk, line: CommandLine) -> Outcome:
 
 
 async def cost(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine import accounts
+
     by = accounts.one_of("by", str(line.flags.get("by", "model")), accounts.GROUPINGS)
     found = accounts.costs(accounts.requests([r async for r in _journal(desk, accounts.KINDS)]), by)
     usage = desk.state.usage
@@ -44,6 +47,8 @@ async def cost(desk: Desk, line: CommandLine) -> Outcome:
 
 
 async def logs(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine import accounts
+
     chosen = accounts.wanted(str(line.flags.get("level", "")), str(line.flags.get("stage", "")))
     every = accounts.requests([r async for r in _journal(desk, accounts.KINDS)])
     shown = [request for request in every if chosen(request)][-LOG_LINES:]
@@ -51,6 +56,8 @@ async def logs(desk: Desk, line: CommandLine) -> Outcome:
 
 
 async def session_report(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine.session_report import Reporter, report_lines
+
     reporter = Reporter()
     async for recorded in _journal(desk):
         reporter.apply(recorded)
