@@ -30,6 +30,9 @@ commands:
   quintet rules list | add | revoke ID     what you allow unasked, or never
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would be told, part by part
+  quintet report [ID]         what a session did, changed, asked and cost
+  quintet cost [--by day|model|stage|…]    tokens and money
+  quintet logs [--follow]     every model request, and how it ended
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
   quintet trust               let this folder's own settings loosen things, and load its own tools

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 CALLS = "tool_lookups"  # the module of those that look at tools, permission and rules
 MODELS = "model_lookups"
+REPORTS = "report_lookups"
 
 
 def _lookup(
@@ -196,6 +197,22 @@ def _fork(arguments: list[str]) -> int:
     return 0
 
 
+def _logs(parser: ArgumentParser) -> None:
+    from quintet.engine.accounts import LEVELS
+
+    parser.add_argument("--session", default="", metavar="ID", help="of one session, not of the whole project")
+    parser.add_argument("--follow", action="store_true", help="go on with new ones as they end; JSON one a line")
+    parser.add_argument("--level", choices=tuple(LEVELS), default="info", help="this one and above")
+    parser.add_argument("--stage", default="", metavar="STAGE", help="only this stage's, for example act")
+    parser.add_argument("-n", type=int, default=None, metavar="N", dest="lines", help="the last N only")
+
+
+def _by(parser: ArgumentParser) -> None:
+    from quintet.engine.accounts import GROUPINGS
+
+    parser.add_argument("--by", choices=GROUPINGS, default="model", help="what to add up by; a day is one of UTC")
+
+
 LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "status": _lookup(
         "status",
@@ -217,6 +234,14 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
             p.add_argument("--revoke", action="store_true", help="take the trust back"),
             p.add_argument("--list", action="store_true", help="list the trusted folders"),
         ),
+    ),
+    "logs": _lookup("logs", "Every model request: when, for what, at which axes, its cost and end.", _logs, REPORTS),
+    "cost": _lookup("cost", "Tokens and money, over all sessions of this project.", _by, REPORTS),
+    "report": _lookup(
+        "report",
+        "One session: its axes, turns, requests, tools, approvals, files, cost and ratings.",
+        lambda p: p.add_argument("id", nargs="?", default="", help="its id or the beginning of one; else the newest"),
+        REPORTS,
     ),
     "why": _lookup(
         "why", "What stands behind an event.", lambda p: p.add_argument("event", type=int, help="its number")

@@ -27,15 +27,15 @@ from quintet.engine.leases import owner_lives
 from quintet.surfaces.tables import say, say_json, table
 
 
-def _rows(places: Places) -> Rows | None:
+def stored(places: Places) -> Rows | None:
     """The project's store, if there is one yet."""
     if not os.path.exists(places.database):
         return None
     return Rows(connect_to_read(places.database), places.database)
 
 
-def _needed(places: Places) -> Rows:
-    rows = _rows(places)
+def needed(places: Places) -> Rows:
+    rows = stored(places)
     if rows is None:
         raise NotFound(
             "there is no session in this project yet", hint="`quintet` opens one; `quintet sessions list` shows them."
@@ -50,10 +50,10 @@ def _lives(row: SessionRow) -> bool:
 def status(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     loaded = config.load(places)
-    rows = _rows(places)
+    rows = stored(places)
     with clear_errors(places.database):
         if arguments.session:
-            newest: SessionRow | None = _needed(places).find_session(arguments.session)
+            newest: SessionRow | None = needed(places).find_session(arguments.session)
         else:
             newest = next(iter(rows.sessions(1)), None) if rows else None
     dials = loaded.settings.dials
@@ -79,7 +79,7 @@ def status(arguments: Namespace) -> int:
 
 def sessions_list(arguments: Namespace) -> int:
     places = locate(arguments.directory)
-    rows = _rows(places)
+    rows = stored(places)
     with clear_errors(places.database):
         found = rows.sessions() if rows else []
     answers = []
@@ -126,7 +126,7 @@ def sessions_show(arguments: Namespace) -> int:
     from quintet.surfaces.transcript import transcript
 
     places = locate(arguments.directory)
-    rows = _needed(places)
+    rows = needed(places)
     with clear_errors(places.database):
         row = rows.find_session(arguments.id)
         events = rows.read(row.id)
@@ -150,7 +150,7 @@ def sessions_show(arguments: Namespace) -> int:
 
 def sessions_purge(arguments: Namespace) -> int:
     places = locate(arguments.directory)
-    rows = _needed(places)
+    rows = needed(places)
     with clear_errors(places.database):
         row = rows.find_session(arguments.id)
         if _lives(row):
@@ -212,7 +212,7 @@ def why(arguments: Namespace) -> int:
     from quintet.engine import reasons
 
     places = locate(arguments.directory)
-    rows = _needed(places)
+    rows = needed(places)
     with clear_errors(places.database):
         session, recorded = rows.event(arguments.event)
     lines, answer = reasons.why(recorded)

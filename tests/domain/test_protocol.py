@@ -48,6 +48,7 @@ def test_every_event_that_a_person_should_see_has_words() -> None:
         "RunPaused",
         "RunResumed",
         "TurnStarted",
+        "TurnRated",
         "ModelRequested",
         "ModelReplied",
         "QuestionAsked",

@@ -148,6 +148,14 @@ class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):
     cost: float = 0.0
 
 
+class TurnRated(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user rated a turn; of several ratings of one turn the last counts."""
+
+    turn: str
+    rating: int  # 1 to 5
+    note: str = ""
+
+
 class ModelRequested(Tagged, frozen=True, kw_only=True, gc=False):
     """One request to a model, with everything needed to tell later what was sent and why."""
 
@@ -351,6 +359,7 @@ Event = (
     | RunResumed
     | TurnStarted
     | TurnFinished
+    | TurnRated
     | ModelRequested
     | ModelReplied
     | ModelFailed

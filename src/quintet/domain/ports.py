@@ -100,7 +100,10 @@ class Store(Protocol):
 
     def inbox(self, session: str) -> list[Submitted]: ...
 
-    def read(self, session: str, after: int = 0, before: int | None = None) -> list[Recorded]: ...
+    def read(
+        self, session: str, after: int = 0, before: int | None = None, kinds: Sequence[str] = ()
+    ) -> list[Recorded]:
+        """A session's events numbered above `after` and up to `before`, of some types or of all."""
 
     def session(self, session: str) -> SessionRow | None: ...
 

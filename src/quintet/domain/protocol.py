@@ -49,6 +49,7 @@ from quintet.domain.events import (
     TransitionDropped,
     TransitionPending,
     TurnFinished,
+    TurnRated,
     TurnStarted,
     UserMessaged,
 )
@@ -206,6 +207,7 @@ __all__ = [
     "TransitionDropped",
     "TransitionPending",
     "TurnFinished",
+    "TurnRated",
     "TurnStarted",
     "UserMessaged",
     "as_json",

@@ -64,6 +64,7 @@ class SessionState(Struct):
     unanswered: dict[str, str] = field(default_factory=dict)  # calls the model made that have no result yet
     last_result: str = ""  # of the newest finished call
     turns: int = 0
+    last_turn: str = ""  # the newest one that finished
     usage: Usage = Usage()
     cost: float = 0.0
     interrupted: bool = False  # the last turn was cut off and can be resumed
@@ -161,6 +162,7 @@ def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
 
 def _turn_finished(state: SessionState, event: p.TurnFinished) -> None:
     state.turn = None
+    state.last_turn = event.turn
     state.paused = False
     state.interrupted = event.status == "interrupted"
     _settle(state)

@@ -76,7 +76,24 @@ TABLE: tuple[Command, ...] = (
         "compact", "/compact", "put a summary in the place of the older messages; your last requests stay", runs.compact
     ),
     Command("status", "/status", "where this session stands", reports.status),
-    Command("cost", "/cost", "tokens and money so far", reports.cost),
+    Command(
+        "cost",
+        "/cost [--by day|model|stage|work-mode|session|run]",
+        "tokens and money so far",
+        reports.cost,
+        frozenset({"by"}),
+    ),
+    Command(
+        "logs",
+        "/logs [--level info|warning|error] [--stage STAGE]",
+        "this session's last 20 model requests",
+        reports.logs,
+        frozenset({"level", "stage"}),
+    ),
+    Command(
+        "session-report", "/session-report", "what this session did, changed, asked and cost", reports.session_report
+    ),
+    Command("rate", "/rate 1-5 [WORDS]", "rate the last turn", reports.rate),
     Command("fork", "/fork", "a new session that begins with this one's finished turns", runs.fork),
     Command("settings", "/settings", "every setting, and where it came from", reports.settings),
     Command("help", "/help [COMMAND]", "this list", _help),

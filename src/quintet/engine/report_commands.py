@@ -1,10 +1,22 @@
-"""The slash commands that tell of the session: where it stands and what it cost."""
+"""The slash commands that tell of the session, where it stands, what it did and cost, and take the user's rating.
+
+What adds things up is imported when it is asked for: most sessions never ask.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
 from quintet.domain import badge
 from quintet.domain.command_line import CommandLine
+from quintet.domain.errors import UsageError
+from quintet.domain.protocol import Recorded, TurnRated
 from quintet.engine.desk import Desk, Outcome
+
+LOG_LINES = 20
+RATINGS = ("1", "2", "3", "4", "5")
+PIECE = 1000  # event numbers read at once
 
 
 def status(desk: Desk, line: CommandLine) -> Outcome:
@@ -21,12 +33,56 @@ def status(desk: Desk, line: CommandLine) -> Outcome:
     return Outcome("\n".join(f"{name:<9}{value}" for name, value in rows))
 
 
-def cost(desk: Desk, line: CommandLine) -> Outcome:
+async def cost(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine import accounts
+
+    by = accounts.one_of("by", str(line.flags.get("by", "model")), accounts.GROUPINGS)
+    found = accounts.costs(accounts.requests([r async for r in _journal(desk, accounts.KINDS)]), by)
     usage = desk.state.usage
-    return Outcome(
+    told = (
         f"{desk.state.cost:.4f}   {usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
         f"{usage.output_tokens} out, {desk.state.turns} turns"
     )
+    return Outcome("\n".join([told, *(accounts.cost_lines(found) if found.rows else ())]))
+
+
+async def logs(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine import accounts
+
+    chosen = accounts.wanted(str(line.flags.get("level", "")), str(line.flags.get("stage", "")))
+    every = accounts.requests([r async for r in _journal(desk, accounts.KINDS)])
+    shown = [request for request in every if chosen(request)][-LOG_LINES:]
+    return Outcome("\n".join(accounts.log_lines(shown)) or accounts.nothing_logged(every, chosen))
+
+
+async def session_report(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine.session_report import Reporter, report_lines
+
+    reporter = Reporter()
+    async for recorded in _journal(desk):
+        reporter.apply(recorded)
+    return Outcome("\n".join(report_lines(reporter.report())))
+
+
+def rate(desk: Desk, line: CommandLine) -> Outcome:
+    if not line.words or line.words[0] not in RATINGS:
+        raise UsageError("/rate 1-5 [WORDS], for example /rate 4 found it at once")
+    turn = desk.state.last_turn
+    if not turn:
+        raise UsageError("there is nothing to rate yet: no turn has finished")
+    note = "\n".join(part for part in (" ".join(line.words[1:]), line.details.strip()) if part)
+    rating = int(line.words[0])
+    return Outcome(f"the last turn is rated {rating} of 5", [TurnRated(turn=turn, rating=rating, note=note)])
+
+
+async def _journal(desk: Desk, kinds: Sequence[str] = ()) -> AsyncIterator[Recorded]:
+    """This session's events, read in pieces so that a long journal holds up neither the turn nor the inbox."""
+    store, session = desk.core.store, desk.state.session
+    last = store.last_seq(session)
+    for after in range(0, last, PIECE):
+        for recorded in store.read(session, after, min(after + PIECE, last), kinds):
+            yield recorded
+        await asyncio.sleep(0)
 
 
 def settings(desk: Desk, line: CommandLine) -> Outcome:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
+from quintet.domain.columns import table
 from quintet.domain.visible import visible
+
+__all__ = ["say", "say_json", "table"]
 
 
 def say(lines: Iterable[str]) -> None:
@@ -18,12 +21,3 @@ def say(lines: Iterable[str]) -> None:
 
 def say_json(value: Any) -> None:
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=1).decode() + "\n")
-
-
-def table(rows: Sequence[Sequence[str]], *, heading: Sequence[str] = ()) -> list[str]:
-    """Rows with their columns aligned; the last column runs free."""
-    every = [heading, *rows] if heading and rows else list(rows)
-    if not every:
-        return []
-    widths = [max(len(row[column]) for row in every) for column in range(len(every[0]) - 1)]
-    return ["  ".join([*(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=False)), row[-1]]) for row in every]

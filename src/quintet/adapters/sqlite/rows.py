@@ -5,7 +5,7 @@ The writer thread uses one for its transactions; queries use another to read, wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -49,17 +49,26 @@ class Rows:
         assert row
         return row
 
-    def read(self, session: str, after: int = 0, before: int | None = None) -> list[Recorded]:
-        """A session's events in order; a fork begins with those of its parent."""
+    def read(
+        self, session: str, after: int = 0, before: int | None = None, kinds: Sequence[str] = ()
+    ) -> list[Recorded]:
+        """A session's events in order, of some types or of all; a fork begins with those of its parent."""
         row = self.session(session)
         if row is None:
             return []
         last = _END if before is None else before
         events: list[Recorded] = []
         if row.parent and after < row.forked_after:
-            events = self.read(row.parent, after, min(row.forked_after, last))
-        found = self.connection.execute(self.sql["read_events"], (session, after, last))
+            events = self.read(row.parent, after, min(row.forked_after, last), kinds)
+        if kinds:
+            found = self.connection.execute(self.sql["read_events_of_types"], (session, after, last, _json(kinds)))
+        else:
+            found = self.connection.execute(self.sql["read_events"], (session, after, last))
         return events + self._recorded(found)
+
+    def read_project(self, kinds: Sequence[str], after: int = 0) -> list[Recorded]:
+        """The events of these types in the whole project, each once however many forks share it."""
+        return self._recorded(self.connection.execute(self.sql["read_project_events_of_types"], (after, _json(kinds))))
 
     def event(self, seq: int) -> tuple[str, Recorded]:
         row = next(iter(self.connection.execute(self.sql["event_by_seq"], (seq,))), None)
@@ -152,6 +161,10 @@ class Rows:
             raise UsageError(f"session {session} has forks that begin with its events; purge those first")
         for name in ("purge_journal", "purge_inbox", "purge_questions", "purge_session"):
             self.connection.execute(self.sql[name], (session,))
+
+
+def _json(kinds: Sequence[str]) -> str:
+    return msgspec.json.encode(kinds).decode()
 
 
 def _session_row(row: tuple[object, ...]) -> SessionRow:

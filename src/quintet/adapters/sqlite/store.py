@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -165,9 +165,11 @@ class SqliteStore:
         with clear_errors(self.path):
             return self._read.inbox(session)
 
-    def read(self, session: str, after: int = 0, before: int | None = None) -> list[Recorded]:
+    def read(
+        self, session: str, after: int = 0, before: int | None = None, kinds: Sequence[str] = ()
+    ) -> list[Recorded]:
         with clear_errors(self.path):
-            return self._read.read(session, after, before)
+            return self._read.read(session, after, before, kinds)
 
     def session(self, session: str) -> SessionRow | None:
         with clear_errors(self.path):

@@ -31,6 +31,14 @@ INSERT INTO journal (session, at, type, version, data) VALUES (?, ?, ?, ?, ?)
 -- name: read_events
 SELECT seq, at, version, data FROM journal WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq
 
+-- name: read_events_of_types
+SELECT seq, at, version, data FROM journal
+WHERE session = ? AND seq > ? AND seq <= ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
+
+-- name: read_project_events_of_types
+SELECT seq, at, version, data FROM journal
+WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
+
 -- name: event_by_seq
 SELECT session, seq, at, version, data FROM journal WHERE seq = ?
 

@@ -1,0 +1,196 @@
+"""logs, cost, report and /rate in the real program: a table for people, JSON for programs, the same facts in both."""
+
+import json
+import signal
+
+import pytest
+
+from tests.adapters.model_server import Reply
+from tests.surfaces.program import BUILD, EDIT, Model, Program, call
+
+FIELDS = {
+    "at": str,
+    "conversation": str,
+    "run": str,
+    "user_mode": str,
+    "stage": str,
+    "model": str,
+    "tool_count": int,
+    "reasoning": bool,
+    "axes": dict,
+    "badge": str,
+    "usage": dict,
+    "cost": float,
+    "seconds": float,
+    "outcome": str,
+    "level": str,
+}
+PRICED = "price_input = 100000\nprice_cached = 50000"  # a request of 10 tokens, 4 of them cached, is 0.8
+
+
+def test_s1_9_1_every_request_is_in_the_log_with_its_fields(quintet: Program, model: Model) -> None:
+    model(call("Read", file_path="tally/count.py"), Reply(text="An answer."), more=PRICED)
+    session = quintet.run("-p", "what is there", "--output-format", "json").clean(0).json()["session"]
+    lines = quintet.run("logs", "--json").clean(0).json()
+    requested = quintet.events("model_requested")
+    assert [line["seq"] for line in lines] == [event["seq"] for event in requested]
+    for line, event in zip(lines, requested, strict=True):
+        assert {name: type(line[name]) for name in FIELDS} == FIELDS
+        assert {name: line[name] for name in event if name != "type"} == {k: event[k] for k in event if k != "type"}
+    assert [(line["model"], line["outcome"], line["conversation"]) for line in lines] == [("m", "ok", session)] * 2
+    assert lines[0]["usage"] == {"input_tokens": 10, "output_tokens": 5, "cached_tokens": 4}
+    assert lines[0]["cost"] == pytest.approx(0.8)
+    assert lines[0]["badge"] == "chat │ autonomous │ restricted │ smart"
+    heading, *shown = quintet.run("logs").clean(0).out.splitlines()
+    assert len(shown) == 2
+    for word in ("TIME", "RUN", "STAGE", "MODEL", "TOOLS", "REASONING", "AXES", "CACHED", "COST", "OUTCOME"):
+        assert word in heading
+    assert all(session in line and line.endswith("ok") and "0.8000" in line for line in shown)
+
+
+def test_the_log_tells_of_retries_and_errors_and_can_be_narrowed(quintet: Program, model: Model) -> None:
+    model(Reply(status=503), Reply(text="at last"), Reply(status=401), retries=1)
+    first = quintet.run("-p", "one", "--output-format", "json").clean(0).json()["session"]
+    second = quintet.run("-p", "two", "--output-format", "json").clean(1).json()["session"]
+
+    def told(*arguments: str) -> list[tuple[str, str, str]]:
+        lines = quintet.run("logs", "--json", *arguments).clean(0).json()
+        return [(line["conversation"], line["outcome"], line["code"]) for line in lines]
+
+    retry, ok, error = (first, "retry", "LLM_HTTP_ERROR"), (first, "ok", ""), (second, "error", "LLM_AUTH_FAILED")
+    assert told() == [retry, ok, error]
+    assert told("--level", "warning") == [retry, error]
+    assert told("--level", "error") == [error]
+    assert told("--session", first) == [retry, ok]
+    assert told("-n", "1") == told("--session", second[:-1]) == [error]
+    assert told("-n", "0") == told("--stage", "nowhere") == []
+    assert told("--stage", "act", "-n", "2") == [ok, error]
+    assert (
+        "no request at stage nowhere; there are some at act" in quintet.run("logs", "--stage", "nowhere").clean(0).out
+    )
+    assert "LLM_AUTH_FAILED" in quintet.run("-p", "/logs", "--resume", second).clean(0).out
+
+
+def test_the_log_is_followed_as_requests_end(quintet: Program, model: Model) -> None:
+    model(Reply(text="one"), Reply(text="two"), Reply(text="three"))
+    quintet.run("-p", "first").clean(0)
+    follower = quintet.start("logs", "--follow", "--json", "-n", "1")
+    assert follower.stdout
+    seen = [json.loads(follower.stdout.readline())]
+    for text in ("second", "third"):
+        quintet.run("-p", text).clean(0)
+        seen.append(json.loads(follower.stdout.readline()))
+    assert seen == quintet.run("logs", "--json").clean(0).json()
+    follower.send_signal(signal.SIGINT)
+    assert (*follower.communicate(), follower.returncode) == ("", "", 130)
+
+
+def test_costs_are_added_up_over_sessions_and_a_fork_counts_once(quintet: Program, model: Model) -> None:
+    model(Reply(text="one"), Reply(text="two"), more=PRICED)
+    first = quintet.run("-p", "first", "--output-format", "json").clean(0).json()["session"]
+    forked = quintet.run("-p", "second", "--resume", first, "--fork", "--output-format", "json")
+    second = forked.clean(0).json()["session"]
+    found = quintet.run("cost", "--by", "session", "--json").clean(0).json()
+    own = {row["key"]: row for row in found["rows"]}
+    assert set(own) == {first, second}
+    assert own[first]["cost"] == pytest.approx(0.8) and own[first]["requests"] == 1
+    assert (found["by"], found["unpriced"]) == ("session", {})
+    lines = quintet.run("logs", "--json").json()
+    assert found["total"]["requests"] == len(lines)
+    assert found["total"]["cost"] == pytest.approx(sum(line["cost"] for line in lines))
+    for by in ("day", "model", "stage", "work-mode", "run"):
+        grouped = quintet.run("cost", "--by", by, "--json").clean(0).json()
+        assert grouped["total"] == found["total"]
+    heading, *rows, total = quintet.run("cost").clean(0).out.splitlines()
+    assert heading.split() == ["MODEL", "REQUESTS", "FAILED", "IN", "CACHED", "OUT", "COST"]
+    assert [row.split()[0] for row in rows] == ["m"]
+    assert total.split() == ["total", *rows[0].split()[1:]]
+
+
+def test_a_model_without_a_price_is_said(quintet: Program, model: Model) -> None:
+    model(Reply(text="free?"))
+    quintet.run("-p", "hello").clean(0)
+    assert quintet.run("cost", "--json").clean(0).json()["unpriced"] == {"m": 1}
+    said = "m had no price: 1 request of it counts as 0. Set models.m.price_input and price_output"
+    assert said in quintet.run("cost").clean(0).out
+    assert said in quintet.run("-p", "/cost", "--resume").clean(0).out
+    assert said in quintet.run("report").clean(0).out
+
+
+def test_a_session_is_reported_with_its_turns_tools_files_and_ratings(quintet: Program, model: Model) -> None:
+    model(*EDIT, more=PRICED)
+    session = quintet.run("-p", "rename it", *BUILD, "--output-format", "json").clean(0).json()["session"]
+    assert quintet.run("-p", "/rate 4 quick", "--resume").clean(0).out == "the last turn is rated 4 of 5\n"
+    (rated,) = quintet.events("turn_rated")
+    (ended,) = quintet.events("turn_finished")
+    assert (rated["turn"], rated["rating"], rated["note"]) == (ended["turn"], 4, "quick")
+    quintet.run("-p", "/mode review", "--resume").clean(0)
+    quintet.run("-p", "/mode plan").clean(0)  # another session, now the newest
+
+    found = quintet.run("report", session, "--json").clean(0).json()
+    assert found["session"] == session
+    assert [row["badge"].split()[0] for row in found["axes"]] == ["build", "review"]
+    (turn,) = found["turns"]
+    assert {k: turn[k] for k in ("text", "status", "rating", "note")} == {
+        "text": "rename it",
+        "status": "done",
+        "rating": 4,
+        "note": "quick",
+    }
+    assert turn["cost"] == pytest.approx(found["total"]["cost"]) and turn["cost"] >= 2.4 - 1e-9
+    assert {row["tool"]: (row["calls"], row["failed"]) for row in found["tools"]} == {"Read": (1, 0), "Edit": (1, 0)}
+    assert found["changed"] == {"tally/count.py": 1}
+    assert set(found["approvals"]) == {"asked", "approved", "always", "refused", "closed", "waiting"}
+    assert found["rating"] == 4
+    assert quintet.run("report", "--json").clean(0).json()["session"] != session
+
+    text = quintet.run("report", session).clean(0).out
+    for words in (
+        session,
+        "build │ autonomous │ normal │ smart",
+        "rename it",
+        "tally/count.py",
+        "4 quick",
+        "none asked",
+    ):
+        assert words in text
+    inside = quintet.run("-p", "/session-report", "--resume", session).clean(0).out
+    assert inside[inside.index("\naxes") :] == text[text.index("\naxes") :]
+
+
+def test_what_a_report_shows_cannot_write_to_the_terminal(quintet: Program) -> None:
+    quintet.run("-p", "find \x1b]0;pwned\x07words").clean(0)
+    quintet.run("-p", "/rate 1 \x1b[2J", "--resume").clean(0)
+    text = quintet.run("report").clean(0).out
+    assert "\x1b" not in text and "␛[2J" in text and "␛]0;pwned␇words" in text
+
+
+def test_a_project_without_sessions_has_no_log_no_cost_and_no_report(quintet: Program) -> None:
+    assert quintet.run("logs").clean(0).out == "no model request yet\n"
+    assert quintet.run("logs", "--json").clean(0).json() == []
+    assert quintet.run("cost").clean(0).out == "no model request yet\n"
+    assert quintet.run("cost", "--json").clean(0).json()["rows"] == []
+    assert "there is no session in this project yet" in quintet.run("report").clean(1).err
+    assert "there is no session in this project yet" in quintet.run("logs", "--follow").clean(1).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("logs", "-n", "-1"), 2, "-n -1: not a number of lines; 0 or more"),
+        (("logs", "-n", "few"), 2, "-n"),
+        (("logs", "--level", "loud"), 2, "--level"),
+        (("logs", "--session", "q5-nowhere"), 1, "no session q5-nowhere in this project"),
+        (("logs", "--follow", "--session", "q5-nowhere"), 1, "no session q5-nowhere in this project"),
+        (("cost", "--by", "week"), 2, "--by"),
+        (("report", "q5-nowhere"), 1, "no session q5-nowhere in this project"),
+        (("-p", "/rate 6"), 2, "/rate 1-5 [WORDS]"),
+        (("-p", "/rate 3"), 2, "there is nothing to rate yet"),
+        (("-p", "/cost --by week"), 2, 'by "week": not one of day, model, stage, work-mode, session, run'),
+    ],
+)
+def test_what_cannot_be_taken_is_said(quintet: Program, arguments: tuple[str, ...], code: int, said: str) -> None:
+    quintet.run("-p", "/mode plan").clean(0)
+    done = quintet.run(*arguments).clean(code)
+    assert said in done.err
+    assert done.out == ""
