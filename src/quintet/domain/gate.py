@@ -92,8 +92,8 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
     rule = allowing(terms.rules, spec.name, subject, root, lifts) if lifts else None
     if rule:
         question = ""
-    if not question and axes.run_control is RunControl.MANUAL and effects:
-        question, lifts, rule = "run control is manual: each step asks", _NOTHING, None
+    if axes.run_control is RunControl.MANUAL and effects:
+        question, lifts, rule = question or "run control is manual: each step asks", _NOTHING, None
     if question:
         reason = question if terms.person else f"{question}; nobody is attached to ask"
         return Decision(Verdict.ASK, reason, ordered(effects), grant, lifts=ordered(lifts))
@@ -112,6 +112,8 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
     for path in touch.reads + touch.writes:
         if terms.protection.is_secret(path):
             return f"{path} is protected: it may hold secrets"
+        if spec.confined and inside(path, terms.root) is None:
+            return f"{path} is outside the project, where {spec.name} cannot reach; bash can, and asks"
     work_mode = axes.work_mode
     if work_mode in READ_ONLY_MODES:
         changing = effects - READING - RUNNING - {Effect.NETWORK}
