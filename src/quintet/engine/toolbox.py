@@ -90,9 +90,9 @@ class Toolbox:
             arguments = spec.bind(call.arguments)
             touch = with_criteria(spec.touch(arguments), standing.todos)
             touch = self._read_by_its_shell(with_lines(touch, self._grammar.parse))
+            rules = self._rule_book.rules() if self._rule_book else ()
         except QuintetError as error:
             return _refused(str(error))
-        rules = self._rule_book.rules() if self._rule_book else ()
         terms = structs.replace(self._terms, person=person, rules=rules)
         decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines))
         return Prepared(call, spec, arguments, touch, decision)
@@ -112,6 +112,13 @@ class Toolbox:
             except (OSError, QuintetError):
                 parts.append("")
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def content(self, path: str) -> str:
+        """A file as it is now; empty where there is none to be read."""
+        try:
+            return self._bench.files.read(path).decode("utf-8", "replace")
+        except (OSError, QuintetError):
+            return ""
 
     async def run(
         self, prepared: Prepared, standing: Standing, *, person: bool, progress: Callable[[str], None]
