@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.grants import Effect, Grant, ordered
+from quintet.domain.grants import Effect, Grant, exceeds, ordered
 from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
 from quintet.domain.rules import Rule, allowing, denying, describe
 from quintet.domain.toolspec import ToolSpec, Touch
@@ -100,6 +100,18 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
     if rule:
         return Decision(Verdict.ALLOW, f"your rule {rule.id}: {describe(rule)}", ordered(effects), grant, rule=rule.id)
     return Decision(Verdict.ALLOW, _why_allowed(effects, axes), ordered(effects), grant)
+
+
+def withdrawn(held: Grant, before: Decision, after: Decision, tightened: bool) -> bool:
+    """Whether what goes on under `held` may not go on: a turned dial grants less of it, or no longer unasked.
+
+    `before` and `after` are the decisions on what began it, at the axes as they were and as they are.
+    """
+    if after.verdict is Verdict.ALLOW:
+        return exceeds(held, after.grant) and not exceeds(held, before.grant)
+    order = list(Verdict)
+    stricter = order.index(after.verdict) > order.index(before.verdict)
+    return tightened or stricter or exceeds(before.grant, after.grant)
 
 
 def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms) -> str:
