@@ -1,7 +1,8 @@
 """The project's files, opened so that nothing outside the root can be reached.
 
 `openat2` with RESOLVE_BENEATH lets the kernel hold the line, symlinks and races included; where the system call is
-missing, each component is opened without following links. Writes go to a temporary file that replaces the old one.
+missing, each component is opened without following links. Writes go to a temporary file that replaces the old one; one
+that a killed process left is removed by the next session that writes to that folder.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -20,6 +23,7 @@ from quintet.domain.ports import Entry
 from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
 
 MOST_BYTES = 50_000_000
+TEMPORARY = ".quintet-"
 _OPENAT2 = 437
 _BENEATH_NO_MAGIC = 0x08 | 0x02  # RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
 
@@ -36,6 +40,7 @@ class ProjectFiles:
         self.root = root
         self.protection = protection
         self._numbers = count()
+        self._swept: set[tuple[int, int]] = set()
 
     def relative(self, path: str) -> str:
         found = inside(path, self.root)
@@ -87,19 +92,38 @@ class ProjectFiles:
         with self._folder(folder) as at:
             self._refuse_protected(at, name, path)
             access = self._access_of(name, at)
-            temporary = f".quintet-{os.getpid()}-{next(self._numbers)}"
+            self._sweep(at)
+            temporary = f"{TEMPORARY}{os.getpid()}-{next(self._numbers)}"
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=at)
             try:
                 with open(handle, "wb") as file:
+                    with contextlib.suppress(OSError):  # a file system may know no locks; then nothing is swept
+                        fcntl.flock(file, fcntl.LOCK_EX)  # whoever can lock it knows that its writer is gone
                     file.write(data)
                     file.flush()
                     os.fchmod(file.fileno(), access)
                     os.fsync(file.fileno())
-                os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
+                    os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
             except BaseException:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(temporary, dir_fd=at)
                 raise
+
+    def _sweep(self, at: int) -> None:
+        """The first time a folder is written to: remove temporary files whose writers are gone."""
+        info = os.fstat(at)
+        if (folder := (info.st_dev, info.st_ino)) in self._swept:
+            return
+        self._swept.add(folder)
+        for name in os.listdir(at):
+            if re.fullmatch(rf"{re.escape(TEMPORARY)}\d+-\d+", name):
+                with contextlib.suppress(OSError):
+                    handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+                    try:
+                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        os.unlink(name, dir_fd=at)
+                    finally:
+                        os.close(handle)
 
     def entries(self, path: str) -> list[Entry]:
         with self._opened(self.relative(path), os.O_RDONLY | os.O_DIRECTORY) as handle:

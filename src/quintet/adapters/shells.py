@@ -1,6 +1,7 @@
 """Background shells: commands at a terminal of their own that go on while the agent does other things.
 
-Each keeps the end of its output in memory and, when that is too little, the whole in a file. All end with the session.
+Each keeps the end of its output in memory and, when that is too little, the whole in a file. All end with the session,
+and however one ends, everything it started ends with it.
 """
 
 from __future__ import annotations
@@ -8,18 +9,28 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
-from collections.abc import Sequence
+import re
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec import structs
 
 from quintet.adapters.output import Output
+from quintet.adapters.proc import descendants
 from quintet.adapters.processes import Child
 from quintet.adapters.sandbox.ground import Containment, Launch, minded
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant
+from quintet.domain.messages import ToolCall
 from quintet.domain.ports import ShellState
 
-KEPT_BYTES = 1_000_000
+KEPT_BYTES = 1_000_000  # of what nobody has read yet
+SPILLED_BYTES = 30_000  # printed in all before it goes to a file
 MOST_SHELLS = 16
 ROWS_COLUMNS = (40, 200)
+SHELLS = ("bash", "sh", "dash", "zsh")
+_SHELL = rf"\s*(?:/\S*/)?(?:{'|'.join(SHELLS)})(?:\s+(?:-[il]+|--(?:login|norc|noprofile|posix)))*\s*"  # and no script
+_LINE_ENDS = r"[\n\r\x03]"  # Enter, or Ctrl+C, which drops what was typed
 
 
 class BackgroundShells:
@@ -27,29 +38,33 @@ class BackgroundShells:
         self._containment = containment
         self._outputs = outputs
         self._shells: dict[str, _Shell] = {}
+        self._starting = asyncio.Lock()
 
-    async def start(self, name: str, argv: Sequence[str], *, line: str, cwd: str, grant: Grant) -> str:
-        """Start a shell under a name, or under the next number; returns the name."""
-        name = name or self._next_name()
-        known = self._shells.get(name)
-        if known and known.alive:
-            raise ToolFailed(f"shell {name} is still running: bash_output reads it, kill_shell ends it")
-        if sum(shell.alive for shell in self._shells.values()) >= MOST_SHELLS:
-            raise ToolFailed(f"{MOST_SHELLS} shells are running; end one with kill_shell")
-        at_terminal = minded(argv, '{"terminal": true}')
-        launch = await asyncio.to_thread(self._containment.launch, at_terminal, cwd, grant)
-        whole = os.path.join(self._outputs, f"shell-{name}.txt")
-        self._shells[name] = _Shell(ShellState(name, line, grant), launch, Output(KEPT_BYTES, whole=whole))
-        return name
+    async def start(self, name: str, argv: Sequence[str], *, call: ToolCall, cwd: str, grant: Grant) -> str:
+        async with self._starting:  # names are given and counted one at a time
+            name = name or self._next_name()
+            known = self._shells.get(name)
+            if known and known.alive:
+                raise ToolFailed(f"shell {name} is still running: bash_output reads it, kill_shell ends it")
+            if sum(shell.alive for shell in self._shells.values()) >= MOST_SHELLS:
+                raise ToolFailed(f"{MOST_SHELLS} shells are running; end one with kill_shell")
+            at_terminal = minded(argv, '{"terminal": true}')
+            launch = await asyncio.to_thread(self._containment.launch, at_terminal, cwd, grant)
+            whole = os.path.join(self._outputs, f"shell-{name}-{time.time_ns()}.txt")
+            started = ShellState(name, call, grant, whole)
+            self._shells[name] = _Shell(
+                started, launch, Output(SPILLED_BYTES, whole=whole), argv, self._containment.settle
+            )
+            return name
 
     def _next_name(self) -> str:
         return next(name for number in range(1, len(self._shells) + 2) if (name := str(number)) not in self._shells)
 
     def running(self) -> list[ShellState]:
-        return [shell.state for shell in self._shells.values() if shell.alive]
+        return [shell.started for shell in self._shells.values() if shell.alive]
 
     def state(self, name: str) -> ShellState:
-        return self._find(name).state
+        return self._find(name).state()
 
     def read(self, name: str) -> tuple[str, int | None]:
         shell = self._find(name)
@@ -59,19 +74,17 @@ class BackgroundShells:
         shell = self._find(name)
         if not shell.alive:
             raise ToolFailed(f"shell {name} has ended (exit {shell.exit_code})")
-        await shell.type(text.encode("utf-8", "surrogateescape"))
+        await shell.type(text)
 
-    async def kill(self, name: str) -> int | None:
+    async def kill(self, name: str, why: str = "") -> int | None:
         shell = self._find(name)
-        await self._end(shell)
+        if shell.alive:
+            shell.ended_because = why
+        await shell.end()
         return shell.exit_code
 
     async def close(self) -> None:
-        await asyncio.gather(*(self._end(shell) for shell in self._shells.values()))
-
-    async def _end(self, shell: _Shell) -> None:
-        await shell.end()
-        self._containment.settle(shell.launch)
+        await asyncio.gather(*(shell.end() for shell in self._shells.values()))
 
     def _find(self, name: str) -> _Shell:
         shell = self._shells.get(name)
@@ -82,9 +95,18 @@ class BackgroundShells:
 
 
 class _Shell:
-    def __init__(self, state: ShellState, launch: Launch, output: Output) -> None:
-        self.state = state
-        self.launch = launch
+    def __init__(
+        self,
+        started: ShellState,
+        launch: Launch,
+        output: Output,
+        argv: Sequence[str],
+        settle: Callable[[Launch], list[str]],
+    ) -> None:
+        self.started = started
+        self.ended_because = ""
+        self._is_shell = bool(re.fullmatch(_SHELL, argv[-1]))  # of bash -c LINE
+        self._begun = ""
         self._output = output
         self._fresh = bytearray()
         self._left_out = 0
@@ -99,7 +121,18 @@ class _Shell:
         finally:
             os.close(other)
         self._child.read_from(self._terminal)
-        self._released = False
+        self._over = asyncio.ensure_future(self._see_to_its_end(launch, settle))
+
+    async def _see_to_its_end(self, launch: Launch, settle: Callable[[Launch], list[str]]) -> None:
+        """However it ends: let go of what it held, and put aside what it should not have made."""
+        try:
+            await self._child.ended.wait()
+        finally:
+            self._child.release()
+            self._output.close()
+            os.close(self._terminal)
+            for note in settle(launch):
+                self.add(f"\n({note})\n".encode())
 
     def add(self, data: bytes) -> None:
         self._output.add(data)
@@ -117,36 +150,58 @@ class _Shell:
         code = self._child.process.returncode
         return code if code is None or code >= 0 else 128 - code
 
+    def state(self) -> ShellState:
+        return structs.replace(self.started, folder=self._waits_in(), begun=self._begun)
+
+    def _waits_in(self) -> str:
+        """The folder in which a shell waits for a line at this terminal; empty if it does not, or nobody can tell.
+
+        It does if it leads the terminal's session, is in the foreground, and runs nothing beside itself there.
+        """
+        if not (self._is_shell and self.alive):
+            return ""
+        try:
+            leader = os.tcgetpgrp(self._terminal)
+            if os.getsid(leader) != leader or not _is_shell(leader):
+                return ""
+            if any(os.getpgid(pid) == leader for pid, started in descendants(leader) if started):
+                return ""
+            return os.readlink(f"/proc/{leader}/cwd")
+        except OSError:
+            return ""
+
     def new_text(self) -> str:
         """What was printed since the last time, as plain lines."""
-        note = f"… {self._left_out} bytes left out …\n" if self._left_out else ""
+        note = f"… {self._left_out} bytes left out; the whole is in {self.started.whole} …\n" if self._left_out else ""
         text = note + bytes(self._fresh).decode("utf-8", "replace").replace("\r\n", "\n")
+        text += f"\nended by Quintet: {self.ended_because}\n" if self.ended_because else ""
         self._fresh.clear()
         self._left_out = 0
         return text
 
-    async def type(self, data: bytes) -> None:
+    async def type(self, text: str) -> None:
         """Write to the terminal without blocking the loop when the program does not read."""
+        self._begun = re.split(_LINE_ENDS, self._begun + text)[-1]
+        data = text.encode("utf-8", "surrogateescape")
         for _ in range(100):
             try:
                 data = data[os.write(self._terminal, data) :]
             except BlockingIOError:
                 await asyncio.sleep(0.02)
             except OSError as error:
-                raise ToolFailed(f"shell {self.state.name} cannot be written to: {error.strerror}") from error
+                raise ToolFailed(f"shell {self.started.name} cannot be written to: {error.strerror}") from error
             if not data:
                 return
-        raise ToolFailed(f"shell {self.state.name} does not read; {len(data)} bytes were not typed")
+        raise ToolFailed(f"shell {self.started.name} does not read; {len(data)} bytes were not typed")
 
     async def end(self) -> None:
-        if self._released:
-            return
-        self._released = True
         if self.alive:
             await self._child.end_tree()
-        self._child.release()
-        self._output.close()
-        os.close(self._terminal)
+        await asyncio.shield(self._over)
+
+
+def _is_shell(pid: int) -> bool:
+    return os.path.basename(os.readlink(f"/proc/{pid}/exe")) in SHELLS
 
 
 def _set_size(terminal: int) -> None:

@@ -30,8 +30,9 @@ def decided(path: str, root: str) -> bool:
 
 def set_trust(path: str, root: str, trusted: bool) -> bool:
     """Trust or distrust a folder; returns whether that changed anything."""
-    folders = _decisions(path)
-    if folders.get(root) is trusted:
-        return False
-    user_files.write(path, {**folders, root: trusted})
-    return True
+    with user_files.locked(path):
+        folders = _decisions(path)
+        if folders.get(root) is trusted:
+            return False
+        user_files.write(path, {**folders, root: trusted})
+        return True

@@ -1,9 +1,15 @@
-"""Small JSON files in the user's configuration: trust and rules. Written atomically; what cannot be read is said."""
+"""Small JSON files in the user's configuration: trust and rules. Written atomically; what cannot be read is said.
+
+Whoever changes one does so under its lock, so that two processes lose nothing of each other's.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from quintet.domain.errors import SettingsError, StoreUnwritable
@@ -20,13 +26,35 @@ def read(path: str, meanwhile: str) -> Any:
         raise SettingsError(f"{path}: cannot be read ({error})", hint=f"Mend or delete it; {meanwhile}.") from error
 
 
+@contextlib.contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Nobody else changes the file meanwhile. Its folder is locked, and let go of however the holder ends."""
+    folder = os.path.dirname(path)
+    with _writing(path):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with _writing(path):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def write(path: str, content: Any) -> None:
     temporary = f"{path}.{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with _writing(path):
         with open(temporary, "w", encoding="utf-8") as file:
             json.dump(content, file, indent=1, sort_keys=True)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
+
+
+@contextlib.contextmanager
+def _writing(path: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise StoreUnwritable(
             f"{path}: cannot be written ({error.strerror})", hint="Set XDG_CONFIG_HOME to a folder you can write."

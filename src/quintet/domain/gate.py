@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.grants import Effect, Grant, ordered
+from quintet.domain.grants import Effect, Grant, exceeds, ordered
 from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
 from quintet.domain.rules import Rule, allowing, denying, describe
 from quintet.domain.toolspec import ToolSpec, Touch
@@ -106,14 +106,26 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
     rule = allowing(terms.rules, spec.name, subject, root, lifts) if lifts else None
     if rule:
         question = ""
-    if not question and axes.run_control is RunControl.MANUAL and effects:
-        question, lifts, rule = "run control is manual: each step asks", _NOTHING, None
+    if axes.run_control is RunControl.MANUAL and effects:
+        question, lifts, rule = question or "run control is manual: each step asks", _NOTHING, None
     if question:
         reason = question if terms.person else f"{question}; nobody is attached to ask"
         return Decision(Verdict.ASK, reason, ordered(effects), grant, lifts=ordered(lifts))
     if rule:
         return Decision(Verdict.ALLOW, f"your rule {rule.id}: {describe(rule)}", ordered(effects), grant, rule=rule.id)
     return Decision(Verdict.ALLOW, _why_allowed(effects, axes), ordered(effects), grant)
+
+
+def withdrawn(held: Grant, before: Decision, after: Decision, tightened: bool) -> bool:
+    """Whether what goes on under `held` may not go on: a turned dial grants less of it, or no longer unasked.
+
+    `before` and `after` are the decisions on what began it, at the axes as they were and as they are.
+    """
+    if after.verdict is Verdict.ALLOW:
+        return exceeds(held, after.grant) and not exceeds(held, before.grant)
+    order = list(Verdict)
+    stricter = order.index(after.verdict) > order.index(before.verdict)
+    return tightened or stricter or exceeds(before.grant, after.grant)
 
 
 def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms) -> str:
@@ -128,6 +140,8 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
     for path in touch.reads + touch.writes:
         if terms.protection.is_secret(path):
             return f"{path} is protected: it may hold secrets"
+        if spec.confined and inside(path, terms.root) is None:
+            return f"{path} is outside the project, where {spec.name} cannot reach; bash can, and asks"
     work_mode = axes.work_mode
     if work_mode in READ_ONLY_MODES:
         changing = effects - READING - RUNNING - {Effect.NETWORK}

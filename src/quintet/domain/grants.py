@@ -35,6 +35,19 @@ class Grant(Struct, frozen=True, gc=False):
     read_roots: tuple[str, ...] = ()  # outside the project
 
 
+WALLS = frozenset({Effect.COMMIT, Effect.OUTSIDE, Effect.PUBLISH})  # effects that a containment is built by
+
+
+def exceeds(wanted: Grant, held: Grant) -> bool:
+    """Whether something may do more by `wanted` than the walls that were built from `held` let it."""
+    return bool(
+        set(wanted.write_roots) - set(held.write_roots)
+        or set(wanted.read_roots) - set(held.read_roots)
+        or (WALLS & set(wanted.effects)) - set(held.effects)
+        or (wanted.network and not held.network)
+    )
+
+
 _PLACE = {effect: place for place, effect in enumerate(EFFECT_ORDER)}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from quintet.domain.grants import Grant
+from quintet.domain.messages import ToolCall
 from quintet.domain.protected import Protection
 from quintet.domain.rules import Rule
 from quintet.domain.swe_phases import PhaseState
@@ -150,17 +151,21 @@ class Processes(Protocol):
 
 
 class ShellState(Struct, frozen=True):
-    """A background shell: the line it was started with, and what it may do."""
+    """A background shell: the call that started it, what it may do, and who reads what is typed into it."""
 
     name: str
-    line: str
+    call: ToolCall
     grant: Grant
+    whole: str = ""  # the file that holds all it printed, once that is long
+    folder: str = ""  # the folder of the shell that waits for a line; empty if another program reads
+    begun: str = ""  # what was typed of that line so far
 
 
 class Shells(Protocol):
     """Commands at terminals of their own."""
 
-    async def start(self, name: str, argv: Sequence[str], *, line: str, cwd: str, grant: Grant) -> str: ...
+    async def start(self, name: str, argv: Sequence[str], *, call: ToolCall, cwd: str, grant: Grant) -> str:
+        """Start a shell under a name, or under the next number; returns the name."""
 
     def running(self) -> list[ShellState]: ...
 
@@ -171,7 +176,8 @@ class Shells(Protocol):
 
     async def write(self, name: str, text: str) -> None: ...
 
-    async def kill(self, name: str) -> int | None: ...
+    async def kill(self, name: str, why: str = "") -> int | None:
+        """End a shell and all it started; `why` is told whoever reads it next."""
 
     async def close(self) -> None: ...
 
@@ -274,6 +280,7 @@ class Workbench(Struct):
     shells: Shells
     ripgrep: str
     outputs: str  # folder for outputs too long to show
+    call: ToolCall = ToolCall("", "")  # the call that is carried out
     grant: Grant = Grant()
     menu: MenuManager = field(default_factory=lambda: MenuManager({}))
     todos: Mapping[str, Todo] = field(default_factory=dict)

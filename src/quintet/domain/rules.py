@@ -36,9 +36,10 @@ class Rule(Struct, frozen=True, gc=False):
 
 
 def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
-    """What a call is about, as rules and questions name it: its shell lines, or a path."""
+    """What a call is about, as rules and questions name it: its shell lines and their folder, or a path."""
     if lines:
-        return "; ".join(lines)
+        folder = str(arguments.get("exec_dir", "")).rstrip("/")
+        return "; ".join((f"cd {folder}", *lines) if folder not in ("", ".") else lines)
     return next((str(arguments[name]) for name in _SUBJECTS if arguments.get(name)), "")
 
 

@@ -42,6 +42,7 @@ class ToolSpec(Struct, frozen=True):
     run: Callable[..., Awaitable[ToolResult]]
     needs: tuple[str, ...] = ()  # the outside parts it does not work without
     toolset: str = ""  # of a user's own tool; those of the shipped ones are in TOOL_MODES
+    confined: bool = False  # cannot reach outside the project, whoever says yes
 
     def shown(self) -> ToolSchema:
         return ToolSchema(self.name, self.description, self.schema())

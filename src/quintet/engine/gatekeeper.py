@@ -1,18 +1,22 @@
 """From a model's call to a call that may start: asks the gate, and where the gate asks, the person.
 
 Every decision and every refusal is on record before anything runs. An approval is for one exact call at the axes it
-was asked at: tightening them voids it.
+was asked at: tightening them, or a change of the file it is about, voids it, and it is asked again.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeGuard
 
 from msgspec import structs
 
 from quintet.domain import badge
 from quintet.domain.axes import Axes, RunControl, tightens
+from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Verdict
 from quintet.domain.messages import ToolCall
-from quintet.domain.protocol import CallDecided, Event, QuestionAsked, RuleMade, ToolFinished
+from quintet.domain.protocol import CallDecided, Choice, Event, Noticed, QuestionAsked, RuleMade, ToolFinished
 from quintet.domain.rules import ANY, Rule, exactly, subject_of
 from quintet.domain.standing import Standing
 from quintet.domain.toolspec import CallStatus, ToolResult
@@ -22,6 +26,7 @@ from quintet.engine.questions import ALWAYS, APPROVAL, APPROVAL_OR_RULE, YES, Qu
 from quintet.engine.toolbox import Prepared
 
 PREVIEW_LINES = 20  # of a change that is asked about
+COMPARED_LINES = 2000  # of longer texts all lines are shown, out and in
 
 
 class Blocked(Exception):
@@ -33,40 +38,70 @@ class Gatekeeper:
         self._core = core
         self._journal = journal
         self._questions = questions
-        self._step_approved: set[str] = set()
+        self._step_approved: frozenset[ToolCall] = frozenset()
         self._step_axes: Axes | None = None  # the axes that step was approved at
 
     async def admit_step(self, calls: list[ToolCall]) -> list[ToolCall]:
         """In manual, one question for the whole step; a no answers all its calls."""
-        axes = self._journal.state.axes
-        if axes.run_control is not RunControl.MANUAL or not self._core.person:
-            return calls
-        prepared = [self.prepare(call) for call in calls]
-        runnable = [p for p in prepared if isinstance(p, Prepared) and p.decision.verdict is Verdict.ASK]
-        if not runnable:
-            return calls
-        self._journal.post(*(self._decided(p) for p in runnable))
-        lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in runnable)
-        answer = await self._questions.ask(
-            self._question(f"run this step ({len(runnable)} call{'s'[: len(runnable) > 1]})?", runnable, lines)
-        )
-        if answer.choice == YES:
-            self._step_approved, self._step_axes = {p.call.id for p in runnable}, axes
-            return calls
-        for call in calls:
-            self._refuse(call, _declined(answer.note))
-        return []
+        self._step_approved, again = frozenset(), ""
+        while True:
+            axes = self._journal.state.axes
+            if axes.run_control is not RunControl.MANUAL or not self._core.person:
+                return calls
+            asking = [p for p in map(self.prepare, calls) if _asks(p)]
+            if not asking:
+                return calls
+            self._journal.post(*(self._decided(p) for p in asking))
+            lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in asking)
+            text = f"run this step ({len(asking)} call{'s'[: len(asking) > 1]})?"
+            question = self._question(text, asking, (*_again(again), *lines))
+            answer = await self._questions.ask(question)
+            if answer.choice != YES:
+                for call in calls:
+                    self._refuse(call, _declined(answer.note))
+                return []
+            fresh = [self.prepare(p.call) for p in asking]
+            again = self._voided(question, asking, fresh, axes)
+            if not again:
+                self._step_approved, self._step_axes = frozenset(p.call for p in asking), axes
+                return calls
 
     async def admit(self, call: ToolCall, *, own: bool = False) -> Prepared | None:
         """The call, ready to run; None if it may not, and then its result is on record.
 
         `own` is a person's own call: neither the model's place in the menu nor its SWE phase is theirs.
         """
-        prepared = self.prepare(call, own)
-        if isinstance(prepared, ToolResult):
-            self._journal.post(finished_call(call, prepared))
-            return None
-        return await self._permitted(prepared, own)
+        again = ""
+        while True:
+            prepared = self.prepare(call, own)
+            if isinstance(prepared, ToolResult):
+                self._journal.post(finished_call(call, prepared))
+                return None
+            axes = self._journal.state.axes
+            approved_before = call in self._step_approved and not tightens(self._step_axes or axes, axes)
+            if not approved_before:
+                self._journal.post(self._decided(prepared))
+            verdict, reason = prepared.decision.verdict, prepared.decision.reason
+            if verdict is Verdict.DENY:
+                self._refuse(call, f"not run: {reason}")
+                return None
+            if verdict is Verdict.ALLOW or approved_before:
+                return prepared
+            if not self._core.person:
+                self._refuse(call, f"not run: {reason}")
+                raise Blocked(f"{prepared.spec.name}: {reason}")
+            rule = self._rule(prepared) if prepared.decision.lifts else None
+            question = self._asking(prepared, rule, again)
+            answer = await self._questions.ask(question)
+            if answer.choice not in (YES, ALWAYS):
+                self._refuse(call, _declined(answer.note))
+                return None
+            fresh = self.prepare(call, own)
+            again = self._voided(question, [prepared], [fresh], axes)
+            if not again and isinstance(fresh, Prepared):
+                if answer.choice == ALWAYS and rule:
+                    self._keep(rule)
+                return fresh
 
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         standing: Standing = self._journal.state.standing
@@ -74,68 +109,77 @@ class Gatekeeper:
             standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None)
         return self._core.toolbox.prepare(call, standing, person=self._core.person)
 
-    async def _permitted(self, prepared: Prepared, own: bool) -> Prepared | None:
-        while True:
-            now = self._journal.state.axes
-            approved_before = prepared.call.id in self._step_approved and not tightens(self._step_axes or now, now)
-            if not approved_before:
-                self._journal.post(self._decided(prepared))
-            verdict, reason = prepared.decision.verdict, prepared.decision.reason
-            if verdict is Verdict.DENY:
-                self._refuse(prepared.call, f"not run: {reason}")
-                return None
-            if verdict is Verdict.ALLOW or approved_before:
-                return prepared
-            if not self._core.person:
-                self._refuse(prepared.call, f"not run: {reason}")
-                raise Blocked(f"{prepared.spec.name}: {reason}")
-            asked_at = self._journal.state.axes
-            text = f"{prepared.spec.name} wants: {_brief(prepared)}"
-            why = (f"why asked  {reason}", f"axes       {badge.full(asked_at)}")
-            question = self._question(text, [prepared], why)
-            answer = await self._questions.ask(question)
-            if answer.choice not in (YES, ALWAYS):
-                self._refuse(prepared.call, _declined(answer.note))
-                return None
-            now = self._journal.state.axes
-            if not tightens(asked_at, now) and self._core.toolbox.digest(prepared, asked_at) == question.digest:
-                if answer.choice == ALWAYS:
-                    self._make_rule(prepared)
-                return prepared
-            again = self.prepare(prepared.call, own)
-            if isinstance(again, ToolResult):
-                self._journal.post(finished_call(prepared.call, again))
-                return None
-            prepared = again  # the axes were tightened, or the file changed, while the question stood: the yes is void
+    def _voided(
+        self, question: QuestionAsked, asked: list[Prepared], fresh: Sequence[Prepared | ToolResult], axes: Axes
+    ) -> str:
+        """Why a yes to what was asked is none to what would happen now; empty if it holds."""
+        if tightens(axes, self._journal.state.axes):
+            return "the axes were tightened while the question stood"
+        now = [p for p in fresh if isinstance(p, Prepared) and p.decision.verdict is not Verdict.DENY]
+        if [p.decision.grant for p in now] != [p.decision.grant for p in asked]:
+            return "what the call may do changed while the question stood"
+        if self._digest(now, axes) != question.digest:
+            return "what it would change was changed while the question stood"
+        return ""
 
-    def _make_rule(self, prepared: Prepared) -> None:
-        """The user said always: this very call proceeds unasked from now on, in this project."""
-        rule = Rule(
+    def _rule(self, prepared: Prepared) -> Rule:
+        """What `always` stands for: this very call proceeds unasked, in this project."""
+        return Rule(
             id=self._core.ids.new("rule"),
             verdict="allow",
             tool=prepared.spec.name,
-            pattern=exactly(subject_of(prepared.arguments, prepared.touch.lines)) or ANY,
+            pattern=exactly(_subject(prepared)) or ANY,
             effects=prepared.decision.lifts,
             project=self._core.project,
             created=self._core.clock.now(),
         )
-        self._core.rule_book.add(rule)
-        self._journal.post(RuleMade(rule=rule))
 
-    def _question(self, text: str, prepared: list[Prepared], detail: tuple[str, ...]) -> QuestionAsked:
-        axes = self._journal.state.axes
+    def _keep(self, rule: Rule) -> None:
+        try:
+            self._core.rule_book.add(rule)
+        except QuintetError as error:  # the yes stands, for this once
+            text = f"the rule could not be kept, so this will be asked again: {error}"
+            self._journal.post(Noticed(level="error", code=error.code, text=text))
+        else:
+            self._journal.post(RuleMade(rule=rule))
+
+    def _asking(self, prepared: Prepared, rule: Rule | None, again: str) -> QuestionAsked:
+        reason, axes = prepared.decision.reason, self._journal.state.axes
+        detail = (*_again(again), f"why asked  {reason}", f"axes       {badge.full(axes)}")
+        if rule:
+            about = _subject(prepared) or "with any arguments"
+            detail += (f"always     {rule.tool} {about}, unasked in this project until you revoke it",)
+        text = f"{prepared.spec.name} wants: {_subject(prepared) or prepared.call.arguments}"
+        return self._question(text, [prepared], detail, APPROVAL_OR_RULE if rule else APPROVAL)
+
+    def _digest(self, prepared: list[Prepared], axes: Axes) -> str:
+        return " ".join(self._core.toolbox.digest(p, axes) for p in prepared)
+
+    def _question(
+        self, text: str, prepared: list[Prepared], detail: tuple[str, ...], choices: tuple[Choice, ...] = APPROVAL
+    ) -> QuestionAsked:
         return QuestionAsked(
             question=self._core.ids.new("q"),
             kind="approve",
             text=text,
-            choices=APPROVAL_OR_RULE if all(p.decision.lifts for p in prepared) else APPROVAL,
-            digest=" ".join(self._core.toolbox.digest(p, axes) for p in prepared),
+            choices=choices,
+            digest=self._digest(prepared, self._journal.state.axes),
             detail=(
                 *detail,
                 f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
-                *(line for p in prepared for line in _preview(p)),
+                *(line for p in prepared for line in self._preview(p)),
             ),
         )
+
+    def _preview(self, prepared: Prepared) -> list[str]:
+        """What an edit would change, as the first lines of a diff."""
+        values = prepared.arguments
+        old, new = str(values.get("old_string", "")), str(values.get("new_string", values.get("content", "")))
+        if "old_string" not in values and prepared.touch.writes:
+            old = self._core.toolbox.content(prepared.touch.writes[0])
+        lines = _difference(old.splitlines(), new.splitlines())
+        more = [f"… {len(lines) - PREVIEW_LINES} more lines"] if len(lines) > PREVIEW_LINES else []
+        return lines[:PREVIEW_LINES] + more
 
     def _decided(self, prepared: Prepared) -> CallDecided:
         return CallDecided(
@@ -172,14 +216,22 @@ def _declined(note: str) -> str:
     return f"not run: the user said no: {note}" if note else "not run: the user said no"
 
 
-def _brief(prepared: Prepared) -> str:
-    return subject_of(prepared.arguments, prepared.touch.lines) or prepared.call.arguments
+def _asks(prepared: Prepared | ToolResult) -> TypeGuard[Prepared]:
+    return isinstance(prepared, Prepared) and prepared.decision.verdict is Verdict.ASK
 
 
-def _preview(prepared: Prepared) -> list[str]:
-    """What an edit would change, as the first lines of a diff."""
-    values = prepared.arguments
-    old, new = str(values.get("old_string", "")), str(values.get("new_string", values.get("content", "")))
-    lines = [f"- {line}" for line in old.splitlines()] + [f"+ {line}" for line in new.splitlines()]
-    more = [f"… {len(lines) - PREVIEW_LINES} more lines"] if len(lines) > PREVIEW_LINES else []
-    return lines[:PREVIEW_LINES] + more
+def _again(why: str) -> tuple[str, ...]:
+    return (f"again      {why}",) if why else ()
+
+
+def _subject(prepared: Prepared) -> str:
+    return subject_of(prepared.arguments, prepared.touch.lines)
+
+
+def _difference(old: list[str], new: list[str]) -> list[str]:
+    if len(old) + len(new) > COMPARED_LINES:
+        return [*(f"- {line}" for line in old), *(f"+ {line}" for line in new)]
+    from difflib import unified_diff
+
+    body = list(unified_diff(old, new, n=0, lineterm=""))[2:]
+    return [f"{line[0]} {line[1:]}" for line in body if line[0] in "-+"]

@@ -8,7 +8,7 @@ durable. After a failed write the journal is broken for good: its owner stops, a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from quintet.domain.ports import Batch, Clock, Lease, Store
 from quintet.domain.protocol import Event, QuestionAnswered, QuestionAsked, Recorded, Signal, TurnStarted, encode
@@ -26,6 +26,7 @@ class Journal:
         self._lease = lease
         self.state = state
         self.feed = feed
+        self.heed: Callable[[Event], None] = lambda event: None  # told of every event that is handed over
         self.broken: BaseException | None = None
         # Signals that wait for the newest write to be durable, so that readers see things in order.
         self._held: list[Signal] | None = None
@@ -40,6 +41,8 @@ class Journal:
         self._held = held
         task = asyncio.ensure_future(self._write(events, batch, held))
         task.add_done_callback(_noted)
+        for event in events:
+            self.heed(event)
         return task
 
     def append(self, *events: Event, consumed: str = "") -> Awaitable[list[Recorded]]:

@@ -44,6 +44,7 @@ from quintet.engine.feed import Feed
 from quintet.engine.journal import Journal
 from quintet.engine.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
 from quintet.engine.sessions import fork_session
+from quintet.engine.shell_warden import ShellWarden
 from quintet.engine.turn import Turn
 
 POLL_SECONDS = 0.1  # how soon another process's submission is noticed
@@ -56,6 +57,7 @@ class Owner:
         self.core = core
         self.feed = Feed()
         self.journal = Journal(core.store, core.clock, state, lease, self.feed)
+        self.journal.heed = ShellWarden(core, self.journal).heed
         self._lease = lease
         self._questions = questions.Questions(self.journal)
         self._go = asyncio.Event()

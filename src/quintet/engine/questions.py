@@ -11,7 +11,7 @@ from quintet.engine.journal import Journal
 
 YES, ALWAYS, NO = "y", "a", "n"
 APPROVAL = (Choice(YES, "once"), Choice(NO, "no"))
-APPROVAL_OR_RULE = (Choice(YES, "once"), Choice(ALWAYS, "always"), Choice(NO, "no"))
+APPROVAL_OR_RULE = (Choice(YES, "once"), Choice(ALWAYS, "always here"), Choice(NO, "no"))
 
 
 class Questions:

@@ -7,19 +7,20 @@ result the model can act on.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct, structs
 
 from quintet.domain import gate, policy, swe_phases
-from quintet.domain.axes import Axes, RunControl
+from quintet.domain.axes import Axes, RunControl, tightens
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Decision, Sandbox, Terms
-from quintet.domain.grants import Effect
+from quintet.domain.grants import Effect, exceeds
 from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
 from quintet.domain.policy import Menu, StagePlan
-from quintet.domain.ports import RuleBook, ShellGrammar, Workbench
+from quintet.domain.ports import RuleBook, ShellGrammar, ShellState, Workbench
 from quintet.domain.rules import subject_of
 from quintet.domain.shell_effects import with_lines
 from quintet.domain.standing import Stage, Standing
@@ -27,7 +28,8 @@ from quintet.domain.todos import with_criteria
 from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, with_own
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
 
-SHELLS = ("bash", "sh", "dash", "zsh")
+# What a shell at a terminal takes for more than text: keys, its history, and a line that goes on in the next one.
+_MORE_THAN_TEXT = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
 
 
 class Prepared(Struct, frozen=True):
@@ -95,12 +97,17 @@ class Toolbox:
         try:
             arguments = spec.bind(call.arguments)
             touch = with_criteria(spec.touch(arguments), standing.todos)
-            touch = self._read_by_its_shell(with_lines(touch, self._grammar.parse))
+            touch = self._typed(touch) if touch.shell else with_lines(touch, self._grammar.parse)
+            rules = self._rule_book.rules() if self._rule_book else ()
         except QuintetError as error:
             return _refused(str(error))
-        rules = self._rule_book.rules() if self._rule_book else ()
         terms = structs.replace(self._terms, person=person, rules=rules)
         decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines))
+        if touch.shell and exceeds(decision.grant, held := self._bench.shells.state(touch.shell).grant):
+            return _refused(
+                f"shell {touch.shell} was started for {', '.join(held.effects)} and cannot do more; "
+                "start another with bash and run_in_background"
+            )
         return Prepared(call, spec, arguments, touch, decision)
 
     def _masked(self, spec: ToolSpec, standing: Standing) -> str:
@@ -116,11 +123,33 @@ class Toolbox:
         homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
         return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
 
-    def _read_by_its_shell(self, touch: Touch) -> Touch:
-        """What is typed into a shell is a line; what another program makes of it, nobody knows."""
-        if not touch.shell or _is_shell(self._bench.shells.state(touch.shell).line):
-            return touch
-        return Touch(frozenset({Effect.DESTROY}), why="typed into a program that is no shell")
+    def _typed(self, touch: Touch) -> Touch:
+        """What is typed where a shell waits for a line is a line; what another program makes of it, nobody knows."""
+        shell = self._bench.shells.state(touch.shell)
+        line = shell.begun + touch.lines[0]
+        if not shell.folder:
+            why = "typed into a program that is no shell, or is not waiting for a line"
+        elif _MORE_THAN_TEXT.search(line):
+            why = "typed keys, history or half a line"
+        else:
+            return with_lines(structs.replace(touch, lines=(line,), folder=shell.folder), self._grammar.parse)
+        return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines)
+
+    def withdrawn(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
+        """The running shells that a turned dial takes the ground from, each with the reason."""
+        found = []
+        for shell in self._bench.shells.running():
+            home = self.home(shell.call.name)
+            was, now = (self.prepare(shell.call, Standing(axes, home), person=person) for axes in (before, after))
+            if isinstance(was, ToolResult) or isinstance(now, ToolResult):
+                reason = next(result.content for result in (now, was) if isinstance(result, ToolResult))
+                found.append((shell, reason))
+            elif gate.withdrawn(shell.grant, was.decision, now.decision, tightens(before, after)):
+                found.append((shell, now.decision.reason))
+        return found
+
+    async def end_shell(self, name: str, why: str) -> None:
+        await self._bench.shells.kill(name, why)
 
     def digest(self, prepared: Prepared, axes: Axes) -> str:
         """Names the exact call an approval is for: arguments, axes, and the files it would change as they are."""
@@ -132,11 +161,19 @@ class Toolbox:
                 parts.append("")
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
+    def content(self, path: str) -> str:
+        """A file as it is now; empty where there is none to be read."""
+        try:
+            return self._bench.files.read(path).decode("utf-8", "replace")
+        except (OSError, QuintetError):
+            return ""
+
     async def run(
         self, prepared: Prepared, standing: Standing, *, person: bool, progress: Callable[[str], None]
     ) -> ToolResult:
         bench = structs.replace(
             self._bench,
+            call=prepared.call,
             grant=prepared.decision.grant,
             progress=progress,
             menu=self._manager(standing),
@@ -153,11 +190,6 @@ class Toolbox:
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             return _refused(f"{where}{error.strerror or error}")
-
-
-def _is_shell(line: str) -> bool:
-    words = line.split()
-    return bool(words) and words[0].rpartition("/")[2] in SHELLS
 
 
 def _refused(text: str) -> ToolResult:

@@ -34,12 +34,14 @@ def tool(
     wire: dict[str, str] | None = None,
     needs: tuple[str, ...] = (),
     toolset: str = "",
+    confined: bool = False,
 ) -> Callable[[Function], ToolSpec]:
     """Make a ToolSpec of an async function `(bench, **arguments)`.
 
     `effects` are the most a call may do, `profile` the least it is any use in; `touch` tells from the arguments what
     one call would do; without it, all of that, and every text among them may be a path it reads. `wire` maps names
     Python cannot spell, `needs` names outside parts it does not work without, `toolset` is the place of a user's own.
+    A `confined` one cannot reach outside the project: there is no use in asking about it.
     """
     frozen = frozenset(_one_of(Effect, "effect", word) for word in effects)
     least = _one_of(PermissionProfile, "profile", profile)
@@ -60,6 +62,7 @@ def tool(
             run=function,
             needs=needs,
             toolset=toolset,
+            confined=confined,
         )
 
     return make

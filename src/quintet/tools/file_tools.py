@@ -53,7 +53,7 @@ async def Read(bench: Workbench, file_path: str, offset: int = 1, limit: int = M
     return ToolResult(text, summary=counted(len(shown), "line"))
 
 
-@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes)
+@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes, confined=True)
 async def Edit(
     bench: Workbench, file_path: str, old_string: str, new_string: str, replace_all: bool = False
 ) -> ToolResult:
@@ -87,7 +87,7 @@ async def Edit(
     return _changed(path, data, changed)
 
 
-@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes)
+@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes, confined=True)
 async def Write(bench: Workbench, file_path: str, content: str) -> ToolResult:
     """Write a whole file, new or in place of an old one. Parent folders are made.
 

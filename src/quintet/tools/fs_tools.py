@@ -41,7 +41,7 @@ async def fs_read_file(bench: Workbench, path: str) -> ToolResult:
     return await Read.run(bench, file_path=path)
 
 
-@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes)
+@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes, confined=True)
 async def fs_write_file(bench: Workbench, path: str, content: str) -> ToolResult:
     """Write a whole file, new or in place of an old one.
 
@@ -51,7 +51,7 @@ async def fs_write_file(bench: Workbench, path: str, content: str) -> ToolResult
     return await Write.run(bench, file_path=path, content=content)
 
 
-@tool(effects={Effect.READ}, touch=_reads)
+@tool(effects={Effect.READ}, touch=_reads, confined=True)
 async def fs_list_directory(bench: Workbench, path: str) -> ToolResult:
     """List a folder: folders with a slash behind them, files with their size.
 
@@ -64,7 +64,7 @@ async def fs_list_directory(bench: Workbench, path: str) -> ToolResult:
     return ToolResult(shown, summary=counted(len(entries), "item"))
 
 
-@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes)
+@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes, confined=True)
 async def fs_create_directory(bench: Workbench, path: str) -> ToolResult:
     """Make a folder, and those above it that are missing.
 
@@ -74,7 +74,7 @@ async def fs_create_directory(bench: Workbench, path: str) -> ToolResult:
     return ToolResult(f"{path} {'made' if made else 'was there already'}", changed=(path,) if made else ())
 
 
-@tool(effects={Effect.DESTROY}, profile=PermissionProfile.NORMAL, touch=_deletes)
+@tool(effects={Effect.DESTROY}, profile=PermissionProfile.NORMAL, touch=_deletes, confined=True)
 async def fs_delete(bench: Workbench, path: str) -> ToolResult:
     """Delete a file or an empty folder.
 
@@ -84,7 +84,7 @@ async def fs_delete(bench: Workbench, path: str) -> ToolResult:
     return ToolResult(f"{path} deleted", changed=(path,))
 
 
-@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_moves)
+@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_moves, confined=True)
 async def fs_move(bench: Workbench, source: str, destination: str) -> ToolResult:
     """Move or rename a file or folder. Nothing is overwritten.
 
@@ -95,7 +95,7 @@ async def fs_move(bench: Workbench, source: str, destination: str) -> ToolResult
     return ToolResult(f"{source} → {destination}", changed=(source, destination))
 
 
-@tool(effects={Effect.READ}, touch=_reads)
+@tool(effects={Effect.READ}, touch=_reads, confined=True)
 async def fs_file_info(bench: Workbench, path: str) -> ToolResult:
     """Tell a file's or folder's kind, size, access bits and time of change.
 

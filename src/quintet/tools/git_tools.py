@@ -20,7 +20,7 @@ def _reads(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.READ}), reads=(arguments["repo_path"],))
 
 
-@tool(effects={Effect.READ}, touch=_reads, needs=("git",))
+@tool(effects={Effect.READ}, touch=_reads, needs=("git",), confined=True)
 async def git_status(bench: Workbench, repo_path: str = ".") -> ToolResult:
     """Show the branch and what is staged, changed and untracked.
 
@@ -29,7 +29,7 @@ async def git_status(bench: Workbench, repo_path: str = ".") -> ToolResult:
     return await _git(bench, repo_path, "status", "--short", "--branch")
 
 
-@tool(effects={Effect.READ}, touch=_reads, needs=("git",))
+@tool(effects={Effect.READ}, touch=_reads, needs=("git",), confined=True)
 async def git_diff_unstaged(bench: Workbench, repo_path: str = ".", context_lines: int = 3) -> ToolResult:
     """Show changes that are not staged yet.
 
@@ -38,7 +38,7 @@ async def git_diff_unstaged(bench: Workbench, repo_path: str = ".", context_line
     return await _diff(bench, repo_path, f"-U{max(context_lines, 0)}")
 
 
-@tool(effects={Effect.READ}, touch=_reads, needs=("git",))
+@tool(effects={Effect.READ}, touch=_reads, needs=("git",), confined=True)
 async def git_diff_staged(bench: Workbench, repo_path: str = ".", context_lines: int = 3) -> ToolResult:
     """Show changes that are staged for the next commit.
 
@@ -47,7 +47,7 @@ async def git_diff_staged(bench: Workbench, repo_path: str = ".", context_lines:
     return await _diff(bench, repo_path, "--cached", f"-U{max(context_lines, 0)}")
 
 
-@tool(effects={Effect.READ}, touch=_reads, needs=("git",))
+@tool(effects={Effect.READ}, touch=_reads, needs=("git",), confined=True)
 async def git_diff(bench: Workbench, target: str, repo_path: str = ".", context_lines: int = 3) -> ToolResult:
     """Show the difference between the working tree and a branch, commit or range.
 
@@ -65,7 +65,7 @@ def _checks_out(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.COMMIT, Effect.EDIT}), reads=(arguments["repo_path"],))
 
 
-@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits, needs=("git",))
+@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits, needs=("git",), confined=True)
 async def git_commit(bench: Workbench, message: str, repo_path: str = ".") -> ToolResult:
     """Commit what is staged.
 
@@ -82,7 +82,7 @@ def _adds(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.COMMIT}), reads=(folder, *paths))
 
 
-@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_adds, needs=("git",))
+@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_adds, needs=("git",), confined=True)
 async def git_add(bench: Workbench, files: tuple[str, ...], repo_path: str = ".") -> ToolResult:
     """Stage files for the next commit.
 
@@ -94,7 +94,7 @@ async def git_add(bench: Workbench, files: tuple[str, ...], repo_path: str = "."
     return await _git(bench, repo_path, "add", "--", *files, then=("status", "--short"))
 
 
-@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits, needs=("git",))
+@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits, needs=("git",), confined=True)
 async def git_reset(bench: Workbench, repo_path: str = ".") -> ToolResult:
     """Unstage everything; the files stay as they are.
 
@@ -103,7 +103,7 @@ async def git_reset(bench: Workbench, repo_path: str = ".") -> ToolResult:
     return await _git(bench, repo_path, "reset", "-q", then=("status", "--short"))
 
 
-@tool(effects={Effect.READ}, touch=_reads, needs=("git",))
+@tool(effects={Effect.READ}, touch=_reads, needs=("git",), confined=True)
 async def git_log(bench: Workbench, repo_path: str = ".", max_count: int = 10) -> ToolResult:
     """Show the newest commits.
 
@@ -113,7 +113,7 @@ async def git_log(bench: Workbench, repo_path: str = ".", max_count: int = 10) -
     return await _git(bench, repo_path, "log", f"-{max(max_count, 1)}", "--date=iso", "--format=%h  %ad  %an  %s")
 
 
-@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits, needs=("git",))
+@tool(effects={Effect.COMMIT}, profile=PermissionProfile.NORMAL, touch=_commits, needs=("git",), confined=True)
 async def git_create_branch(
     bench: Workbench, branch_name: str, base_branch: str = "", repo_path: str = "."
 ) -> ToolResult:
@@ -127,7 +127,13 @@ async def git_create_branch(
     return await _git(bench, repo_path, "branch", *names, then=("branch", "--list", "-v", branch_name))
 
 
-@tool(effects={Effect.COMMIT, Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_checks_out, needs=("git",))
+@tool(
+    effects={Effect.COMMIT, Effect.EDIT},
+    profile=PermissionProfile.NORMAL,
+    touch=_checks_out,
+    needs=("git",),
+    confined=True,
+)
 async def git_checkout(bench: Workbench, branch_name: str, repo_path: str = ".") -> ToolResult:
     """Go to a branch, and take its files.
 
@@ -139,7 +145,7 @@ async def git_checkout(bench: Workbench, branch_name: str, repo_path: str = ".")
     )
 
 
-@tool(effects={Effect.READ}, touch=_reads, needs=("git",))
+@tool(effects={Effect.READ}, touch=_reads, needs=("git",), confined=True)
 async def git_show(bench: Workbench, revision: str, repo_path: str = ".") -> ToolResult:
     """Show a commit: its message and its diff.
 
@@ -151,7 +157,7 @@ async def git_show(bench: Workbench, revision: str, repo_path: str = ".") -> Too
     return await _git(bench, repo_path, "show", "--no-ext-diff", "--no-textconv", "--stat", "-p", _name(revision), "--")
 
 
-@tool(effects={Effect.READ}, touch=_reads, needs=("git",))
+@tool(effects={Effect.READ}, touch=_reads, needs=("git",), confined=True)
 async def git_branch_list(bench: Workbench, repo_path: str = ".", show_remote: bool = False) -> ToolResult:
     """List branches, the current one marked.
 

@@ -22,7 +22,7 @@ def _path(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.READ}), reads=(arguments["path"],))
 
 
-@tool(effects={Effect.READ}, touch=_path, needs=("language server",))
+@tool(effects={Effect.READ}, touch=_path, needs=("language server",), confined=True)
 async def lsp_tool(
     bench: Workbench,
     command: Literal["goto_definition", "goto_references", "hover_symbol", "file_diagnostics"],

@@ -28,6 +28,7 @@ def _path(arguments: dict[str, Any]) -> Touch:
     touch=_path,
     wire={"ignore_case": "-i", "numbers": "-n", "after": "-A", "before": "-B", "around": "-C"},
     needs=("ripgrep",),
+    confined=True,
 )
 async def grep(
     bench: Workbench,
@@ -70,7 +71,7 @@ async def grep(
     return _listed(lines, head_limit, "no matches")
 
 
-@tool(effects={Effect.READ}, touch=_path, needs=("ripgrep",))
+@tool(effects={Effect.READ}, touch=_path, needs=("ripgrep",), confined=True)
 async def glob(bench: Workbench, pattern: str, path: str = "") -> ToolResult:
     """List files whose path matches a glob, for example src/**/*.py. Ignored files are left out.
 

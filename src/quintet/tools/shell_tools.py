@@ -52,7 +52,7 @@ async def bash(
     if run_in_background:
         if bash_id and not re.fullmatch(r"[\w.-]{1,40}", bash_id):
             raise ToolFailed(f'bash_id "{bash_id}": letters, digits, dots and dashes are wanted')
-        name = await bench.shells.start(bash_id, argv, line=command, cwd=cwd, grant=bench.grant)
+        name = await bench.shells.start(bash_id, argv, call=bench.call, cwd=cwd, grant=bench.grant)
         await asyncio.sleep(FIRST_WORDS_SECONDS)
         return _shell_output(bench, name, "", f"shell {name} is started.")
     if bash_id:
@@ -86,12 +86,6 @@ async def write_to_shell(bench: Workbench, shell_id: str, content: str = "", pre
     :content: what to type
     :press_enter: and press Enter
     """
-    held = bench.shells.state(shell_id).grant
-    if (set(bench.grant.write_roots) - set(held.write_roots)) or (bench.grant.network and not held.network):
-        raise ToolFailed(
-            f"shell {shell_id} was started for {', '.join(held.effects) or 'nothing'} and cannot do more; "
-            "start another with bash and run_in_background"
-        )
     await bench.shells.write(shell_id, content + ("\n" if press_enter else ""))
     await asyncio.sleep(FIRST_WORDS_SECONDS)
     return _shell_output(bench, shell_id, "")
@@ -128,7 +122,8 @@ def _shell_output(bench: Workbench, name: str, pattern: str, head: str = "") -> 
     lines = [line for line in text.splitlines() if wanted.search(line)]
     shown_text = "\n".join(lines)
     if (over := len(shown_text) - MOST_CHARACTERS) > 0:
-        shown_text = f"… {over} characters left out …\n{shown_text[over:]}"
+        where = bench.shells.state(name).whole
+        shown_text = f"… {over} characters left out; the whole is in {where} …\n{shown_text[over:]}"
     state = "still running" if code is None else f"exit {code}"
     said = [part for part in (head, shown_text, f"({state})") if part]
     return ToolResult("\n".join(said), summary=f"{counted(len(lines), 'line')}, {state}")

@@ -7,6 +7,7 @@ Exit code: the command's own; 125 when the walls could not be put up, and then t
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -133,18 +134,28 @@ def _end_the_rest() -> None:
         with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
             left = file.read().split()
         for pid in left:
-            os.kill(int(pid), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:
             return
 
 
+def _parent_died(number: int, frame: object) -> None:
+    _end_the_rest()
+    os._exit(128 + number)
+
+
 def main(walls: dict[str, object], argv: list[str]) -> int:
     _checked(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-    _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
+    # A minder that is killed with its parent would leave the command running: it ends the command first.
+    signal.signal(signal.SIGTERM, _parent_died)
+    _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0))
     command = os.fork()
     if not command:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
         if walls.get("terminal"):  # standard input becomes the terminal that signals the command
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)

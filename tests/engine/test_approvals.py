@@ -1,0 +1,263 @@
+"""An approval is for one exact call: what it was asked about, at the axes it was asked at, answered once."""
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quintet.app import open_session
+from quintet.domain import protocol as p
+from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.gate import Verdict
+from quintet.domain.toolspec import CallStatus
+from quintet.testing import ScriptedModel, call
+from tests.engine.driving import Driver, drive
+
+CHAT = AxesChange(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
+MANUAL = AxesChange(WorkMode.BUILD, RunControl.MANUAL, PermissionProfile.TRUSTED)
+WRITE = call("Write", file_path="notes.txt", content="one\nnew\n")
+
+
+async def answered(driver: Driver, asked: p.QuestionAsked, choice: str) -> None:
+    await driver.session.submit(p.Answer(question=asked.question, choice=choice))
+
+
+def asking(repo: Path, step: list[Any], script: Any, axes: AxesChange = CHAT, **options: Any) -> Driver:
+    """A turn of one step, from its first question on."""
+
+    async def run(driver: Driver) -> None:
+        await driver.session.say("go")
+        await script(driver, await driver.until_type(p.QuestionAsked))
+
+    return drive(repo, run, ScriptedModel([step, "ok"]), person=True, axes=axes, **options)
+
+
+# ── bound to the exact call
+
+
+@pytest.mark.parametrize("axes", [CHAT, MANUAL], ids=["one call", "a step in manual"])
+def test_a_file_changed_while_the_question_stands_voids_the_yes(repo: Path, axes: AxesChange) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        assert asked.detail[-1] == "+ new"
+        path.write_text("one\nfrom outside\n")
+        await answered(driver, asked, "y")
+        again = await driver.until_type(p.QuestionAsked)
+        assert again.digest != asked.digest
+        assert again.detail[0] == "again      what it would change was changed while the question stood"
+        assert again.detail[-2:] == ("- from outside", "+ new")
+        assert path.read_text() == "one\nfrom outside\n"
+        await answered(driver, again, "y")
+        assert (await driver.until_type(p.TurnFinished)).status == "done"
+
+    path = repo / "notes.txt"
+    path.write_text("one\n")
+    asking(repo, [WRITE], script, axes)
+    assert path.read_text() == "one\nnew\n"
+
+
+@pytest.mark.parametrize("axes", [CHAT, MANUAL], ids=["one call", "a step in manual"])
+def test_tightened_axes_void_the_yes(repo: Path, axes: AxesChange) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        await driver.command("/permission-profile restricted")
+        await answered(driver, asked, "y")
+        assert (await driver.until_type(p.TurnFinished)).status == "done"
+
+    driver = asking(repo, [WRITE], script, axes)
+    assert driver.of(p.ToolStarted) == [] and not (repo / "notes.txt").exists()
+    assert driver.of(p.ToolFinished)[0].content == "not run: Write needs profile normal or above; this is restricted"
+
+
+@pytest.mark.parametrize("mode", ["review --model-mode deep", "plan"])
+def test_a_work_mode_that_does_not_do_it_voids_the_yes(repo: Path, mode: str) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        await driver.command(f"/mode {mode}")
+        await answered(driver, asked, "y")
+        assert (await driver.until_type(p.TurnFinished)).status == "done"
+
+    driver = asking(repo, [WRITE], script)
+    assert driver.of(p.ToolFinished)[0].status is CallStatus.DENIED and not (repo / "notes.txt").exists()
+
+
+def test_a_call_that_may_do_less_than_was_asked_about_is_asked_about_again(repo: Path) -> None:
+    """In review a line runs on a project it cannot write: the yes was to another thing."""
+
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        await driver.command("/mode review --model-mode deep")
+        await answered(driver, asked, "y")
+        again = await driver.until_type(p.QuestionAsked)
+        assert again.detail[0] == "again      what the call may do changed while the question stood"
+        await answered(driver, again, "n")
+        await driver.until_type(p.TurnFinished)
+
+    normal = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
+    driver = asking(repo, [call("bash", command="python3 -m unittest")], script, normal)
+    asked, again = (event.grant for event in driver.of(p.CallDecided))
+    assert asked.write_roots == (str(repo),) and again.write_roots == ()
+
+
+def test_loosened_axes_leave_the_yes_as_it_was(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        await driver.command("/permission-profile unrestricted")
+        await answered(driver, asked, "y")
+        assert (await driver.until_type(p.TurnFinished)).status == "done"
+
+    driver = asking(repo, [WRITE], script)
+    assert len(driver.of(p.QuestionAsked)) == 1 and (repo / "notes.txt").exists()
+
+
+def test_a_yes_to_a_step_is_none_to_a_later_call_that_has_the_same_id(repo: Path) -> None:
+    """Some servers number the calls of each reply from one."""
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("go")
+        await driver.answer("y")
+        await driver.until_type(p.TurnFinished)
+        await driver.command("/control autonomous")
+        await driver.session.say("and clean up")
+        await driver.answer("n")
+        await driver.until_type(p.TurnFinished)
+
+    steps = [[call("Read", "c1", file_path="tally/count.py")], "ok", [call("bash", "c1", command="rm -r tally")], "ok"]
+    drive(repo, script, ScriptedModel(steps), person=True, axes=MANUAL)
+    assert (repo / "tally/count.py").exists()
+
+
+def test_the_same_within_one_turn(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.session.say("go")
+        asked = await driver.until_type(p.QuestionAsked)
+        await driver.command("/control autonomous")
+        await answered(driver, asked, "y")
+        again = await driver.until_type(p.QuestionAsked)
+        assert again.text == "bash wants: rm -r tally"
+        await answered(driver, again, "n")
+        await driver.until_type(p.TurnFinished)
+
+    steps = [[call("Read", "c1", file_path="tally/count.py")], [call("bash", "c1", command="rm -r tally")], "ok"]
+    drive(repo, script, ScriptedModel(steps), person=True, axes=MANUAL)
+    assert (repo / "tally/count.py").exists()
+
+
+# ── answered once
+
+
+ANSWER = """
+import asyncio, sys
+from quintet.app import open_session
+from quintet.domain.protocol import Answer
+async def run():
+    async with open_session(sys.argv[1], resume=sys.argv[2], person=True) as session:
+        assert not session.owned_here
+        print("attached", flush=True)
+        sys.stdin.readline()
+        await session.submit(Answer(question=sys.argv[3], choice=sys.argv[4]))
+asyncio.run(run())
+"""
+
+
+def test_of_two_answers_from_two_processes_the_first_wins(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        argv = (sys.executable, "-c", ANSWER, str(repo), driver.session.id, asked.question)
+        rivals = [await asyncio.create_subprocess_exec(*argv, choice, stdin=PIPE, stdout=PIPE) for choice in ("n", "y")]
+        for rival in rivals:
+            assert rival.stdout and await rival.stdout.readline() == b"attached\n"
+        for rival in rivals:
+            await rival.communicate(b"go\n")
+            assert rival.returncode == 0
+        await driver.until_type(p.TurnFinished)
+        if not driver.of(p.CommandRan):
+            await driver.until_type(p.CommandRan)
+
+    driver = asking(repo, [WRITE], script)
+    assert [event.choice for event in driver.of(p.QuestionAnswered)] == ["n"]
+    assert "not open" in driver.of(p.CommandRan)[0].text
+    assert not (repo / "notes.txt").exists()
+
+
+def test_a_second_attachment_answers_for_the_first(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        async with open_session(str(repo), resume=driver.session.id, person=True) as other:
+            await other.submit(p.Answer(question=asked.question, choice="y"))
+            assert (await driver.until_type(p.TurnFinished)).status == "done"
+
+    asking(repo, [WRITE], script)
+    assert (repo / "notes.txt").exists()
+
+
+def test_an_interrupted_question_is_closed_and_can_no_longer_be_answered(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        await driver.session.submit(p.Interrupt())
+        assert (await driver.until_type(p.TurnFinished)).status == "interrupted"
+        closed = driver.of(p.QuestionAnswered)[0]
+        assert (closed.question, closed.choice, closed.by) == (asked.question, "", "interrupted")
+        assert driver.session.state.questions == {}
+        await answered(driver, asked, "y")
+        late = await driver.until_type(p.CommandRan)
+        while late.line != "answer":
+            late = await driver.until_type(p.CommandRan)
+        assert not late.ok and "not open" in late.text
+
+    driver = asking(repo, [WRITE], script)
+    assert driver.of(p.ToolStarted) == [] and not (repo / "notes.txt").exists()
+
+
+# ── one question per step
+
+
+def test_s3_4_manual_asks_once_for_all_calls_of_a_step_and_not_for_meta_tools(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        assert asked.text == "run this step (2 calls)?"
+        assert [choice.key for choice in asked.choices] == ["y", "n"]
+        await answered(driver, asked, "y")
+        await driver.until_type(p.TurnFinished)
+
+    step = [call("think", content="hm"), call("Read", file_path="tally/count.py"), WRITE]
+    driver = asking(repo, step, script, MANUAL)
+    assert len(driver.of(p.QuestionAsked)) == 1 and len(driver.of(p.ToolStarted)) == 3
+    assert [event.verdict for event in driver.of(p.CallDecided)] == [Verdict.ASK, Verdict.ASK, Verdict.ALLOW]
+
+
+def test_s3_4_a_step_of_meta_tools_alone_asks_nothing(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        assert (await driver.turn("think")).status == "done"
+
+    steps = [[call("think", content="hm")], "ok"]
+    assert drive(repo, script, ScriptedModel(steps), person=True, axes=MANUAL).of(p.QuestionAsked) == []
+
+
+def test_s3_4_two_edits_of_one_file_in_one_approved_step_both_run(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        await answered(driver, asked, "y")
+        await driver.until_type(p.TurnFinished)
+
+    step = [WRITE, call("Edit", file_path="notes.txt", old_string="new", new_string="newer")]
+    driver = asking(repo, step, script, MANUAL)
+    assert len(driver.of(p.QuestionAsked)) == 1 and (repo / "notes.txt").read_text() == "one\nnewer\n"
+
+
+# ── not asked in vain
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        call("Write", file_path="../away.txt", content="x"),
+        call("Write", file_path="/etc/away.txt", content="x"),
+        call("fs_move", source="tally/count.py", destination="../count.py"),
+        call("fs_list_directory", path=".."),
+        call("grep", pattern="x", path=".."),
+        call("git_log", repo_path=".."),
+    ],
+    ids=["Write", "Write, absolute", "fs_move", "fs_list_directory", "grep", "git_log"],
+)
+def test_a_tool_that_cannot_leave_the_project_says_so_and_nobody_is_asked(repo: Path, made: Any) -> None:
+    async def script(driver: Driver) -> None:
+        assert (await driver.turn("go")).status == "done"
+
+    driver = drive(repo, script, ScriptedModel([[made], "ok"]), person=True)
+    assert driver.of(p.QuestionAsked) == [] and driver.of(p.ToolStarted) == []
+    assert "is outside the project, where" in driver.of(p.ToolFinished)[0].content
+    assert "bash can, and asks" in driver.of(p.ToolFinished)[0].content

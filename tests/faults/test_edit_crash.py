@@ -1,0 +1,133 @@
+"""A file is the old one or the new one, whatever ends the process that edits it."""
+
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from quintet.adapters.filesystem import ProjectFiles
+
+KILLS = 80
+SIZE = 300_000
+# For each path it is told, a new process that edits that file for ever.
+EDITOR = """
+import asyncio, os, sys
+from pathlib import Path
+from tests.tools.calling import Caller
+
+async def edit(path):
+    tools = Caller(Path(sys.argv[1]))
+    await tools.call("Read", file_path=path)
+    print(os.getpid(), flush=True)
+    while True:
+        for old, new in ("ab", "ba"):
+            await tools.call("Edit", file_path=path, old_string=old, new_string=new, replace_all=True)
+
+print("ready", flush=True)
+for line in sys.stdin:
+    editor = os.fork()
+    if not editor:
+        asyncio.run(edit(line.strip()))
+    os.waitpid(editor, 0)
+    print("gone", flush=True)
+"""
+# Writes once, and stops where a kill would leave the most behind: everything is in the temporary file.
+HALFWAY = """
+import os, sys, time
+from quintet.adapters.filesystem import ProjectFiles
+
+def stop(handle):
+    print("written", flush=True)
+    time.sleep(60)
+
+os.fsync = stop
+ProjectFiles(sys.argv[1]).replace(sys.argv[2], b"new")
+"""
+FULL = """
+import resource, sys
+from pathlib import Path
+from tests.tools.calling import Caller
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+print(Caller(Path(sys.argv[1])).fails("Write", file_path="file.txt", content="n" * 5000))
+"""
+
+
+@contextmanager
+def running(program: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that has come to the point it reports, killed at the end of the block."""
+    argv, pipe = [sys.executable, "-c", program, *arguments], subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, cwd=Path(__file__).parents[2]) as child:
+        assert child.stdout and child.stdout.readline()
+        try:
+            yield child
+        finally:
+            child.send_signal(signal.SIGKILL)
+
+
+def left_in(folder: Path) -> list[str]:
+    return [name for name in os.listdir(folder) if name.startswith(".quintet-")]
+
+
+def test_an_editor_killed_at_any_moment_leaves_the_old_file_or_the_new_one(repo: Path) -> None:
+    moments = random.Random(7)
+    path, link = repo / "tally/data.txt", repo / "link.txt"
+    path.write_bytes(b"a" * SIZE)
+    path.chmod(0o640)
+    link.symlink_to("tally/data.txt")
+    seen = set()
+    with running(EDITOR, str(repo)) as editors:
+        assert editors.stdin and editors.stdout
+        for number in range(KILLS):
+            editors.stdin.write(b"link.txt\n" if number % 2 else b"tally/data.txt\n")
+            editors.stdin.flush()
+            editor = int(editors.stdout.readline())
+            time.sleep(moments.uniform(0, 0.02))
+            os.kill(editor, signal.SIGKILL)
+            assert editors.stdout.readline() == b"gone\n"
+            content = path.read_bytes()
+            assert content in (b"a" * SIZE, b"b" * SIZE), f"kill {number}: {len(content)} bytes, {set(content)}"
+            assert stat.S_IMODE(path.stat().st_mode) == 0o640
+            assert link.is_symlink() and os.readlink(link) == "tally/data.txt"
+            assert len(left_in(path.parent)) <= 1, "what the one before left was removed"
+            seen.add(content[:1])
+    assert seen == {b"a", b"b"}
+    ProjectFiles(str(repo)).replace("tally/other.txt", b"")
+    assert left_in(path.parent) == []
+    assert left_in(repo) == []
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_session_that_writes_there(repo: Path) -> None:
+    (repo / "file.txt").write_text("old")
+    with running(HALFWAY, str(repo), "file.txt"):
+        assert len(left_in(repo)) == 1
+        ProjectFiles(str(repo)).replace("other.txt", b"x")
+        assert len(left_in(repo)) == 1, "its writer lives: it is not ours to remove"
+    assert (repo / "file.txt").read_text() == "old" and len(left_in(repo)) == 1
+    ProjectFiles(str(repo)).replace("other.txt", b"y")
+    assert left_in(repo) == []
+
+
+@pytest.mark.parametrize("name", [".quintet-notes", ".quintet-1", ".quintet", ".quintet-1-x"])
+def test_a_persons_own_file_of_a_like_name_is_left_alone(repo: Path, name: str) -> None:
+    (repo / name).write_text("mine")
+    ProjectFiles(str(repo)).replace("other.txt", b"x")
+    assert (repo / name).read_text() == "mine"
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(repo: Path) -> None:
+    (repo / "file.txt").write_text("old")
+    argv = [sys.executable, "-c", FULL, str(repo)]
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "File too large" in done.stdout
+    assert (repo / "file.txt").read_text() == "old"
+    assert left_in(repo) == []
