@@ -298,18 +298,22 @@ def test_damage_to_one_session_does_not_stop_another(project: str) -> None:
     assert read_state(database, second).rows
 
 
-def test_a_submission_that_cannot_be_read_stops_the_session_with_an_error(project: str) -> None:
-    async def run() -> None:
+def test_a_submission_that_cannot_be_read_is_passed_over_said_and_kept(project: str) -> None:
+    async def run() -> str:
         async with _open(project) as session:
             connection = apsw.Connection(locate(project).database)
             values = ("in-x", session.id, "", '{"id":"in-x","body":{"type":"of_another_time"},"surface":"tui"}')
             connection.execute("INSERT INTO inbox (id, session, at, data) VALUES (?, ?, ?, ?)", values)
             connection.close()
-            with pytest.raises(QuintetError):
-                async with asyncio.timeout(2):
-                    await _turns(session, "/status")
+            await _turns(session, "/status", "/mode build", "do w1")
+            return session.id
 
-    asyncio.run(run())
+    session = asyncio.run(run())
+    left = read_state(locate(project).database, session)
+    told = [e for e in events_of(left.rows) if isinstance(e, p.Noticed)]
+    assert [(e.level, e.code) for e in told] == [("error", "SUBMISSION_UNREADABLE")] and "in-x" in told[0].text
+    assert left.inbox == {"in-x"}
+    assert effects_in(project) == {"w1": 1}
 
 
 # ── two at once

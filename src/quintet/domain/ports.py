@@ -86,6 +86,13 @@ class Batch(Struct, frozen=True):
     closes: Sequence[tuple[str, str]] = ()  # (question, answer)
 
 
+class Unreadable(Struct, frozen=True):
+    """A row of the inbox that this program cannot read: damaged, or of another time. It stays where it is."""
+
+    id: str
+    why: str
+
+
 class Store(Protocol):
     """The state on disk. Writes are acknowledged when they are durable."""
 
@@ -99,7 +106,7 @@ class Store(Protocol):
 
     async def release(self, lease: Lease) -> None: ...
 
-    def inbox(self, session: str) -> list[Submitted]: ...
+    def inbox(self, session: str) -> list[Submitted | Unreadable]: ...
 
     def read(
         self, session: str, after: int = 0, before: int | None = None, kinds: Sequence[str] = ()

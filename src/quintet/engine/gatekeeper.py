@@ -173,10 +173,12 @@ class Gatekeeper:
 
     def _preview(self, prepared: Prepared) -> list[str]:
         """What an edit would change, as the first lines of a diff."""
-        values = prepared.arguments
+        values, touch = prepared.arguments, prepared.touch
         old, new = str(values.get("old_string", "")), str(values.get("new_string", values.get("content", "")))
-        if "old_string" not in values and prepared.touch.writes:
-            old = self._core.toolbox.content(prepared.touch.writes[0])
+        if touch.lines:
+            return []
+        if "content" in values and touch.writes:
+            old = self._core.toolbox.content(touch.writes[0])
         lines = _difference(old.splitlines(), new.splitlines())
         more = [f"… {len(lines) - PREVIEW_LINES} more lines"] if len(lines) > PREVIEW_LINES else []
         return lines[:PREVIEW_LINES] + more

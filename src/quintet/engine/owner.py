@@ -16,7 +16,7 @@ from quintet.domain import command_line
 from quintet.domain.axes import AxesChange, ModelMode, Surface
 from quintet.domain.errors import LeaseLost, QuintetError, UsageError
 from quintet.domain.messages import Role
-from quintet.domain.ports import Lease
+from quintet.domain.ports import Lease, Unreadable
 from quintet.domain.protocol import (
     Answer,
     CommandRan,
@@ -24,6 +24,7 @@ from quintet.domain.protocol import (
     Event,
     InputReceived,
     Interrupt,
+    Noticed,
     QuestionAnswered,
     QuestionAsked,
     Say,
@@ -68,6 +69,7 @@ class Owner:
         self._ending = "interrupted"  # how a cancelled turn ends
         self._closing = False
         self._follow_ups: dict[str, Callable[[QuestionAnswered], list[Event]]] = {}
+        self._passed_over: set[str] = set()  # submissions that cannot be read, once said
         self._tasks: list[asyncio.Task[None]] = []
         self.failed: BaseException | None = None
 
@@ -154,7 +156,12 @@ class Owner:
 
     async def _take_all(self) -> None:
         for submitted in self.core.store.inbox(self.state.session):
-            await self._take(submitted)
+            if not isinstance(submitted, Unreadable):
+                await self._take(submitted)
+            elif submitted.id not in self._passed_over:
+                self._passed_over.add(submitted.id)
+                text = f"the submission {submitted.id} cannot be read and is passed over: {submitted.why}"
+                await self.journal.append(Noticed(level="error", code="SUBMISSION_UNREADABLE", text=text))
 
     async def _take(self, submitted: Submitted) -> None:
         match submitted.body:

@@ -15,12 +15,15 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 
+from msgspec import structs
+
 from quintet.domain import badge
 from quintet.domain import protocol as p
 from quintet.domain.axes import Axes
 from quintet.domain.describe import Line, describe, question
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Role
+from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import visible
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -44,6 +47,7 @@ class Plain:
         self._at_prompt = False
         self._turn = ""  # the submission whose turn is running
         self._said = ""  # its newest reply
+        self._refused = ""  # why its newest refused call was not run
         self._question: p.QuestionAsked | None = None
         self._busy: set[str] = set()  # submissions whose end has not been seen
         self._idle = asyncio.Event()
@@ -162,6 +166,11 @@ class Plain:
                 self._question = event
                 self._print(question(event))
                 return
+            case p.ToolFinished(status=CallStatus.DENIED):
+                self._refused = event.content.removeprefix("not run: ")
+            case p.TurnFinished() if self._refused and event.reason.endswith(self._refused):
+                event = structs.replace(event, reason="")  # the person has read it
+                recorded = structs.replace(recorded, event=event)
             case p.QuestionAnswered() if self._question and event.question == self._question.question:
                 self._question = None
         self._print(describe(recorded))
@@ -171,7 +180,7 @@ class Plain:
                     self._left.set()
                 self._finished(event.submission)
             case p.TurnStarted():
-                self._turn, self._said = event.submission, ""
+                self._turn, self._said, self._refused = event.submission, "", ""
             case p.TurnFinished():
                 if event.answer != self._said:  # of a shell line, or of `complete`
                     self._print([Line(visible(line)) for line in event.answer.splitlines()])

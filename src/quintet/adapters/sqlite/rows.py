@@ -13,7 +13,7 @@ import msgspec
 
 from quintet.adapters.sqlite.database import load_queries
 from quintet.domain.errors import LeaseLost, NotFound, StoreDamaged, StoreError, UsageError
-from quintet.domain.ports import Batch, Lease, SessionRow
+from quintet.domain.ports import Batch, Lease, SessionRow, Unreadable
 
 if TYPE_CHECKING:  # the protocol is imported where events are read: listings never touch it
     from quintet.domain.protocol import Recorded, Submitted
@@ -89,14 +89,16 @@ class Rows:
     def count(self, session: str) -> int:
         return int(self._value("count_events", session) or 0)
 
-    def inbox(self, session: str) -> list[Submitted]:
+    def inbox(self, session: str) -> list[Submitted | Unreadable]:
         from quintet.domain.protocol import decode_submitted
 
-        rows = self.connection.execute(self.sql["read_inbox"], (session,)).fetchall()
-        try:
-            return [decode_submitted(str(data)) for (data,) in rows]
-        except (msgspec.DecodeError, UnicodeError) as error:
-            raise StoreDamaged(f"{self.path}: a submission to {session} cannot be read ({error})") from error
+        found: list[Submitted | Unreadable] = []
+        for submission, data in self.connection.execute(self.sql["read_inbox"], (session,)).fetchall():
+            try:
+                found.append(decode_submitted(str(data)))
+            except (msgspec.DecodeError, UnicodeError) as error:
+                found.append(Unreadable(str(submission), str(error)))
+        return found
 
     def data_version(self) -> int:
         return int(self.connection.pragma("data_version"))

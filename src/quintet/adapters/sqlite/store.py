@@ -17,7 +17,7 @@ from typing import Any
 from quintet.adapters.sqlite.database import clear_errors, connect, set_aside
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.errors import StoreDamaged, StoreError, StoreUnwritable
-from quintet.domain.ports import Batch, Lease, SessionRow
+from quintet.domain.ports import Batch, Lease, SessionRow, Unreadable
 from quintet.domain.protocol import Recorded, Submitted
 
 MOST_PER_COMMIT = 256
@@ -161,7 +161,7 @@ class SqliteStore:
 
     # ── reads
 
-    def inbox(self, session: str) -> list[Submitted]:
+    def inbox(self, session: str) -> list[Submitted | Unreadable]:
         with clear_errors(self.path):
             return self._read.inbox(session)
 

@@ -55,7 +55,7 @@ SELECT count(*) FROM journal WHERE session = ?
 INSERT INTO inbox (id, session, at, data) VALUES (?, ?, ?, ?)
 
 -- name: read_inbox
-SELECT data FROM inbox WHERE session = ? ORDER BY place
+SELECT id, data FROM inbox WHERE session = ? ORDER BY place
 
 -- name: consume
 DELETE FROM inbox WHERE id = ?
