@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 
 from quintet.domain.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.grants import Effect, Grant
@@ -69,30 +70,33 @@ class GitRepository:
         except ToolFailed:
             raise UsageError(f'"{name}" is no branch, tag or commit of this repository; nothing was begun') from None
 
-    async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int]:
-        """The lines of each of these files that there is, as they are or as they were at `revision`."""
+    async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int | None]:
+        """The lines of each of these files that there is, as they are or as they were at `revision`; None: a secret."""
         places: dict[str, str] = {}
         for path in paths:
-            try:
-                places[path] = self._files.relative(path)
-            except ToolFailed:
-                continue  # outside the project: none of its files
-        if not revision:
-            return {path: count for path, place in places.items() if (count := self._lines(place)) is not None}
+            with suppress(ToolFailed):  # outside the project: none of its files
+                places[path] = self._files.relative(path.replace("\0", ""))
+        secret: dict[str, int | None] = {path: None for path in places if self._files.protection.is_secret(path)}
+        places = {path: place for path, place in places.items() if path not in secret}
         if not places:
-            return {}
-        nothing = (await self._git("hash-object", "-t", "tree", "/dev/null")).strip()
-        wanted = {f":(literal){place}" for place in places.values()}
-        found = await self._git(*_NUMSTAT, "--no-renames", nothing, revision, "--", *sorted(wanted))
-        counts = {change.path: change.added or 0 for change in read_numstat(found)}
-        return {path: counts[place] for path, place in places.items() if place in counts}
+            return secret
+        counts = await self._lines_at(revision, places.values()) if revision else self._lines(places.values())
+        return secret | {path: counts[place] for path, place in places.items() if place in counts}
 
-    def _lines(self, place: str) -> int | None:
-        try:
-            data = self._files.read(place)
-        except (ToolFailed, OSError):
-            return None
-        return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    async def _lines_at(self, revision: str, places: Iterable[str]) -> dict[str, int]:
+        """Against nothing at all, every line of a file is an added one."""
+        nothing = (await self._git("hash-object", "-t", "tree", "/dev/null")).strip()
+        wanted = {f":(literal){place}" for place in places}
+        found = await self._git(*_NUMSTAT, "--no-renames", nothing, revision, "--", *sorted(wanted))
+        return {change.path: change.added or 0 for change in read_numstat(found)}
+
+    def _lines(self, places: Iterable[str]) -> dict[str, int]:
+        counts = {}
+        for place in places:
+            with suppress(ToolFailed, OSError):
+                data = self._files.read(place)
+                counts[place] = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+        return counts
 
     async def _git(self, *arguments: str) -> str:
         done = await self._processes.run(

@@ -144,7 +144,7 @@ def _finished(event: p.ToolFinished) -> list[Line]:
 def _report(event: p.ReportMade) -> list[Line]:
     found = " · ".join(f"{count} {severity}" for severity, count in event.findings.items() if count)
     about = [found or "no findings"] if event.kind == "review" else []
-    places = f"{event.unresolved} place{'s'[: event.unresolved != 1]} not found" if event.unresolved else ""
+    places = f"{event.unresolved} place{'s'[: event.unresolved != 1]} unresolved" if event.unresolved else ""
     head = "   ".join(filter(None, [f"report   {event.kind} of {event.subject}", *about, places]))
     return [Line(" ".join(head.splitlines()), "info"), Line(f"         {event.path}", "dim")]
 

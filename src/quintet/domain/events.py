@@ -249,7 +249,7 @@ class ReportMade(Tagged, frozen=True, kw_only=True, gc=False):
     subject: str
     path: str
     findings: dict[str, int] = field(default_factory=dict)  # of a review, by severity
-    unresolved: int = 0  # places it names that the project does not have
+    unresolved: int = 0  # places it names that could not be found in the project
 
 
 class Choice(Struct, frozen=True, gc=False):

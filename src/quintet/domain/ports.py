@@ -237,8 +237,8 @@ class Repository(Protocol):
     async def subject(self, wanted: str) -> Subject:
         """What a review of `wanted` looks at; a UsageError if that names nothing that could be reviewed."""
 
-    async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int]:
-        """The lines of each of these files that there is, as they are or as they were at `revision`."""
+    async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int | None]:
+        """The lines of each of these files that there is, as they are or as they were at `revision`; None: a secret."""
 
 
 class Place(Struct, frozen=True):

@@ -26,7 +26,7 @@ _WORSE_WORDS = {
     "major": Severity.HIGH,
     "moderate": Severity.MEDIUM,
 }
-_PLACE = re.compile(r"(?P<path>[^:\n]+):(?P<line>\d+)(?:[-–](?P<end>\d+))?(?::\d+)?")
+_PLACE = re.compile(r"(?P<path>[^:\n]+):(?P<line>\d{1,9})(?:[-–](?P<end>\d{1,9}))?(?::\d+)?")
 
 
 class Order(Struct, frozen=True, gc=False):
@@ -69,7 +69,7 @@ class ReviewReport(Struct, frozen=True, gc=False):
     def unresolved(self) -> int:
         return sum(bool(finding.unresolved) for finding in self.findings)
 
-    def checked(self, lengths: Mapping[str, int]) -> ReviewReport:
+    def checked(self, lengths: Mapping[str, int | None]) -> ReviewReport:
         """The report with the places marked that are none, by the lines each file has."""
         findings = (structs.replace(f, unresolved=_missing(f.file, f.line, lengths)) for f in self.findings)
         return structs.replace(self, findings=tuple(findings))
@@ -123,7 +123,7 @@ class ResearchReport(Struct, frozen=True, gc=False):
     def unresolved(self) -> int:
         return sum(bool(source.unresolved) for source in self._sources())
 
-    def checked(self, lengths: Mapping[str, int]) -> ResearchReport:
+    def checked(self, lengths: Mapping[str, int | None]) -> ResearchReport:
         claims = (
             structs.replace(
                 claim,
@@ -176,7 +176,7 @@ def _review(order: Order, value: dict[str, Any], text: str) -> ReviewReport:
                 _text(found.get("file")),
                 _number(found.get("line")),
                 _text(found.get("detail")),
-                _text(found.get("evidence")),
+                _words(found.get("evidence")).strip("\n"),
             )
         )
     findings.sort(key=lambda finding: _SEVERITIES.index(finding.severity))
@@ -222,9 +222,13 @@ def _texts(value: dict[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _text(value: object) -> str:
+    return _words(value).strip()
+
+
+def _words(value: object) -> str:
     """Words, whatever the model sent; half a character would not be written anywhere."""
     words = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return words.strip().encode("utf-8", "replace").decode()
+    return words.encode("utf-8", "replace").decode()
 
 
 def _number(value: object) -> int:
@@ -238,16 +242,19 @@ def _severity(word: str) -> Severity | None:
     return next((severity for severity in _SEVERITIES if severity == word), _WORSE_WORDS.get(word))
 
 
-def _missing(file: str, line: int, lengths: Mapping[str, int]) -> str:
+def _missing(file: str, line: int, lengths: Mapping[str, int | None]) -> str:
     if not file:
         return ""
     if file not in lengths:
         return "no such file"
-    return f"no such line: the file has {lengths[file]}" if line > lengths[file] else ""
+    length = lengths[file]
+    if length is None:
+        return "protected, not looked up"
+    return f"no such line: the file has {length}" if line > length else ""
 
 
 def _marked(place: str, unresolved: str) -> str:
-    return f"{place} (not found: {unresolved})" if unresolved else place
+    return f"{place} (unresolved: {unresolved})" if unresolved else place
 
 
 def _cell(text: str) -> str:
