@@ -252,6 +252,23 @@ def test_while_a_turn_runs_the_review_waits_for_its_end(repo: Path) -> None:
     assert driver.of(p.ReportMade)[0].turn == review.turn
 
 
+def test_a_review_never_runs_in_a_work_mode_that_may_change_the_project(repo: Path) -> None:
+    plant(repo)
+    model = ScriptedModel([[call("bash", command="sleep 5")], "never asked"])
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("build it")
+        await driver.until_type(p.ToolStarted)
+        await driver.command("/review")
+        await driver.command("/stop")  # drops the transition that waits, and with it what the review needs
+        await driver.until_type(p.TurnFinished)
+        ended = await driver.until_type(p.TurnFinished)
+        assert (ended.status, ended.reason) == ("cancelled", "a review runs in work mode review, and this is build")
+
+    drive(repo, script, model)
+    assert len(model.requests) == 1
+
+
 # ── which turns report
 
 

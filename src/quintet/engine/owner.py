@@ -243,7 +243,11 @@ class Owner:
         try:
             await started
             own = command_line.own_call(text)
-            ending = await (turn.run_own(*own) if own else turn.run())
+            if order and order.kind != axes.work_mode:  # the user turned the dial back, or dropped its turning
+                reason = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
+                ending = turn.finished("cancelled", reason=reason)
+            else:
+                ending = await (turn.run_own(*own) if own else turn.run())
         except asyncio.CancelledError:
             reason = "stopped by /stop" if self._ending == "cancelled" else "interrupted"
             ending = turn.finished(self._ending, reason=reason)
@@ -297,7 +301,8 @@ class Owner:
 
     async def continue_turn(self) -> None:
         if self._turn_task is None:
-            self._begin("", "", self.state.axes.surface, self.state.order)
+            order, axes = self.state.order, self.state.axes
+            self._begin("", "", axes.surface, order if order and order.kind == axes.work_mode else None)
 
     async def abort_tool(self) -> None:
         if self.core.settings.dials.abort_active_tool and self._turn:
