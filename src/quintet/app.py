@@ -17,6 +17,7 @@ from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.repository import GitRepository
 from quintet.adapters.rule_book import FileRuleBook
 from quintet.adapters.sandbox.ground import Containment, Ground
 from quintet.adapters.sandbox.guarded import Scanner
@@ -119,10 +120,11 @@ def make_core(
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
     rule_book = FileRuleBook(places.rules_file)
+    processes = LocalProcesses(containment)
     bench = Workbench(
         root=places.root,
         files=files,
-        processes=LocalProcesses(containment),
+        processes=processes,
         shells=shells,
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
@@ -144,6 +146,7 @@ def make_core(
             rule_book,
         ),
         rule_book=rule_book,
+        repository=GitRepository(processes, files),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents_page=agents_page(start or places.root, places.root),
         keep_artifact=Artifacts(places.runs).keep,

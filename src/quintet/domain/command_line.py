@@ -117,6 +117,13 @@ def parse(text: str, *, valued: frozenset[str] = frozenset(), switches: frozense
     return CommandLine(name, tuple(words), flags, details)
 
 
+def parse_prose(text: str) -> CommandLine:
+    """A command whose first line is a sentence, quotes and dashes and all: its one word."""
+    first, _, details = text.lstrip().partition("\n")
+    name, _, sentence = first[1:].partition(" ")
+    return CommandLine(name.strip().lower(), (sentence.strip(),) if sentence.strip() else (), details=details)
+
+
 def format_command(line: CommandLine) -> str:
     parts = [f"/{line.name}", *(_quoted(word) for word in line.words)]
     for key, value in line.flags.items():

@@ -61,6 +61,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             ]
         case p.QaReported() as e:
             return [Line(f"review   {e.report.severity}: {e.report.summary} · /qa shows it", "dim")]
+        case p.ReportMade() as e:
+            return _report(e)
         case p.RuleMade() as e:
             return [Line(f"rule     {rules.describe(e.rule)} · quintet rules revoke {e.rule.id}", "dim")]
         case p.ToolStarted(tool=tool) if tool in QUIET:
@@ -132,6 +134,14 @@ def _finished(event: p.ToolFinished) -> list[Line]:
     if event.changed:
         return [head, *diff_lines(event.content)]
     return [head, *_lines(event.content, "error", 6)] if role == "error" else [head]
+
+
+def _report(event: p.ReportMade) -> list[Line]:
+    found = " · ".join(f"{count} {severity}" for severity, count in event.findings.items() if count)
+    about = [found or "no findings"] if event.kind == "review" else []
+    places = f"{event.unresolved} place{'s'[: event.unresolved != 1]} unresolved" if event.unresolved else ""
+    head = "   ".join(filter(None, [f"report   {event.kind} of {event.subject}", *about, places]))
+    return [Line(" ".join(head.splitlines()), "info"), Line(f"         {event.path}", "dim")]
 
 
 def _todo(event: p.TodoMoved) -> list[Line]:

@@ -18,6 +18,7 @@ from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.messages import Finish, Original, ToolCall, Usage
 from quintet.domain.qa import QaReport
+from quintet.domain.reports import Order
 from quintet.domain.rules import Rule
 from quintet.domain.steering import Actor, Scope
 from quintet.domain.todos import Todo
@@ -57,6 +58,7 @@ class InputReceived(Tagged, frozen=True, kw_only=True, gc=False):
     submission: str
     text: str
     surface: Surface
+    order: Order | None = None  # the report that /review or /research wants of it
 
 
 class CommandRan(Tagged, frozen=True, kw_only=True, gc=False):
@@ -126,6 +128,7 @@ class TurnStarted(Tagged, frozen=True, kw_only=True, gc=False):
     submission: str
     text: str
     axes: Axes
+    order: Order | None = None
 
 
 class ErrorInfo(Struct, frozen=True, gc=False):
@@ -245,6 +248,17 @@ class QaReported(Tagged, frozen=True, kw_only=True, gc=False):
     turn: str
     report: QaReport
     path: str = ""  # where the report is kept
+
+
+class ReportMade(Tagged, frozen=True, kw_only=True, gc=False):
+    """A turn of /review or /research left its report, in Markdown at `path` and in JSON beside it."""
+
+    turn: str
+    kind: str  # review | research
+    subject: str
+    path: str
+    findings: dict[str, int] = field(default_factory=dict)  # of a review, by severity
+    unresolved: int = 0  # places it names that could not be found in the project
 
 
 class Choice(Struct, frozen=True, gc=False):
@@ -369,6 +383,7 @@ Event = (
     | Corrected
     | DeliveryChecked
     | QaReported
+    | ReportMade
     | QuestionAsked
     | QuestionAnswered
     | ToolStarted

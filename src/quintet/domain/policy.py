@@ -72,9 +72,7 @@ def plan_stage(
 ) -> StagePlan:
     """What holds in a stage, for a conversation that stands here."""
     kind = reasoning_of(standing.axes, standing.stage, reasoning)
-    return StagePlan(
-        standing.stage, visible(standing, tools, menu or Menu()), _prompts(standing.axes, standing.stage, kind), kind
-    )
+    return StagePlan(standing.stage, visible(standing, tools, menu or Menu()), _prompts(standing, kind), kind)
 
 
 def broken_invariant(plan: StagePlan, axes: Axes, reasoning: bool, sent: int, prompts: Iterable[str]) -> str:
@@ -112,11 +110,14 @@ def reads_only(spec: ToolSpec) -> bool:
     return bool(spec.effects) and spec.effects <= gate.READING
 
 
-def _prompts(axes: Axes, stage: Stage, kind: Reasoning) -> tuple[str, ...]:
+def _prompts(standing: Standing, kind: Reasoning) -> tuple[str, ...]:
+    axes, stage = standing.axes, standing.stage
     addition = "agent/mode_addition.md" if is_agent(axes) else "chat/mode_addition.md"
     parts = ["base/system.md", "base/project_root_context.md", AGENTS_PAGE, PERSONA, MEMORY, addition]
     parts.append(f"modes/{axes.work_mode}.md")
     if stage not in TOOLLESS and stage is not Stage.QA_REVIEW:
+        if standing.report:
+            parts.append(f"modes/{standing.report}_report.md")
         parts.append(TOOLSET_STATE)
     parts += STAGE_PAGES[stage]
     if kind is not Reasoning.NONE:

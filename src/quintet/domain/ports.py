@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from quintet.domain.messages import Part, Request
     from quintet.domain.protocol import Recorded, Submitted
     from quintet.domain.shell_syntax import Script
+    from quintet.domain.subjects import Subject
 
 
 class Clock(Protocol):
@@ -244,6 +245,16 @@ class RuleBook(Protocol):
     def rules(self) -> tuple[Rule, ...]: ...
 
     def add(self, rule: Rule) -> None: ...
+
+
+class Repository(Protocol):
+    """The project under version control, to look at."""
+
+    async def subject(self, wanted: str) -> Subject:
+        """What a review of `wanted` looks at; a UsageError if that names nothing that could be reviewed."""
+
+    async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int | None]:
+        """The lines of each of these files that there is, as they are or as they were at `revision`; None: a secret."""
 
 
 class Place(Struct, frozen=True):

@@ -29,4 +29,5 @@ class Standing(Struct, frozen=True):
     todos: Mapping[str, Todo] = field(default_factory=dict)
     swe: PhaseState | None = None  # None while the SWE phases are off
     stage: Stage = Stage.ACT
+    report: str = ""  # the kind of report this turn ends with; empty: none
     allowed: frozenset[str] | None = None  # the tools an agent keeps to; None: all

@@ -16,6 +16,7 @@ from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.grants import Effect
 from quintet.domain.messages import Message, Role, Usage
 from quintet.domain.qa import QaReport
+from quintet.domain.reports import Order
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.steering import Loan, Scope, Transition
 from quintet.domain.todos import Todo
@@ -49,6 +50,7 @@ class SessionState(Struct):
     aside: list[Message] = field(default_factory=list)  # of a stage that leaves nothing in the conversation
     delivery: str = ""  # of the newest turn that was checked
     qa: QaReport | None = None  # of the newest turn that was reviewed
+    order: Order | None = None  # the report the newest turn is to leave
     paused: bool = False
     turn: OpenTurn | None = None
     waiting: list[p.InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
@@ -76,7 +78,8 @@ class SessionState(Struct):
 
     @property
     def standing(self) -> Standing:
-        return Standing(self.axes, self.toolset, self.todos, self.swe, self.stage)
+        report = self.order.kind if self.order else ""
+        return Standing(self.axes, self.toolset, self.todos, self.swe, self.stage, report)
 
     @property
     def spoken(self) -> list[Message]:
@@ -105,7 +108,7 @@ def _opened(state: SessionState, event: p.SessionOpened) -> None:
     state.axes = event.axes
     if event.parent:  # a fork keeps what was said and done, not what its parent was in the middle of
         _settle(state)
-        state.turn = None
+        state.turn = state.order = None
         state.waiting, state.questions = [], {}
         state.pending, state.loans = (), ()
         state.paused = state.interrupted = False
@@ -152,6 +155,7 @@ def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
     state.turn = OpenTurn(event.turn, event.run, event.submission)
     state.waiting = [i for i in state.waiting if i.submission != event.submission]
     state.axes = event.axes
+    state.order = event.order
     state.turns += 1
     state.interrupted = False
     if event.text:

@@ -10,6 +10,7 @@ from quintet.domain.nearest import nearest
 from quintet.engine import dial_commands as turns
 from quintet.engine import report_commands as reports
 from quintet.engine import run_commands as runs
+from quintet.engine import work_commands as work
 from quintet.engine.desk import Command, Desk, Handler, Outcome
 
 AXIS_VALUED = frozenset(AXIS_WORDS)
@@ -66,6 +67,19 @@ TABLE: tuple[Command, ...] = (
         "turn a dial at a chosen moment",
         turns.steer,
     ),
+    Command(
+        "review",
+        "/review [working-tree|RANGE|BRANCH]",
+        "inspect a change in work mode review; leaves a report of findings",
+        work.review,
+    ),
+    Command(
+        "research",
+        "/research QUESTION",
+        "find something out in work mode research; leaves a report with citations",
+        work.research,
+        prose=True,
+    ),
     Command("pause", "/pause", "hold the run at its next step, keep everything", runs.pause),
     Command("resume", "/resume", "go on after /pause or an interrupt", runs.resume),
     Command("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
@@ -117,4 +131,6 @@ def parse(text: str) -> tuple[Command, CommandLine]:
     if name is None:
         raise UsageError(f"not a command: {text[:40]}")
     command = find(name)
+    if command.prose:
+        return command, command_line.parse_prose(text)
     return command, command_line.parse(text, valued=command.valued, switches=command.switches)

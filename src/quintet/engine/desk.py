@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from quintet.domain.command_line import CommandLine
 from quintet.domain.protocol import Event, QuestionAsked
+from quintet.domain.reports import Order
 from quintet.domain.state import SessionState
 from quintet.domain.steering import Activity
 from quintet.engine.core import Core
@@ -51,11 +52,19 @@ class Desk(Protocol):
         """When the question is answered `d`, turn the model mode to deep."""
 
 
+class Beginning(Struct, frozen=True):
+    """The input of a turn that a command begins, and the report it wants of it."""
+
+    text: str
+    order: Order
+
+
 class Outcome(Struct):
     text: str = ""
     events: list[Event] = field(default_factory=list)
     then: Callable[[], Awaitable[None]] | None = None
     data: dict[str, Any] = field(default_factory=dict)
+    begins: Beginning | None = None  # once what the command asks is answered
 
 
 Handler = Callable[[Desk, CommandLine], "Outcome | Awaitable[Outcome]"]
@@ -68,6 +77,7 @@ class Command(Struct, frozen=True):
     handler: Handler
     valued: frozenset[str] = frozenset()
     switches: frozenset[str] = frozenset()
+    prose: bool = False  # its line is a sentence, not words and flags
 
 
 def after(first: Callable[[], Awaitable[None]] | None, act: Callable[[], None]) -> Callable[[], Awaitable[None]]:

@@ -34,6 +34,7 @@ from quintet.domain.protocol import (
     TurnFinished,
     TurnStarted,
 )
+from quintet.domain.reports import Order
 from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
 from quintet.domain.steering import Activity, Boundary, Scope
 from quintet.domain.toolspec import CallStatus
@@ -191,9 +192,24 @@ class Owner:
         ran = CommandRan(submission=submitted.id, line=text, text=outcome.text, data=outcome.data)
         asked = [event for event in outcome.events if isinstance(event, QuestionAsked)]
         said = [event for event in outcome.events if not isinstance(event, QuestionAsked)]
-        await self.journal.append(*said, ran, *asked, consumed=submitted.id)
+        begun = self._begun(submitted, outcome, asked)
+        await self.journal.append(*said, ran, *asked, *begun, consumed=submitted.id)
+        self._start_next()
         if outcome.then:
             await outcome.then()
+
+    def _begun(self, submitted: Submitted, outcome: Outcome, asked: list[QuestionAsked]) -> list[Event]:
+        """The input that a command begins a turn with; where the command asks something, it comes with the answer."""
+        if outcome.begins is None:
+            return []
+        text, order = outcome.begins.text, outcome.begins.order
+        begun = InputReceived(submission=submitted.id, text=text, surface=submitted.surface, order=order)
+        if not asked:
+            return [begun]
+        question = asked[-1].question
+        follow = self._follow_ups[question]
+        self._follow_ups[question] = lambda answer: [*follow(answer), begun]
+        return []
 
     async def _answer(self, submitted: Submitted, answer: Answer) -> None:
         judged = questions.judge(self.state, answer, submitted.surface)
@@ -204,6 +220,7 @@ class Owner:
         follow = self._follow_ups.pop(judged.question, None)
         await self.journal.append(judged, *(follow(judged) if follow else ()), consumed=submitted.id)
         self._questions.answered(judged)
+        self._start_next()
 
     async def _ran(self, submitted: Submitted, line: str, text: str, *, ok: bool, code: str = "") -> None:
         ran = CommandRan(submission=submitted.id, line=line, text=text, ok=ok, code=code)
@@ -214,26 +231,32 @@ class Owner:
     def _start_next(self) -> None:
         if self._turn_task is None and self.state.waiting and not self._closing:
             first = self.state.waiting[0]
-            self._begin(first.submission, first.text, first.surface)
+            self._begin(first.submission, first.text, first.surface, first.order)
 
-    def _begin(self, submission: str, text: str, surface: Surface) -> None:
+    def _begin(self, submission: str, text: str, surface: Surface, order: Order | None) -> None:
         self._ending = "interrupted"
         self._go.set()
-        self._turn_task = asyncio.create_task(self._run_turn(submission, text, surface))
+        self._turn_task = asyncio.create_task(self._run_turn(submission, text, surface, order))
         self._turn_task.add_done_callback(self._turn_done)
 
-    async def _run_turn(self, submission: str, text: str, surface: Surface) -> None:
+    async def _run_turn(self, submission: str, text: str, surface: Surface, order: Order | None) -> None:
         turn_id = self.core.ids.new("turn")
         turn = Turn(self.core, self.journal, self._questions, self._go, turn_id, text or self._last_text())
         self._turn = turn
         if opening := dials.reach(self.state, Boundary.UNIT_START):
             self.journal.post(*opening)
         run, axes = self.core.ids.new("run"), self.state.axes.on(surface)
-        started = self.journal.append(TurnStarted(turn=turn_id, run=run, submission=submission, text=text, axes=axes))
+        started = self.journal.append(
+            TurnStarted(turn=turn_id, run=run, submission=submission, text=text, axes=axes, order=order)
+        )
         try:
             await started
             own = command_line.own_call(text)
-            ending = await (turn.run_own(*own) if own else turn.run())
+            if order and order.kind != axes.work_mode:  # the user turned the dial back, or dropped its turning
+                reason = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
+                ending = turn.finished("cancelled", reason=reason)
+            else:
+                ending = await (turn.run_own(*own) if own else turn.run())
         except asyncio.CancelledError:
             reason = "stopped by /stop" if self._ending == "cancelled" else "interrupted"
             ending = turn.finished(self._ending, reason=reason)
@@ -287,7 +310,8 @@ class Owner:
 
     async def continue_turn(self) -> None:
         if self._turn_task is None:
-            self._begin("", "", self.state.axes.surface)
+            order, axes = self.state.order, self.state.axes
+            self._begin("", "", axes.surface, order if order and order.kind == axes.work_mode else None)
 
     async def abort_tool(self) -> None:
         if self.core.settings.dials.abort_active_tool and self._turn:

@@ -27,6 +27,7 @@ from quintet.engine.gatekeeper import Blocked
 from quintet.engine.journal import Journal
 from quintet.engine.qa_review import review
 from quintet.engine.questions import Questions
+from quintet.engine.reporting import make_report
 from quintet.engine.stage import Reply
 
 DONE_STEPS_SHOWN = 40  # of what a turn did, in what the model is told of it
@@ -207,13 +208,19 @@ class Turn:
     # ── review
 
     async def _reviewed(self, ending: TurnFinished) -> TurnFinished:
-        """The ending as it is; a review beside it, if the turn changed something and the user wants one."""
+        """The ending, its answer as the report that was ordered, if one was.
+
+        A review stands beside it, if the turn changed something and the user wants one.
+        """
         axes, runs = self._journal.state.axes, self._core.settings.runs
         changed = bool(delivery.evidence(self._calls.deeds))
         wanted = runs.qa_review and axes.work_mode in runs.qa_modes and self._asker.staged
         if ending.status == "done" and changed and wanted:
             self._outcome = ending.answer
             await review(self._core, self._journal, self._asker, self._calls, self._turn, self._values())
+        if ending.status == "done" and (order := self._journal.state.order):
+            answer = await make_report(self._core, self._journal, self._turn, order, ending.answer)
+            ending = structs.replace(ending, answer=answer)
         return structs.replace(ending, steps=self._asker.steps, usage=self._asker.usage, cost=self._asker.cost)
 
 

@@ -58,7 +58,7 @@ class Headless:
                         self._said(ran)
                     if "turn" not in ran.data:
                         return self._result(_command_result(ran), 0 if ran.ok else 2)
-                    # /resume lets a turn go on: follow that one, or the one it begins
+                    # /resume lets a turn go on: follow that one, or the one it begins; /review begins its own
                     turn, submission = (ran.data["turn"], submission) if ran.data["turn"] != "next" else ("", "")
                 case p.TurnStarted(submission=of) as started if of == submission:
                     turn = started.turn
@@ -67,7 +67,7 @@ class Headless:
         return 1
 
     def _said(self, ran: p.CommandRan) -> None:
-        if ran.ok:
+        if ran.ok and "turn" not in ran.data:
             self._say(ran.text)
         elif self._format != "stream-json":
             self._diagnostics.write(ran.text + "\n")

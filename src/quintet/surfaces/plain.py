@@ -48,6 +48,7 @@ class Plain:
         self._turn = ""  # the submission whose turn is running
         self._said = ""  # its newest reply
         self._refused = ""  # why its newest refused call was not run
+        self._reports = False  # it ends with a report: what the person sees is that, not what it is made from
         self._question: p.QuestionAsked | None = None
         self._busy: set[str] = set()  # submissions whose end has not been seen
         self._idle = asyncio.Event()
@@ -147,7 +148,7 @@ class Plain:
         async for item in self._session.events(after, signals=True):
             if isinstance(item, p.Recorded):
                 self._event(item)
-            elif isinstance(item, p.TextDelta):
+            elif isinstance(item, p.TextDelta) and not self._reports:
                 self._stream(item.step, item.text)
             elif isinstance(item, p.Countdown) and self._tty:
                 self._paint.write(f"\r  {visible(item.why)}: again in {item.seconds:.0f} s ")
@@ -156,6 +157,8 @@ class Plain:
     def _event(self, recorded: p.Recorded) -> None:
         event = recorded.event
         match event:
+            case p.ModelReplied() if self._reports and not event.calls:
+                return
             case p.ModelReplied():
                 self._stream(event.step, event.text[self._shown.get(event.step, 0) :])
                 self._shown.pop(event.step, None)
@@ -178,9 +181,11 @@ class Plain:
             case p.CommandRan():
                 if event.data.get("quit") and event.submission in self._busy:
                     self._left.set()
-                self._finished(event.submission)
+                if event.data.get("turn") != "":  # else its turn is still to come
+                    self._finished(event.submission)
             case p.TurnStarted():
                 self._turn, self._said, self._refused = event.submission, "", ""
+                self._reports = event.order is not None
             case p.TurnFinished():
                 if event.answer != self._said:  # of a shell line, or of `complete`
                     self._print([Line(visible(line)) for line in event.answer.splitlines()])
