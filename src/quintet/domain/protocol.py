@@ -14,9 +14,20 @@ import msgspec
 from msgspec import Struct
 
 from quintet.domain.axes import Surface
-from quintet.domain.events import (
+from quintet.domain.call_events import (
     CallDecided,
     Choice,
+    MenuMoved,
+    PhaseMoved,
+    QuestionAnswered,
+    QuestionAsked,
+    RuleMade,
+    TodoMoved,
+    ToolFinished,
+    ToolStarted,
+    UserMessaged,
+)
+from quintet.domain.events import (
     CommandRan,
     Corrected,
     DeliveryChecked,
@@ -25,36 +36,27 @@ from quintet.domain.events import (
     Event,
     HistoryCompacted,
     InputReceived,
-    MenuMoved,
     ModelChosen,
     ModelFailed,
     ModelReplied,
     ModelRequested,
     Noticed,
-    PhaseMoved,
     QaReported,
-    QuestionAnswered,
-    QuestionAsked,
     ReasoningSwitched,
     Recorded,
     ReportMade,
-    RuleMade,
     RunPaused,
     RunResumed,
     SessionOpened,
     SessionTaken,
-    Tagged,
-    TodoMoved,
-    ToolFinished,
-    ToolStarted,
     TransitionDropped,
     TransitionPending,
     TurnFinished,
     TurnRated,
     TurnStarted,
-    UserMessaged,
 )
 from quintet.domain.steering import Actor
+from quintet.domain.tagged import Tagged
 
 VERSION = 1
 
