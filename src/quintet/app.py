@@ -62,17 +62,20 @@ async def open_session(
     model: Model | None = None,
     clock: Clock | None = None,
     ids: Ids | None = None,
+    json_schema: dict[str, Any] | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session on the project at `path`, and close it at the end of the block.
 
     `person` says whether somebody can answer questions. `resume` takes an id, the beginning of one, or "latest"; a
     session that another process owns is attached to instead. `axes` turns dials, `settings` overrides settings by
-    dotted key, `model` stands in for every configured model.
+    dotted key, `model` stands in for every configured model. With `json_schema` the answer of a turn is JSON of that
+    schema, or the turn fails.
     """
     places = locate(path)
     loaded = config.load(places, settings)
     own = user_tools.load(places, loaded.trusted)
     core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids)
+    core.answer_schema = json_schema
     notes = _notes(loaded, own)
     store = core.store
     assert isinstance(store, SqliteStore)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from msgspec import Struct
 
@@ -27,6 +28,7 @@ class Core(Struct):
     process_start: Callable[[int], str]
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
+    answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question
     settings_text: Callable[[], str] = lambda: ""
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes

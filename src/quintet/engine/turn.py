@@ -8,10 +8,11 @@ the axes and lets boundaries pass.
 from __future__ import annotations
 
 import asyncio
+import json
 
 from msgspec import structs
 
-from quintet.domain import delivery, policy, swe_phases
+from quintet.domain import delivery, json_schema, policy, swe_phases
 from quintet.domain.axes import RunControl
 from quintet.domain.corrections import Correction, wrong
 from quintet.domain.delivery import DeliveryState
@@ -64,7 +65,7 @@ class Turn:
         try:
             await self._warm_up()
             while True:
-                ending = await self._act()
+                ending = await self._answer()
                 if ending.status != "done" or not self._is_checked():
                     return await self._reviewed(ending)
                 calls_before = len(self._calls.deeds)
@@ -112,6 +113,20 @@ class Turn:
         reply = await self._ask(Stage.WARMUP)
         if (flaw := self._flaw(reply, Stage.WARMUP)) and str(flaw).startswith("reasoning_") and self._correct(flaw):
             await self._ask(Stage.WARMUP)
+
+    async def _answer(self) -> TurnFinished:
+        """An ending whose answer, if a schema is wanted of it, is JSON of that schema."""
+        while True:
+            ending = await self._act()
+            schema = self._core.answer_schema
+            if schema is None or ending.status != "done":
+                return ending
+            wrong_with_it = json_schema.flaw(ending.answer, schema)
+            if not wrong_with_it:
+                return ending
+            self._outcome = f"{wrong_with_it}\n\nThe schema: {json.dumps(schema, ensure_ascii=False)}"
+            if not (self._asker.staged and self._correct(Correction.ANSWER_SCHEMA)):
+                return self.finished("failed", reason=f"the answer does not fit its schema: {wrong_with_it}")
 
     async def _act(self) -> TurnFinished:
         """Steps until the model has an answer, or a call ends the turn."""

@@ -25,9 +25,12 @@ EXIT = {"done": 0, "failed": 1, "blocked": 3, "limit": 4, "interrupted": 130, "c
 
 
 class Headless:
-    def __init__(self, session: Session, output_format: str, out: TextIO | None = None) -> None:
+    def __init__(
+        self, session: Session, output_format: str, out: TextIO | None = None, *, parsed: bool = False
+    ) -> None:
         self._session = session
         self._format = output_format
+        self._parsed = parsed  # the answer is JSON, and the result holds its value
         self._out = out or forgiving(sys.stdout)
         self._diagnostics = Painter(forgiving(sys.stderr))
         self._interrupts = 0
@@ -78,6 +81,8 @@ class Headless:
         result = _plain(finished)
         result["type"] = "result"
         result["turns"] = result.pop("steps")
+        if self._parsed:
+            result["data"] = json.loads(finished.answer) if finished.status == "done" else None
         return self._result(result, EXIT[finished.status])
 
     def _result(self, result: dict[str, Any], code: int) -> int:
