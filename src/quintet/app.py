@@ -13,6 +13,7 @@ from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
@@ -149,6 +150,7 @@ def make_core(
         rule_book=rule_book,
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents_page=agents_page(start or places.root, places.root),
+        hook_runner=ShellHooks(),
         keep_artifact=Artifacts(places.runs).keep,
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
@@ -287,7 +289,7 @@ def ask_for_trust(path: str) -> None:
     what = " and ".join(word for word, there in (("settings", settings), ("tools", tools)) if there)
     sys.stdout.write(
         f"{places.root} has {what} of its own.\n"
-        "Trusted, its settings may choose models and loosen permissions, and its tools run with your rights.\n"
+        "Trusted, its settings may choose models, loosen permissions and run hooks; its tools run with your rights.\n"
         "Trust this folder? [y/N] "
     )
     sys.stdout.flush()

@@ -15,6 +15,7 @@ from quintet.domain.corrections import Correction
 from quintet.domain.delivery import DeliveryState
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.grants import Effect, Grant
+from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import Finish, Original, ToolCall, Usage
 from quintet.domain.qa import QaReport
 from quintet.domain.rules import Rule
@@ -307,6 +308,18 @@ class PhaseMoved(Tagged, frozen=True, kw_only=True, gc=False):
     values: dict[str, Any] = field(default_factory=dict)  # what the phase that was left found out
 
 
+class HookRan(Tagged, frozen=True, kw_only=True, gc=False):
+    """A hook of the user's was run, and what came of it."""
+
+    place: HookPlace
+    command: str
+    exit_code: int
+    blocked: bool = False
+    reason: str = ""  # of a no, or of the question it wants
+    seconds: float = 0.0
+    context: str = ""  # what it tells the model
+
+
 class UserMessaged(Tagged, frozen=True, kw_only=True, gc=False):
     """The model told the user something while it works."""
 
@@ -351,6 +364,7 @@ Event = (
     | MenuMoved
     | TodoMoved
     | PhaseMoved
+    | HookRan
     | UserMessaged
     | Noticed
 )

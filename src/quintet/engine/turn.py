@@ -17,6 +17,7 @@ from quintet.domain.axes import RunControl
 from quintet.domain.corrections import Correction, wrong
 from quintet.domain.delivery import DeliveryState
 from quintet.domain.errors import ModelError
+from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import Finish, ToolCall
 from quintet.domain.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
 from quintet.domain.reasoning import without
@@ -25,6 +26,7 @@ from quintet.engine.asking import Asker, LimitReached, error_info
 from quintet.engine.calls import Calls, phase_moved
 from quintet.engine.core import Core
 from quintet.engine.gatekeeper import Blocked
+from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
 from quintet.engine.qa_review import review
 from quintet.engine.questions import Questions
@@ -66,15 +68,17 @@ class Turn:
             await self._warm_up()
             while True:
                 ending = await self._answer()
-                if ending.status != "done" or not self._is_checked():
+                if ending.status == "done" and self._is_checked():
+                    calls_before = len(self._calls.deeds)
+                    checked = await self._check_delivery(ending)
+                    if checked is None:
+                        continue
+                    if checked is DeliveryState.NEEDS_WORK and self._goes_on(calls_before):
+                        self._correct(Correction.NEEDS_WORK, again=True)
+                        continue
+                    ending = structs.replace(ending, delivery=checked)
+                if ending.status != "done" or not await self._held_back(ending):
                     return await self._reviewed(ending)
-                calls_before = len(self._calls.deeds)
-                checked = await self._check_delivery(ending)
-                if checked is not None:
-                    goes_on = checked is DeliveryState.NEEDS_WORK and self._goes_on(calls_before)
-                    if not goes_on:
-                        return await self._reviewed(structs.replace(ending, delivery=checked))
-                    self._correct(Correction.NEEDS_WORK, again=True)
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
         except LimitReached as limit:
@@ -218,6 +222,14 @@ class Turn:
         progressed = Correction.NEEDS_WORK not in self._corrected or calls_before > self._calls_at_last_round
         self._calls_at_last_round = calls_before
         return autonomous and progressed
+
+    async def _held_back(self, ending: TurnFinished) -> bool:
+        """Whether a hook sends the turn back; it may, once."""
+        said = await Hooks(self._core, self._journal).run(HookPlace.STOP, answer=ending.answer)
+        if not (said.blocked and self._asker.staged):
+            return False
+        self._outcome = said.reason
+        return self._correct(Correction.STOP_HOOK)
 
     # ── review
 
