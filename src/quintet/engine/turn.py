@@ -28,6 +28,7 @@ from quintet.engine.core import Core
 from quintet.engine.gatekeeper import Blocked
 from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
+from quintet.engine.prompting import NO_CALLS
 from quintet.engine.qa_review import review
 from quintet.engine.questions import Questions
 from quintet.engine.stage import Reply
@@ -182,7 +183,7 @@ class Turn:
 
     def _values(self) -> dict[str, str]:
         deeds = self._calls.deeds[-DONE_STEPS_SHOWN:]
-        done = "\n".join(f"- {deed.tool} {deed.about}: {deed.status}" for deed in deeds) or "- no calls"
+        done = "\n".join(f"- {deed.tool} {deed.about}: {deed.status}" for deed in deeds) or NO_CALLS
         return {"user_input": self._text, "tool_summary": done, "last_step_outcome": self._outcome}
 
     # ── delivery
