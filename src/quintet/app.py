@@ -13,6 +13,7 @@ from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
@@ -63,17 +64,20 @@ async def open_session(
     model: Model | None = None,
     clock: Clock | None = None,
     ids: Ids | None = None,
+    json_schema: dict[str, Any] | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session on the project at `path`, and close it at the end of the block.
 
     `person` says whether somebody can answer questions. `resume` takes an id, the beginning of one, or "latest"; a
     session that another process owns is attached to instead. `axes` turns dials, `settings` overrides settings by
-    dotted key, `model` stands in for every configured model.
+    dotted key, `model` stands in for every configured model. With `json_schema` the answer of a turn is JSON of that
+    schema, or the turn fails.
     """
     places = locate(path)
     loaded = config.load(places, settings)
     own = user_tools.load(places, loaded.trusted)
     core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids)
+    core.answer_schema = json_schema
     notes = _notes(loaded, own)
     store = core.store
     assert isinstance(store, SqliteStore)
@@ -149,6 +153,7 @@ def make_core(
         repository=GitRepository(processes, files),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents_page=agents_page(start or places.root, places.root),
+        hook_runner=ShellHooks(),
         keep_artifact=Artifacts(places.runs).keep,
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
@@ -287,7 +292,7 @@ def ask_for_trust(path: str) -> None:
     what = " and ".join(word for word, there in (("settings", settings), ("tools", tools)) if there)
     sys.stdout.write(
         f"{places.root} has {what} of its own.\n"
-        "Trusted, its settings may choose models and loosen permissions, and its tools run with your rights.\n"
+        "Trusted, its settings may choose models, loosen permissions and run hooks; its tools run with your rights.\n"
         "Trust this folder? [y/N] "
     )
     sys.stdout.flush()

@@ -135,6 +135,9 @@ def _session_flags(parser: ArgumentParser) -> None:
     session.add_argument(
         "--output-format", choices=("text", "json", "stream-json"), default="text", help="of a headless run"
     )
+    session.add_argument(
+        "--json-schema", metavar="FILE|JSON", help="of a headless run: the answer is JSON of this schema"
+    )
     session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
 
 
@@ -151,6 +154,10 @@ def _session(parsed: Namespace) -> int:
         from quintet.domain.errors import UsageError
 
         raise UsageError("--fork goes with --resume ID")
+    if parsed.json_schema and text is None:
+        from quintet.domain.errors import UsageError
+
+        raise UsageError('--json-schema goes with a headless run: quintet -p "…"')
     import asyncio
 
     if text is not None:
@@ -168,8 +175,39 @@ async def _headless(parsed: Namespace, text: str) -> int:
         raise UsageError("nothing to do: the input is empty")
     if any("\udc80" <= char <= "\udcff" for char in text):
         raise UsageError("the input is not text: it is not UTF-8")
-    async with open_session(parsed.directory, surface=Surface.HEADLESS, **_options(parsed)) as session:
-        return await Headless(session, parsed.output_format).run(text)
+    schema = _schema(parsed.json_schema) if parsed.json_schema else None
+    options = {**_options(parsed), "json_schema": schema}
+    async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
+        if schema is not None and not session.owned_here:
+            raise UsageError("--json-schema: another process runs this session, and it answers there; try --fork")
+        return await Headless(session, parsed.output_format, parsed=schema is not None).run(text)
+
+
+def _schema(given: str) -> dict[str, Any]:
+    """A schema given as itself or as the name of its file."""
+    import json
+
+    from quintet.domain.errors import UsageError
+    from quintet.domain.json_schema import unusable
+
+    text, where = given, "--json-schema"
+    if not given.lstrip().startswith("{"):
+        where = f"--json-schema {given}"
+        try:
+            with open(given, encoding="utf-8") as file:
+                text = file.read()
+        except OSError as error:
+            raise UsageError(f"{where}: cannot be read ({error.strerror})") from None
+        except UnicodeError:
+            raise UsageError(f"{where}: not UTF-8 text") from None
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where}: not JSON: {error}") from None
+    if problem := unusable(schema):
+        raise UsageError(f"{where}: {problem}")
+    found: dict[str, Any] = schema
+    return found
 
 
 async def _plain(parsed: Namespace) -> int:

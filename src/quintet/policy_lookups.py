@@ -15,7 +15,7 @@ from quintet.domain.policy import AGENTS_PAGE, TOOLSET_STATE, Menu, StagePlan
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.tool_menu import MenuManager, Presentation, with_own
 from quintet.domain.toolspec import ToolSpec
-from quintet.engine.prompting import Part, Prompts
+from quintet.engine.prompting import NO_CALLS, Part, Prompts
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.surfaces.tables import say, say_json, table
 from quintet.tools.registry import BY_NAME
@@ -53,7 +53,7 @@ def show_prompts(arguments: Namespace, dials: AxesChange) -> int:
     plan, written = _planned(arguments, dials, places)
     trusted = config.load(places).trusted
     prompts = Prompts(PROMPTS, OVERRIDES.format(root=places.root) if trusted else "")
-    values = {"project_root": places.root, "user_input": arguments.input}
+    values = {"project_root": places.root, "user_input": arguments.input, "tool_summary": NO_CALLS}
     parts = prompts.parts(plan.prompts, values, written)
     if arguments.json:
         say_json([{"name": part.name, "source": part.source, "text": part.text} for part in parts])

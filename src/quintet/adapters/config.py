@@ -75,7 +75,10 @@ def _take(loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInf
         if untrusted and not _may_set(info, value, before):
             loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored until you trust this folder (`quintet trust`)")
             continue
-        loaded.values[leaf.key] = (value, leaf.source)
+        source = leaf.source
+        if leaf.key.startswith("hooks.") and before:  # nobody's hooks take another's away
+            value, source = (*before, *value), f"{loaded.values[leaf.key][1]}, {source}"
+        loaded.values[leaf.key] = (value, source)
 
 
 def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:

@@ -21,6 +21,8 @@ class Correction(StrEnum):
     NO_EVIDENCE = "no_evidence"
     NEEDS_WORK = "needs_work"
     NO_DELIVERY_STATE = "no_delivery_state"
+    ANSWER_SCHEMA = "answer_schema"
+    STOP_HOOK = "stop_hook"
 
 
 PAGES: dict[Correction, str] = {kind: f"corrections/{kind}.md" for kind in Correction}

@@ -85,6 +85,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return _todo(e)
         case p.PhaseMoved() as e:
             return [Line(f"phase  {e.before or 'none'} → {e.after or 'none'}  {e.reason}", "info")]
+        case p.HookRan() as e if e.blocked:
+            return _lines(f"hook     {e.place} says no: {e.reason}", "warning")
         case p.UserMessaged() as e:
             return _lines(e.text)
         case p.HistoryCompacted() as e:

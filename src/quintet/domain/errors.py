@@ -154,7 +154,9 @@ class ModelContextOverflow(ModelError):
     code = "LLM_CONTEXT_OVERFLOW"
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
-        super().__init__(message, hint=hint or "begin a new session, or choose a model that reads more")
+        super().__init__(
+            message, hint=hint or "shorten it with /compact, begin a new session, or choose a model that reads more"
+        )
 
 
 class ToolFailed(QuintetError):

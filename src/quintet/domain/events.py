@@ -26,6 +26,7 @@ from quintet.domain.call_events import (
 from quintet.domain.compression import Summary
 from quintet.domain.corrections import Correction
 from quintet.domain.delivery import DeliveryState
+from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import Finish, Original, ToolCall, Usage
 from quintet.domain.qa import QaReport
 from quintet.domain.reports import Order
@@ -254,6 +255,18 @@ class HistoryCompacted(Tagged, frozen=True, kw_only=True, gc=False):
     cost: float = 0.0
 
 
+class HookRan(Tagged, frozen=True, kw_only=True, gc=False):
+    """A hook of the user's was run, and what came of it."""
+
+    place: HookPlace
+    command: str
+    exit_code: int
+    blocked: bool = False
+    reason: str = ""  # of a no, or of the question it wants
+    seconds: float = 0.0
+    context: str = ""  # what it tells the model
+
+
 class Noticed(Tagged, frozen=True, kw_only=True, gc=False):
     """Something the person should know that belongs to no call."""
 
@@ -293,6 +306,7 @@ Event = (
     | MenuMoved
     | TodoMoved
     | PhaseMoved
+    | HookRan
     | UserMessaged
     | HistoryCompacted
     | Noticed

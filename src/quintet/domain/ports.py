@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from quintet.domain.grants import Grant
+from quintet.domain.hook_places import HookEnd
 from quintet.domain.messages import ToolCall
 from quintet.domain.protected import Protection
 from quintet.domain.rules import Rule
@@ -156,6 +157,11 @@ class Processes(Protocol):
         Of the output at most `keep` bytes are kept; the middle goes first, and then all of it to the file `whole`.
         Only a program of Quintet's own that reads and runs nothing else goes without containment.
         """
+
+
+class HookRunner(Protocol):
+    async def run(self, command: str, told: bytes, cwd: str, timeout: float) -> HookEnd:
+        """Run a hook with `told` on its stdin; at the timeout or on cancellation its whole group is killed."""
 
 
 class ShellState(Struct, frozen=True):

@@ -119,6 +119,25 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     file_bytes: Annotated[int, _about("largest file a command may write; 0 for any", TIGHTEN)] = 1_000_000_000
 
 
+class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Shell commands of yours at places of a session: they may hold something back, never allow it.
+
+    Those of a trusted project's file run after those of yours.
+    """
+
+    session_start: Annotated[tuple[str, ...], _about("run when a session is opened or taken up", TRUSTED)] = ()
+    user_prompt_submit: Annotated[
+        tuple[str, ...], _about("run before a turn; may keep it from beginning", TRUSTED)
+    ] = ()
+    pre_tool_use: Annotated[tuple[str, ...], _about("run before a call; may deny it, or have it asked", TRUSTED)] = ()
+    post_tool_use: Annotated[tuple[str, ...], _about("run after a call; may tell the model something", TRUSTED)] = ()
+    pre_compact: Annotated[tuple[str, ...], _about("run before a conversation is compacted; may keep it", TRUSTED)] = ()
+    stop: Annotated[tuple[str, ...], _about("run when a turn is done; may send it back once", TRUSTED)] = ()
+    permission_request: Annotated[
+        tuple[str, ...], _about("run before you are asked to approve a call; may deny it", TRUSTED)
+    ] = ()
+
+
 class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What no call may read, and what the reading work modes may write."""
 
@@ -148,6 +167,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     sandbox: SandboxSettings = SandboxSettings()
     protect: ProtectSettings = ProtectSettings()
     display: DisplaySettings = DisplaySettings()
+    hooks: HookSettings = HookSettings()
 
 
 class SettingInfo(Struct, frozen=True):

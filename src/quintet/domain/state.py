@@ -23,6 +23,7 @@ from quintet.domain.todos import Todo
 from quintet.domain.toolspec import CallStatus
 
 ASIDE = frozenset({Stage.DELIVERY_CHECK, Stage.QA_REVIEW})
+HOOK_SAYS = "From a hook of the user's ({place}):\n{context}"
 OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was cut short and was not run again"
 
 
@@ -53,6 +54,7 @@ class SessionState(Struct):
     order: Order | None = None  # the report the newest turn is to leave
     paused: bool = False
     turn: OpenTurn | None = None
+    told: list[Message] = field(default_factory=list)  # by hooks, until no call waits for its result
     waiting: list[p.InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
     questions: dict[str, p.QuestionAsked] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
@@ -181,6 +183,7 @@ def _settle(state: SessionState) -> None:
     state.unanswered = {}
     state.running = {}
     state.decided = {}
+    _tell(state)
 
 
 def _requested(state: SessionState, event: p.ModelRequested) -> None:
@@ -237,6 +240,25 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
             state.outcomes[event.call] = compression.Outcome(event.status, event.changed)
     else:  # the person's own call: no model asked for it
         state.messages.append(Message(Role.USER, event.content))
+    _tell(state)
+
+
+def _hook_ran(state: SessionState, event: p.HookRan) -> None:
+    if event.context:
+        state.told.append(Message(Role.USER, HOOK_SAYS.format(place=event.place, context=event.context)))
+        _tell(state)
+
+
+def _tell(state: SessionState) -> None:
+    """Say what hooks had to tell, once nothing stands between a call and its result."""
+    if not state.unanswered:
+        state.spoken.extend(state.told)
+        state.told = []
+
+
+def _ran(state: SessionState, event: p.CommandRan) -> None:
+    """An input that was answered without a turn waits no longer."""
+    state.waiting = [i for i in state.waiting if i.submission != event.submission]
 
 
 def _switched(state: SessionState, event: p.ReasoningSwitched) -> None:
@@ -281,6 +303,8 @@ def _answered(state: SessionState, event: p.QuestionAnswered) -> None:
 _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.SessionOpened: _opened,
     p.InputReceived: _input,
+    p.CommandRan: _ran,
+    p.HookRan: _hook_ran,
     p.DialsTurned: _turned,
     p.TransitionPending: _pending,
     p.TransitionDropped: _dropped,

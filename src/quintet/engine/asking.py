@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from typing import Any
 
 from msgspec import structs
 
@@ -126,8 +127,14 @@ class Asker:
             (Message(Role.SYSTEM, joined(parts)), *messages),
             tools,
             tool_choice="none" if toolless else "auto",
+            json_schema=self._answer_schema(plan),
             unasked=gate.unasked(state.axes),
         )
+
+    def _answer_schema(self, plan: StagePlan) -> dict[str, Any] | None:
+        """What the wire is to hold the reply to: only where the reply may be the answer, and holds nothing else."""
+        acts = plan.stage in (Stage.ACT, Stage.TOOL_FOLLOWUP) and plan.reasoning is policy.Reasoning.NONE
+        return self._core.answer_schema if acts else None
 
     def _written(self, plan: StagePlan) -> dict[str, str]:
         """The parts of a prompt that are no files of ours."""

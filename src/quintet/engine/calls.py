@@ -11,6 +11,7 @@ import asyncio
 from quintet.domain import gate, swe_phases
 from quintet.domain.delivery import Deed
 from quintet.domain.gate import Verdict
+from quintet.domain.hook_places import HookPlace
 from quintet.domain.loops import Step, going_in_circles
 from quintet.domain.messages import ToolCall
 from quintet.domain.protocol import Event, MenuMoved, PhaseMoved, Progress, TodoMoved, ToolStarted, UserMessaged
@@ -22,6 +23,7 @@ from quintet.engine import dials
 from quintet.engine.asking import LimitReached
 from quintet.engine.core import Core
 from quintet.engine.gatekeeper import Gatekeeper, finished_call
+from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
 from quintet.engine.questions import Questions
 from quintet.engine.toolbox import Prepared
@@ -36,6 +38,7 @@ class Calls:
         self._core = core
         self._journal = journal
         self._gatekeeper = Gatekeeper(core, journal, questions)
+        self._hooks = Hooks(core, journal)
         self._turn = turn
         self._steps: list[Step] = []
         self.deeds: list[Deed] = []
@@ -48,7 +51,9 @@ class Calls:
         admitted = await self._gatekeeper.admit_step(calls)
         while admitted:
             # In SWE phases each call spends from a budget, so each has to be over before the next is judged.
-            alone = len(admitted) == 1 or self._journal.state.swe is not None
+            # A hook takes its time, and what was admitted before it must not wait for it.
+            hooked = bool(self._hooks.at(HookPlace.PRE_TOOL_USE))
+            alone = len(admitted) == 1 or self._journal.state.swe is not None or hooked
             together = 1 if alone else self._readers(admitted)
             batch, admitted = (
                 (admitted[:together], admitted[together:]) if together > 1 else (admitted[:1], admitted[1:])
@@ -102,10 +107,14 @@ class Calls:
         seconds = round(self._core.clock.monotonic() - began, 3)
         for one, result in zip(prepared, results, strict=True):
             self._finish(one, result, seconds)
-        if circle := going_in_circles(self._steps):
-            raise LimitReached(f"loop_detected: {circle}")
         if landed := dials.reach(self._journal.state, Boundary.TOOL_END):
             self._journal.post(*landed)
+        for one, result in zip(prepared, results, strict=True):
+            told = {"tool_name": one.spec.name, "tool_input": one.arguments}
+            answered = {"status": result.status, "content": result.content}
+            await self._hooks.run(HookPlace.POST_TOOL_USE, **told, tool_response=answered)
+        if circle := going_in_circles(self._steps):
+            raise LimitReached(f"loop_detected: {circle}")
         return True
 
     def _started(self, prepared: Prepared) -> asyncio.Task[ToolResult]:

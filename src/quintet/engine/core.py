@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from msgspec import Struct
 
 from quintet.domain.axes import Axes
 from quintet.domain.messages import Usage
-from quintet.domain.ports import Clock, Ids, Model, Repository, RuleBook, Store
+from quintet.domain.ports import Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
@@ -28,6 +29,8 @@ class Core(Struct):
     process_start: Callable[[int], str]
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
+    hook_runner: HookRunner | None = None  # without one no hooks are run
+    answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question
     settings_text: Callable[[], str] = lambda: ""
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes

@@ -7,7 +7,7 @@ was asked at: tightening them, or a change of the file it is about, voids it, an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from msgspec import structs
 
@@ -15,14 +15,16 @@ from quintet.domain import badge
 from quintet.domain.axes import Axes, RunControl, tightens
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Verdict
+from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import ToolCall
 from quintet.domain.protocol import CallDecided, Choice, Event, Noticed, QuestionAsked, RuleMade, ToolFinished
 from quintet.domain.rules import ANY, Rule, exactly, subject_of
 from quintet.domain.standing import Standing
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.core import Core
+from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
-from quintet.engine.questions import ALWAYS, APPROVAL, APPROVAL_OR_RULE, YES, Questions
+from quintet.engine.questions import ALWAYS, APPROVAL, APPROVAL_OR_RULE, NO, YES, Questions
 from quintet.engine.toolbox import Prepared
 
 PREVIEW_LINES = 20  # of a change that is asked about
@@ -38,6 +40,7 @@ class Gatekeeper:
         self._core = core
         self._journal = journal
         self._questions = questions
+        self._hooks = Hooks(core, journal)
         self._step_approved: frozenset[ToolCall] = frozenset()
         self._step_axes: Axes | None = None  # the axes that step was approved at
 
@@ -55,10 +58,10 @@ class Gatekeeper:
             lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in asking)
             text = f"run this step ({len(asking)} call{'s'[: len(asking) > 1]})?"
             question = self._question(text, asking, (*_again(again), *lines))
-            answer = await self._questions.ask(question)
-            if answer.choice != YES:
+            choice, refusal = await self._ask(question, asking)
+            if choice != YES:
                 for call in calls:
-                    self._refuse(call, _declined(answer.note))
+                    self._refuse(call, refusal)
                 return []
             fresh = [self.prepare(p.call) for p in asking]
             again = self._voided(question, asking, fresh, axes)
@@ -77,11 +80,15 @@ class Gatekeeper:
             if isinstance(prepared, ToolResult):
                 self._journal.post(finished_call(call, prepared))
                 return None
+            hooked = await self._after_hooks(prepared, own)
+            if hooked is None:
+                return None
+            prepared = hooked
             axes = self._journal.state.axes
             approved_before = call in self._step_approved and not tightens(self._step_axes or axes, axes)
-            if not approved_before:
-                self._journal.post(self._decided(prepared))
             verdict, reason = prepared.decision.verdict, prepared.decision.reason
+            if not approved_before or verdict is Verdict.DENY:
+                self._journal.post(self._decided(prepared))
             if verdict is Verdict.DENY:
                 self._refuse(call, f"not run: {reason}")
                 return None
@@ -92,14 +99,14 @@ class Gatekeeper:
                 raise Blocked(f"{prepared.spec.name}: {reason}")
             rule = self._rule(prepared) if prepared.decision.lifts else None
             question = self._asking(prepared, rule, again)
-            answer = await self._questions.ask(question)
-            if answer.choice not in (YES, ALWAYS):
-                self._refuse(call, _declined(answer.note))
+            choice, refusal = await self._ask(question, [prepared])
+            if choice not in (YES, ALWAYS):
+                self._refuse(call, refusal)
                 return None
             fresh = self.prepare(call, own)
             again = self._voided(question, [prepared], [fresh], axes)
             if not again and isinstance(fresh, Prepared):
-                if answer.choice == ALWAYS and rule:
+                if choice == ALWAYS and rule:
                     self._keep(rule)
                 return fresh
 
@@ -108,6 +115,32 @@ class Gatekeeper:
         if own:
             standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None)
         return self._core.toolbox.prepare(call, standing, person=self._core.person)
+
+    async def _after_hooks(self, prepared: Prepared, own: bool) -> Prepared | None:
+        """The call as the user's hooks leave it: as it was, asked, or denied. None if it may no longer be made."""
+        if prepared.decision.verdict is Verdict.DENY or not self._hooks.at(HookPlace.PRE_TOOL_USE):
+            return prepared
+        said = await self._hooks.run(HookPlace.PRE_TOOL_USE, **_told(prepared))
+        again = self.prepare(prepared.call, own)  # a dial may have been turned while they ran
+        if isinstance(again, ToolResult):
+            self._journal.post(finished_call(prepared.call, again))
+            return None
+        decision = again.decision
+        if decision.verdict is not Verdict.DENY and said.blocked:
+            decision = structs.replace(decision, verdict=Verdict.DENY, reason=said.reason)
+        elif decision.verdict is not Verdict.DENY and said.asks:
+            reason = said.reason if self._core.person else f"{said.reason}; nobody is attached to ask"
+            decision = structs.replace(decision, verdict=Verdict.ASK, reason=reason, lifts=())
+        return structs.replace(again, decision=decision)
+
+    async def _ask(self, question: QuestionAsked, prepared: list[Prepared]) -> tuple[str, str]:
+        """The person's choice, and the words of a refusal; a hook may refuse before the person is asked."""
+        calls = [_told(one) for one in prepared]
+        said = await self._hooks.run(HookPlace.PERMISSION_REQUEST, question=question.text, calls=calls)
+        if said.blocked:
+            return NO, f"not run: {said.reason}"
+        answer = await self._questions.ask(question)
+        return answer.choice, _declined(answer.note)
 
     def _voided(
         self, question: QuestionAsked, asked: list[Prepared], fresh: Sequence[Prepared | ToolResult], axes: Axes
@@ -237,3 +270,7 @@ def _difference(old: list[str], new: list[str]) -> list[str]:
 
     body = list(unified_diff(old, new, n=0, lineterm=""))[2:]
     return [f"{line[0]} {line[1:]}" for line in body if line[0] in "-+"]
+
+
+def _told(prepared: Prepared) -> dict[str, Any]:
+    return {"tool_name": prepared.spec.name, "tool_input": prepared.arguments}

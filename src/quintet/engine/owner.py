@@ -15,6 +15,7 @@ from msgspec import structs
 from quintet.domain import command_line
 from quintet.domain.axes import AxesChange, ModelMode, Surface
 from quintet.domain.errors import LeaseLost, QuintetError, UsageError
+from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import Role
 from quintet.domain.ports import Lease, Unreadable
 from quintet.domain.protocol import (
@@ -43,6 +44,7 @@ from quintet.engine.asking import error_info
 from quintet.engine.core import Core
 from quintet.engine.desk import Outcome
 from quintet.engine.feed import Feed
+from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
 from quintet.engine.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
 from quintet.engine.sessions import fork_session
@@ -62,6 +64,7 @@ class Owner:
         self.journal.heed = ShellWarden(core, self.journal).heed
         self._lease = lease
         self._questions = questions.Questions(self.journal)
+        self._hooks = Hooks(core, self.journal)
         self._go = asyncio.Event()
         self._go.set()
         self._wake = asyncio.Event()
@@ -81,7 +84,9 @@ class Owner:
         if reason:
             taken = SessionTaken(owner=self._lease.owner, pid=self._lease.pid, reason=reason)
             await self.journal.append(*self._leftovers(), taken)
-        self._tasks = [asyncio.create_task(self._serve()), asyncio.create_task(self._heartbeat())]
+        self._tasks = [asyncio.create_task(self._heartbeat())]
+        await self._hooks.run(HookPlace.SESSION_START, source=reason or "new")
+        self._tasks.append(asyncio.create_task(self._serve()))
         self._start_next()
 
     def _leftovers(self) -> list[Event]:
@@ -240,6 +245,9 @@ class Owner:
         self._turn_task.add_done_callback(self._turn_done)
 
     async def _run_turn(self, submission: str, text: str, surface: Surface, order: Order | None) -> None:
+        own = command_line.own_call(text)
+        if text and not own and not await self._may_begin(submission, text):
+            return
         turn_id = self.core.ids.new("turn")
         turn = Turn(self.core, self.journal, self._questions, self._go, turn_id, text or self._last_text())
         self._turn = turn
@@ -251,7 +259,6 @@ class Owner:
         )
         try:
             await started
-            own = command_line.own_call(text)
             if order and order.kind != axes.work_mode:  # the user turned the dial back, or dropped its turning
                 reason = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
                 ending = turn.finished("cancelled", reason=reason)
@@ -269,6 +276,21 @@ class Owner:
         finally:
             self._turn = None
         await self.journal.append(ending, *dials.reach(self.state, Boundary.UNIT_END))
+
+    async def _may_begin(self, submission: str, text: str) -> bool:
+        """Whether the user's hooks let the turn begin; if not, that is the answer to its input."""
+        try:
+            said = await self._hooks.run(HookPlace.USER_PROMPT_SUBMIT, prompt=text)
+            if not said.blocked:
+                return True
+            why = said.reason
+        except asyncio.CancelledError:
+            if self._closing or self.failed:
+                raise  # the input waits for the next owner
+            why = "interrupted"
+        text = f"the turn was not begun: {why}"
+        await self.journal.append(CommandRan(submission=submission, line="", text=text, ok=False, code="NOT_BEGUN"))
+        return False
 
     def _last_text(self) -> str:
         """What a turn that goes on was begun with."""

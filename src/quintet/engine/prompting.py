@@ -17,13 +17,17 @@ from quintet.domain.errors import QuintetError
 from quintet.domain.policy import AGENTS_PAGE, MEMORY, PERSONA, TOOLSET_STATE
 
 VARIABLES = ("project_root", "user_input", "tool_summary", "last_step_outcome")
+NO_CALLS = "- no calls"  # the tool summary of a turn that has made none
 NO_FILES = frozenset({AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE})
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 # The user owns the dials: no page, shipped or overridden, may put turning one into a model's head.
 _SWITCHES = re.compile(
-    r"\b(switch|change|turn|set|move|flip|go)(ing|es)?\b[^.\n]{0,40}"
+    r"\b(switch|chang|turn|set|mov|flip|go|enter|exit|leav|rais|lower|loosen|tighten|toggl|enabl|disabl)"
+    r"(e|ed|es|s|ing|ped|ping|ting)?\b[^.\n]{0,40}"
     r"\b(work mode|run control|permission profile|model mode|(chat|agent|plan|build|review|repair|research) mode"
-    r"|reasoning (on|off)|dials?)\b",
+    r"|reasoning (on|off)|dials?)\b"
+    r"|\b(enabl|disabl|toggl)(e|ed|es|ing)\b[^.\n]{0,20}\breasoning\b"
+    r"|(?<![\w/.])/(mode|control|permission-profile|model-mode|steer|reasoning|autonomous)\b",
     re.I,
 )
 

@@ -8,14 +8,16 @@ the axes and lets boundaries pass.
 from __future__ import annotations
 
 import asyncio
+import json
 
 from msgspec import structs
 
-from quintet.domain import delivery, policy, swe_phases
+from quintet.domain import delivery, json_schema, policy, swe_phases
 from quintet.domain.axes import RunControl
 from quintet.domain.corrections import Correction, wrong
 from quintet.domain.delivery import DeliveryState
 from quintet.domain.errors import ModelError
+from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import Finish, ToolCall
 from quintet.domain.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
 from quintet.domain.reasoning import without
@@ -24,7 +26,9 @@ from quintet.engine.asking import Asker, LimitReached, error_info
 from quintet.engine.calls import Calls, phase_moved
 from quintet.engine.core import Core
 from quintet.engine.gatekeeper import Blocked
+from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
+from quintet.engine.prompting import NO_CALLS
 from quintet.engine.qa_review import review
 from quintet.engine.questions import Questions
 from quintet.engine.reporting import make_report
@@ -65,16 +69,18 @@ class Turn:
         try:
             await self._warm_up()
             while True:
-                ending = await self._act()
-                if ending.status != "done" or not self._is_checked():
+                ending = await self._answer()
+                if ending.status == "done" and self._is_checked():
+                    calls_before = len(self._calls.deeds)
+                    checked = await self._check_delivery(ending)
+                    if checked is None:
+                        continue
+                    if checked is DeliveryState.NEEDS_WORK and self._goes_on(calls_before):
+                        self._correct(Correction.NEEDS_WORK, again=True)
+                        continue
+                    ending = structs.replace(ending, delivery=checked)
+                if ending.status != "done" or not await self._held_back(ending):
                     return await self._reviewed(ending)
-                calls_before = len(self._calls.deeds)
-                checked = await self._check_delivery(ending)
-                if checked is not None:
-                    goes_on = checked is DeliveryState.NEEDS_WORK and self._goes_on(calls_before)
-                    if not goes_on:
-                        return await self._reviewed(structs.replace(ending, delivery=checked))
-                    self._correct(Correction.NEEDS_WORK, again=True)
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
         except LimitReached as limit:
@@ -113,6 +119,20 @@ class Turn:
         reply = await self._ask(Stage.WARMUP)
         if (flaw := self._flaw(reply, Stage.WARMUP)) and str(flaw).startswith("reasoning_") and self._correct(flaw):
             await self._ask(Stage.WARMUP)
+
+    async def _answer(self) -> TurnFinished:
+        """An ending whose answer, if a schema is wanted of it, is JSON of that schema."""
+        while True:
+            ending = await self._act()
+            schema = self._core.answer_schema
+            if schema is None or ending.status != "done":
+                return ending
+            wrong_with_it = json_schema.flaw(ending.answer, schema)
+            if not wrong_with_it:
+                return ending
+            self._outcome = f"{wrong_with_it}\n\nThe schema: {json.dumps(schema, ensure_ascii=False)}"
+            if not (self._asker.staged and self._correct(Correction.ANSWER_SCHEMA)):
+                return self.finished("failed", reason=f"the answer does not fit its schema: {wrong_with_it}")
 
     async def _act(self) -> TurnFinished:
         """Steps until the model has an answer, or a call ends the turn."""
@@ -164,7 +184,7 @@ class Turn:
 
     def _values(self) -> dict[str, str]:
         deeds = self._calls.deeds[-DONE_STEPS_SHOWN:]
-        done = "\n".join(f"- {deed.tool} {deed.about}: {deed.status}" for deed in deeds) or "- no calls"
+        done = "\n".join(f"- {deed.tool} {deed.about}: {deed.status}" for deed in deeds) or NO_CALLS
         return {"user_input": self._text, "tool_summary": done, "last_step_outcome": self._outcome}
 
     # ── delivery
@@ -204,6 +224,14 @@ class Turn:
         progressed = Correction.NEEDS_WORK not in self._corrected or calls_before > self._calls_at_last_round
         self._calls_at_last_round = calls_before
         return autonomous and progressed
+
+    async def _held_back(self, ending: TurnFinished) -> bool:
+        """Whether a hook sends the turn back; it may, once."""
+        said = await Hooks(self._core, self._journal).run(HookPlace.STOP, answer=ending.answer)
+        if not (said.blocked and self._asker.staged):
+            return False
+        self._outcome = said.reason
+        return self._correct(Correction.STOP_HOOK)
 
     # ── review
 

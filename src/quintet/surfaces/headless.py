@@ -22,12 +22,16 @@ from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
 EXIT = {"done": 0, "failed": 1, "blocked": 3, "limit": 4, "interrupted": 130, "cancelled": 130}
+NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
 
 
 class Headless:
-    def __init__(self, session: Session, output_format: str, out: TextIO | None = None) -> None:
+    def __init__(
+        self, session: Session, output_format: str, out: TextIO | None = None, *, parsed: bool = False
+    ) -> None:
         self._session = session
         self._format = output_format
+        self._parsed = parsed  # the answer is JSON, and the result holds its value
         self._out = out or forgiving(sys.stdout)
         self._diagnostics = Painter(forgiving(sys.stderr))
         self._interrupts = 0
@@ -57,7 +61,7 @@ class Headless:
                     if self._format == "text" or not ran.ok:
                         self._said(ran)
                     if "turn" not in ran.data:
-                        return self._result(_command_result(ran), 0 if ran.ok else 2)
+                        return self._result(_command_result(ran), 0 if ran.ok else 3 if ran.code == NOT_BEGUN else 2)
                     # /resume lets a turn go on: follow that one, or the one it begins; /review begins its own
                     turn, submission = (ran.data["turn"], submission) if ran.data["turn"] != "next" else ("", "")
                 case p.TurnStarted(submission=of) as started if of == submission:
@@ -79,6 +83,8 @@ class Headless:
         result["type"] = "result"
         result["turns"] = result.pop("steps")
         result["delivery_state"] = result.pop("delivery")
+        if self._parsed:
+            result["data"] = json.loads(finished.answer) if finished.status == "done" else None
         return self._result(result, EXIT[finished.status])
 
     def _result(self, result: dict[str, Any], code: int) -> int:
@@ -131,7 +137,7 @@ class Headless:
 def _command_result(ran: p.CommandRan) -> dict[str, Any]:
     return {
         "type": "result",
-        "status": "done" if ran.ok else "failed",
+        "status": "done" if ran.ok else "blocked" if ran.code == NOT_BEGUN else "failed",
         "answer": ran.text,
         "error": None if ran.ok else {"code": ran.code, "message": ran.text},
         "data": ran.data,

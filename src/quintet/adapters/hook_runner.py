@@ -1,0 +1,54 @@
+"""Runs a hook: the user's own shell command, in a group of its own, not in the sandbox, ended as a whole.
+
+It reads and writes files without a name, not pipes: whatever it leaves behind holds nothing of ours open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import IO
+
+from quintet.adapters.proc import descendants
+from quintet.adapters.processes import child_environment, kill_tree
+from quintet.domain.hook_places import HookEnd
+
+MOST_BYTES = 1_000_000  # of what a hook prints that is read
+NOT_STARTED = 127
+
+
+class ShellHooks:
+    async def run(self, command: str, told: bytes, cwd: str, timeout: float) -> HookEnd:
+        import tempfile
+
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            given.write(told)
+            given.seek(0)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    "/bin/sh",
+                    "-c",
+                    command,
+                    cwd=cwd,
+                    env=child_environment(),
+                    stdin=given,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                return HookEnd(NOT_STARTED, stderr=f"cannot be started: {error.strerror}")
+            timed_out = False
+            try:
+                async with asyncio.timeout(timeout):
+                    await process.wait()
+            except TimeoutError:
+                timed_out = True
+            finally:
+                kill_tree(process.pid, descendants(process.pid))
+                code = await asyncio.shield(process.wait())
+            return HookEnd(code if code >= 0 else 128 - code, _text(out), _text(err), timed_out)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(MOST_BYTES).decode("utf-8", "replace")

@@ -1,0 +1,103 @@
+"""JSON schemas: what fits, what does not and where, and which schemas are refused."""
+
+import json
+from typing import Any
+
+import pytest
+
+from quintet.domain.json_schema import flaw, unusable
+
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "age": {"type": "integer", "minimum": 0, "maximum": 150},
+    },
+    "required": ["name"],
+    "additionalProperties": False,
+}
+TREE = {
+    "$ref": "#/$defs/node",
+    "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "number"}}}},
+}
+MAYBE = {"anyOf": [{"type": "null"}, {"type": "string", "maxLength": 2}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        ({"name": "Ada"}, PERSON),
+        ({"name": "Ada", "age": 36}, PERSON),
+        ({"name": "Ada", "age": 36.0}, PERSON),
+        ([1, 2.5], {"type": "array", "items": {"type": "number"}, "maxItems": 2}),
+        (None, {"type": ["string", "null"]}),
+        (None, MAYBE),
+        ("ab", MAYBE),
+        ("b", {"enum": ["a", "b"]}),
+        ({"next": {"next": {"n": 1}}}, TREE),
+        ({"anything": 1}, {}),
+        ({"x": 1}, {"additionalProperties": {"type": "integer"}}),
+        (1, {"const": 1, "title": "one", "description": "a note", "default": 1}),
+    ],
+)
+def test_what_fits(value: Any, schema: Any) -> None:
+    assert unusable(schema) == ""
+    assert flaw(json.dumps(value), schema) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "problem"),
+    [
+        ("Sure! {}", PERSON, "not JSON: "),
+        ("", PERSON, "not JSON: "),
+        ("NaN", {"type": "number"}, "not JSON: NaN is no JSON number"),
+        ("[" * 100_000, {}, "the schema goes round in circles, or the answer is nested too deep"),
+        ("[]", PERSON, "$: object is wanted, found array"),
+        ("{}", PERSON, "$.name is missing"),
+        ('{"name": ""}', PERSON, "$.name: at least 1 characters wanted, found 0"),
+        ('{"name": "A", "age": "x"}', PERSON, "$.age: integer is wanted, found string"),
+        ('{"name": "A", "age": true}', PERSON, "$.age: integer is wanted, found boolean"),
+        ('{"name": "A", "age": 1.5}', PERSON, "$.age: integer is wanted, found number"),
+        ('{"name": "A", "age": -1}', PERSON, "$.age: at least 0 is wanted, found -1"),
+        ('{"name": "A", "age": 151}', PERSON, "$.age: at most 150 is wanted, found 151"),
+        ('{"name": "A", "x": 1}', PERSON, "$.x: not wanted"),
+        ("[1, null]", {"items": {"type": "number"}}, "$[1]: number is wanted, found null"),
+        ("[1]", {"minItems": 2}, "$: at least 2 entries wanted, found 1"),
+        ("[1, 2]", {"maxItems": 1}, "$: at most 1 entries wanted, found 2"),
+        ('"c"', {"enum": ["a", "b"]}, '$: "c" is not one of "a", "b"'),
+        ("true", {"enum": [1]}, "$: true is not one of 1"),
+        ("2", {"const": 1}, "$: 1 is wanted, found 2"),
+        ("0", {"exclusiveMinimum": 0}, "$: more than 0 is wanted, found 0"),
+        ("9", {"exclusiveMaximum": 9}, "$: less than 9 is wanted, found 9"),
+        ('"abc"', MAYBE, "$: fits none of the 2 choices; the first: $: null is wanted, found string"),
+        ('{"next": {"n": "x"}}', TREE, "$.next.n: number is wanted, found string"),
+        ("1", {"$ref": "#"}, "the schema goes round in circles"),
+    ],
+)
+def test_what_does_not_fit_is_said_with_its_place(text: str, schema: Any, problem: str) -> None:
+    assert unusable(schema) == ""
+    assert flaw(text, schema).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ([], "a schema is a JSON object"),
+        ("string", "a schema is a JSON object"),
+        ({"type": "text"}, "$.type: not one of object, array"),
+        ({"propertees": {}}, "$.propertees: not understood"),
+        ({"properties": {"a": {"oneOf": []}}}, "$.properties.a.oneOf: not understood"),
+        ({"properties": []}, "$.properties: an object of schemas is wanted"),
+        ({"properties": {"a": 1}}, "$.properties.a: a schema is an object, true or false"),
+        ({"required": "name"}, "$.required: a list of names is wanted"),
+        ({"enum": "a"}, "$.enum: a list is wanted"),
+        ({"anyOf": {}}, "$.anyOf: a list of schemas is wanted"),
+        ({"minimum": "1"}, "$.minimum: a number is wanted"),
+        ({"minItems": 1.5}, "$.minItems: a number is wanted"),
+        ({"$ref": "#/$defs/none"}, "$.$ref: '#/$defs/none' is not among the schema's own definitions"),
+        ({"$ref": "http://x/y"}, "$.$ref: 'http://x/y' is not among"),
+        ({"items": {"type": 1}}, "$.items.type: not one of"),
+    ],
+)
+def test_a_schema_we_cannot_hold_an_answer_to_is_refused(schema: Any, problem: str) -> None:
+    assert unusable(schema).startswith(problem)
