@@ -199,7 +199,7 @@ def test_a_symbol_is_a_whole_word_and_of_a_dotted_one_the_last_name_counts(repo:
         (("hover_symbol", "absent.py", "words"), "absent.py: No such file"),
         (("hover_symbol", "tally", "words"), "a folder, not a file"),
         (("file_diagnostics", ".git/HEAD"), ".git/HEAD: no language server is known for this kind of file"),
-        (("file_diagnostics", "../other.py"), "../other.py: outside the project"),
+        (("file_diagnostics", "../other.py"), "../other.py is outside the project"),
         (("file_diagnostics", "way/out.py"), "leads outside the project"),
         (("file_diagnostics", ".env"), "protected: it may hold secrets"),
         (("file_diagnostics", "innocent.py"), "protected: it may hold secrets"),
@@ -223,12 +223,12 @@ def test_a_question_that_cannot_be_asked_is_explained_and_starts_nothing(
     asking(repo, body)
 
 
-def test_looking_at_code_is_reading_and_outside_the_project_asks(repo: Path) -> None:
+def test_looking_at_code_is_reading_and_never_outside_the_project(repo: Path) -> None:
     tools = Caller(repo)
     restricted = structs.replace(BUILD, permission_profile=PermissionProfile.RESTRICTED)
     inside = {"command": "file_diagnostics", "path": "tally/count.py"}
     assert tools.verdict("lsp_tool", restricted, **inside) is Verdict.ALLOW
-    assert tools.verdict("lsp_tool", restricted, command="file_diagnostics", path="/etc/x.py") is Verdict.ASK
+    assert tools.verdict("lsp_tool", restricted, command="file_diagnostics", path="/etc/x.py") is Verdict.DENY
     assert tools.verdict("lsp_tool", restricted, command="file_diagnostics", path=".env") is Verdict.DENY
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from quintet.domain.gate import Verdict
 from quintet.domain.toolspec import CallStatus
 from tests.looking import alive
 from tests.tools.calling import Caller
@@ -25,6 +26,14 @@ def test_it_runs_in_the_project_or_the_folder_it_was_told(tools: Caller) -> None
     assert tools.ok("bash", command="pwd") == f"{tools.root}\nexit 0"
     assert tools.ok("bash", command="pwd", exec_dir="tally") == f"{tools.root}/tally\nexit 0"
     assert "no such folder" in tools.fails("bash", command="pwd", exec_dir="absent")
+
+
+def test_a_folder_outside_is_asked_about_and_then_run_in(tools: Caller, tmp_path: Path) -> None:
+    (tmp_path / "beside").mkdir()
+    for folder in ("../beside", str(tmp_path / "beside")):
+        assert tools.verdict("bash", command="pwd", exec_dir=folder) is Verdict.ASK
+        assert tools.ok("bash", command="pwd", exec_dir=folder) == f"{tmp_path / 'beside'}\nexit 0"
+    assert "no such folder" in tools.fails("bash", command="pwd", exec_dir="../absent")
 
 
 def test_input_is_empty_and_nothing_waits_for_it(tools: Caller) -> None:

@@ -131,7 +131,11 @@ class _Shell:
             self._child.release()
             self._output.close()
             os.close(self._terminal)
-            for note in settle(launch):
+            try:
+                notes = settle(launch)
+            except OSError as error:
+                notes = [f"what appeared in a protected place could not be put aside: {error}"]
+            for note in notes:
                 self.add(f"\n({note})\n".encode())
 
     def add(self, data: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import posixpath
 import re
 import time
 from typing import Any
@@ -11,6 +12,7 @@ from quintet.domain.axes import PermissionProfile
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Finished, Workbench
+from quintet.domain.protected import inside
 from quintet.domain.toolspec import CallStatus, ToolResult, Touch
 from quintet.tools.declare import counted, tool
 
@@ -44,8 +46,9 @@ async def bash(
     :description: what it is for, in a few words
     :run_in_background: start it at a terminal of its own and go on; bash_output reads it
     """
-    try:
-        cwd = bench.files.real(exec_dir) if exec_dir else bench.root
+    try:  # a folder outside is one that the gate has asked about
+        outside = exec_dir and inside(exec_dir, bench.root) is None
+        cwd = posixpath.join(bench.root, exec_dir) if outside else bench.files.real(exec_dir or ".")
     except FileNotFoundError:
         raise ToolFailed(f"{exec_dir}: no such folder") from None
     argv = ("bash", "-c", command)
