@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -181,3 +182,59 @@ def test_a_bad_command_is_refused_with_what_to_do_and_no_model_hears_of_it(repo:
 
     driver = drive(repo, script)
     assert driver.of(p.ModelRequested) == [] and driver.of(p.DialsTurned) == []
+
+
+# When the dial is turned, scope by scope → the event it lands after; none: it still waits when the turn is over.
+IDLE, STREAMING, IN_TOOL = "idle", "streaming", "in a tool"
+LANDS_AFTER: dict[tuple[str, Scope], str] = {
+    (IDLE, Scope.NOW): "SessionOpened",
+    (IDLE, Scope.AFTER_CURRENT_TOOL): "SessionOpened",
+    (IDLE, Scope.AFTER_CURRENT_UNIT): "SessionOpened",
+    (IDLE, Scope.NEXT_MILESTONE): "",
+    (IDLE, Scope.FOR_NEXT_UNIT): "InputReceived",
+    (STREAMING, Scope.NOW): "ModelRequested",
+    (STREAMING, Scope.AFTER_CURRENT_TOOL): "ModelRequested",
+    (STREAMING, Scope.AFTER_CURRENT_UNIT): "TurnFinished",
+    (STREAMING, Scope.NEXT_MILESTONE): "",
+    (STREAMING, Scope.FOR_NEXT_UNIT): "",
+    (IN_TOOL, Scope.FOR_NEXT_UNIT): "",
+}
+
+
+@pytest.mark.parametrize(("word", "value", "field", "wanted"), AXES, ids=[axis[0] for axis in AXES])
+@pytest.mark.parametrize(("moment", "scope"), LANDS_AFTER, ids=[f"{when}-{scope}" for when, scope in LANDS_AFTER])
+def test_s3_7_3_each_axis_and_scope_lands_where_it_says_at_every_moment(
+    repo: Path, word: str, value: str, field: str, wanted: object, moment: str, scope: Scope
+) -> None:
+    async def script(driver: Driver) -> None:
+        line = f"/steer {word} {value} {scope}"
+        if moment == IDLE:
+            await driver.command(line)
+        await driver.session.say("work")
+        if moment == STREAMING:
+            await model.begun.wait()
+            await driver.command(line)
+            model.go.set()
+        elif moment == IN_TOOL:
+            await driver.until_type(p.ToolStarted)
+            await driver.command(line)
+        await driver.until_type(p.TurnFinished)
+        await driver.command("/status")
+
+    model: Any = {IDLE: ScriptedModel(["done"]), STREAMING: Waiting(), IN_TOOL: slow_tool(repo)}[moment]
+    driver = drive(repo, script, model)
+    names, turned = driver.types(), driver.of(p.DialsTurned)
+    after = LANDS_AFTER[moment, scope]
+    if not after:
+        assert turned == [] and [waiting.scope for waiting in driver.session.state.pending] == [scope]
+        return
+    assert names[names.index("DialsTurned") - 1] == after
+    assert getattr(turned[0].after, field) == wanted and turned[0].scope is scope
+    changed = [name for name in turned[0].after.__struct_fields__ if name != field]
+    assert all(getattr(turned[0].after, name) == getattr(turned[0].before, name) for name in changed)
+    if scope is Scope.FOR_NEXT_UNIT:  # it was for one turn, and goes back by itself
+        assert getattr(driver.of(p.TurnStarted)[0].axes, field) == wanted
+        assert len(turned) == 2 and turned[1].after == turned[0].before
+        assert names[len(names) - 1 - names[::-1].index("DialsTurned") - 1] == "TurnFinished"
+    else:
+        assert len(turned) == 1 and getattr(driver.axes, field) == wanted
