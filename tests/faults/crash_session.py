@@ -19,6 +19,7 @@ from typing import Any
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import locate
 from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.repository import GitRepository
 from quintet.adapters.rule_book import FileRuleBook
 from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
@@ -271,10 +272,11 @@ class ReportingToolbox(Toolbox):
         places, settings = locate(root), Settings(sandbox=SandboxSettings(use="none"))
         terms = make_terms(places, settings)
         containment = make_containment(places, settings, terms)
+        self.processes = processes = LocalProcesses(containment)
         bench = Workbench(
             root,
             ProjectFiles(root),
-            LocalProcesses(containment),
+            processes,
             BackgroundShells(containment, places.outputs),
             find_ripgrep(),
             places.outputs,
@@ -298,15 +300,17 @@ async def reporting_session(
     Its lease names a process that started at `process_start`, by default one that is gone.
     """
     model = careful_model(tag)
+    toolbox = ReportingToolbox(project, report)
     core = Core(
         project=project,
         store=store,
         clock=clock,
         ids=ids,
         settings=Settings(),
-        toolbox=ReportingToolbox(project, report),
+        toolbox=toolbox,
         prompts=Prompts(PROMPTS),
         rule_book=FileRuleBook(locate(project).rules_file),
+        repository=GitRepository(toolbox.processes, ProjectFiles(project)),
         make_model=lambda name: model,
         process_start=lambda pid: process_start or "gone",
         person=True,

@@ -11,10 +11,12 @@ from msgspec import structs
 from quintet.domain import compression
 from quintet.domain.axes import WorkMode
 from quintet.domain.errors import ModelError
+from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import Finish, Message, Request, Role, Usage
 from quintet.domain.protocol import ErrorInfo, HistoryCompacted, ModelFailed, ModelRequested, Noticed
 from quintet.domain.state import SessionState
 from quintet.engine.core import Core
+from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
 from quintet.engine.stage import Reply
 
@@ -27,6 +29,10 @@ async def compact_if_due(core: Core, journal: Journal, turn: str) -> tuple[Usage
     reason = compression.due(state.messages, settings, summarised=state.summary is not None)
     event = by_rules(core, state, reason) if reason else None
     if event is None:
+        return Usage(), 0.0
+    said = await Hooks(core, journal).run(HookPlace.PRE_COMPACT, reason=reason, messages=event.before_messages)
+    if said.blocked:
+        journal.post(Noticed(level="info", code="COMPRESSION", text=f"not compacted: {said.reason}"))
         return Usage(), 0.0
     if settings.by == "model":
         event = await _by_model(core, journal, turn, event)
