@@ -205,7 +205,7 @@ def test_a_limit_ends_the_run_and_names_itself(repo: Path, setting: str, value: 
         finished = await driver.turn("loop")
         assert finished.status == "limit" and finished.reason.startswith(named)
 
-    slow = [call("bash", command="echo a", description="x")]
+    slow = [[call("bash", command=f"echo {number}")] for number in range(10)]
     settings = {
         setting: value,
         "models.paid.base_url": "http://127.0.0.1:1/v1",
@@ -213,7 +213,7 @@ def test_a_limit_ends_the_run_and_names_itself(repo: Path, setting: str, value: 
         "models.paid.price_output": 10.0,
         "routing.smart": "paid",
     }
-    model = ScriptedModel([slow] * 10, delay=0.2 if "seconds" in setting else 0.0)
+    model = ScriptedModel(slow, delay=0.2 if "seconds" in setting else 0.0)
     drive(repo, script, model, settings=settings)
 
 
