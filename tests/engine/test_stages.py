@@ -206,6 +206,22 @@ def test_a_review_leaves_nothing_in_the_conversation(repo: Path) -> None:
     assert said == ["", "It is written."]
 
 
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_a_review_found_is_told_at_the_next_turn_if_the_user_wants_that(repo: Path, wanted: bool) -> None:
+    replies = [[WRITE], "It is written.", "DONE", '{"summary": "a test is missing"}', "No change was needed.", "DONE"]
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("make new.txt")
+        await driver.turn("go on")
+        await driver.turn("and on")
+
+    model = ScriptedModel([*replies, "No change was needed.", "DONE"])
+    driver = drive(repo, script, model, settings={**REVIEWED, "runs.qa_feedback": wanted}, axes=BUILD)
+    told = [message.text for message in model.requests[4].messages if "a test is missing" in message.text]
+    assert bool(told) is wanted
+    assert corrections(driver) == (["qa_notes"] if wanted else [])  # once, not at every turn after
+
+
 def test_a_review_that_fails_stops_nothing(repo: Path) -> None:
     from quintet.domain.errors import ModelUnreachable
 

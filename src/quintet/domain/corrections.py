@@ -21,6 +21,7 @@ class Correction(StrEnum):
     NO_EVIDENCE = "no_evidence"
     NEEDS_WORK = "needs_work"
     NO_DELIVERY_STATE = "no_delivery_state"
+    QA_NOTES = "qa_notes"  # what the advisor found in the turn before, where the user wants it told
     ANSWER_SCHEMA = "answer_schema"
     STOP_HOOK = "stop_hook"
 

@@ -80,6 +80,7 @@ class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
     reasoning: Annotated[bool, _about("whether a new session shows its reasoning; /reasoning turns it")] = False
     delivery_check: Annotated[bool, _about("ask at the end of a turn whether what was asked for is delivered")] = True
     qa_review: Annotated[bool, _about("review, as an advisor, a turn that changed something")] = True
+    qa_feedback: Annotated[bool, _about("tell the model, at the next turn, what the review found")] = False
     qa_modes: Annotated[tuple[WorkMode, ...], _about("the work modes in which it does")] = (
         WorkMode.BUILD,
         WorkMode.REPAIR,

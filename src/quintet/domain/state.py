@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from quintet.domain import command_line, compression, reasoning, swe_phases
 from quintet.domain import protocol as p
 from quintet.domain.axes import INTERACTIVE, Axes
+from quintet.domain.corrections import Correction
 from quintet.domain.grants import Effect
 from quintet.domain.messages import Message, Role, Usage
 from quintet.domain.qa import QaReport
@@ -51,6 +52,7 @@ class SessionState(Struct):
     aside: list[Message] = field(default_factory=list)  # of a stage that leaves nothing in the conversation
     delivery: str = ""  # of the newest turn that was checked
     qa: QaReport | None = None  # of the newest turn that was reviewed
+    qa_told: bool = False  # whether the model has been told of it
     order: Order | None = None  # the report the newest turn is to leave
     paused: bool = False
     turn: OpenTurn | None = None
@@ -267,6 +269,7 @@ def _switched(state: SessionState, event: p.ReasoningSwitched) -> None:
 
 def _corrected(state: SessionState, event: p.Corrected) -> None:
     state.spoken.append(Message(Role.USER, event.text))
+    state.qa_told = state.qa_told or event.kind is Correction.QA_NOTES
 
 
 def _delivered(state: SessionState, event: p.DeliveryChecked) -> None:
@@ -275,7 +278,7 @@ def _delivered(state: SessionState, event: p.DeliveryChecked) -> None:
 
 
 def _reviewed(state: SessionState, event: p.QaReported) -> None:
-    state.qa = event.report
+    state.qa, state.qa_told = event.report, False
 
 
 def _compacted(state: SessionState, event: p.HistoryCompacted) -> None:

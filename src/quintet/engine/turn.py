@@ -66,6 +66,7 @@ class Turn:
         """Stages until an answer, a block, a limit or an error. Cancellation leaves the ending to the caller."""
         if move := swe_phases.due(self._journal.state.swe, self._core.settings.tools.swe_phases):
             self._journal.post(phase_moved(move))
+        self._pass_on_review()
         try:
             await self._warm_up()
             while True:
@@ -109,6 +110,14 @@ class Turn:
             usage=self._asker.usage,
             cost=self._asker.cost,
         )
+
+    def _pass_on_review(self) -> None:
+        """What the review of the turn before found, if the user wants the model to know."""
+        state = self._journal.state
+        if self._core.settings.runs.qa_feedback and state.qa and not state.qa_told and self._asker.staged:
+            self._outcome = state.qa.as_markdown()
+            self._correct(Correction.QA_NOTES)
+            self._outcome = ""
 
     # ── acting
 
