@@ -85,7 +85,6 @@ def test_write_makes_no_file_beyond_a_link(tools: Caller, outside: Path) -> None
         ("grep", "path", {"pattern": "secret", "output_mode": "content"}),
         ("glob", "path", {"pattern": "*"}),
         ("git_status", "repo_path", {}),
-        ("bash", "exec_dir", {"command": "cat note.txt"}),
     ],
 )
 def test_no_tool_works_in_a_folder_outside_the_project(
@@ -95,6 +94,13 @@ def test_no_tool_works_in_a_folder_outside_the_project(
     said = tools.fails(tool, **{argument: place, **more})
     assert SECRET not in said
     assert "note.txt" not in said.replace(place, "")
+
+
+def test_a_line_in_a_folder_outside_is_asked_about_and_a_link_there_is_refused(tools: Caller, outside: Path) -> None:
+    (tools.root / "link").symlink_to(outside)
+    assert tools.verdict("bash", command="cat note.txt", exec_dir="../outside") is Verdict.ASK
+    assert SECRET in tools.ok("bash", command="cat note.txt", exec_dir="../outside")  # a person said yes to that folder
+    assert SECRET not in tools.fails("bash", command="cat note.txt", exec_dir="link")
 
 
 def test_a_search_of_the_project_does_not_follow_links_out_of_it(tools: Caller, outside: Path) -> None:
