@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import sys
@@ -105,6 +104,8 @@ class Ground(Struct):
 
     async def close(self) -> None:
         if self.made:
+            import asyncio  # only a session closes; a lookup that probes must stay cheap
+
             await asyncio.to_thread(shutil.rmtree, self.made, ignore_errors=True)
 
 
