@@ -9,6 +9,7 @@ from quintet.domain import protocol as p
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.corrections import Correction
 from quintet.domain.messages import Role
+from quintet.surfaces.transcript import transcript
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 
@@ -81,6 +82,13 @@ def test_the_happy_path_event_by_event(repo: Path) -> None:
     checked = driver.of(p.DeliveryChecked)[0]
     assert (checked.state, checked.reason, checked.evidence) == ("DONE", "new.txt is there", ("Write new.txt",))
     assert (ending(driver).answer, ending(driver).delivery) == ("It is written.", "DONE")
+    assert [reply.aside for reply in driver.of(p.ModelReplied)] == [False, False, True]
+    shown = list(transcript(enumerate_recorded(driver.seen)))
+    assert sum("DONE" in line for line in shown) == 1  # the check itself, not the reply it was made of
+
+
+def enumerate_recorded(events: list[p.Event]) -> list[p.Recorded]:
+    return [p.Recorded(number, "", event) for number, event in enumerate(events, 1)]
 
 
 def test_s1_4_1_reasoning_begins_a_turn_with_a_warm_up(repo: Path) -> None:

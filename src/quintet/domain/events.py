@@ -187,6 +187,7 @@ class ModelReplied(Tagged, frozen=True, kw_only=True, gc=False):
     usage: Usage = Usage()
     cost: float = 0.0
     partial: bool = False  # cut off by an interrupt or a broken stream
+    aside: bool = False  # of a stage that is no part of the conversation: a delivery check, a review
     original: Original | None = None  # the reply as its wire spells it, to be sent back to the same model
 
 

@@ -154,6 +154,7 @@ class Asker:
             usage=reply.usage,
             cost=cost,
             partial=partial,
+            aside=self._journal.state.stage in ASIDE,
         )
 
     def _keep_partial(self, step: str, reply: Reply) -> None:

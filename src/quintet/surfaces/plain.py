@@ -157,7 +157,7 @@ class Plain:
     def _event(self, recorded: p.Recorded) -> None:
         event = recorded.event
         match event:
-            case p.ModelReplied() if self._reports and not event.calls:
+            case p.ModelReplied() if event.aside or (self._reports and not event.calls):
                 return
             case p.ModelReplied():
                 self._stream(event.step, event.text[self._shown.get(event.step, 0) :])

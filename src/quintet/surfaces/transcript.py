@@ -13,7 +13,7 @@ def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:
     said = ""
     for recorded in events:
         event = recorded.event
-        said = event.text if isinstance(event, p.ModelReplied) else said
+        said = event.text if isinstance(event, p.ModelReplied) and not event.aside else said
         for line in describe(recorded) or _spoken(event):
             yield f"{recorded.seq:>6}  {line.text}"
         if isinstance(event, p.TurnFinished) and event.answer != said:  # of a shell line, or of `complete`
@@ -24,7 +24,7 @@ def _spoken(event: p.Event) -> list[Line]:
     match event:
         case p.TurnStarted(text=text):
             return [Line(f"› {visible(line)}") for line in text.splitlines()]
-        case p.ModelReplied(text=text):
+        case p.ModelReplied(text=text, aside=False):
             return [Line(f"  {visible(line)}") for line in text.splitlines()]
         case p.QuestionAsked():
             return question(event)
