@@ -7,6 +7,7 @@ A wire adds its path, its headers, the body of a request and the reading of a re
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -24,7 +25,7 @@ ERROR_BODY_SECONDS = 5.0
 LAST_CHUNK_SECONDS = 0.2  # after the terminal marker, for the end of the body, so that the connection can be kept
 
 
-class HttpModel:
+class HttpModel(ABC):
     """A model behind a server. The argument `name` is its name in the settings, for hints."""
 
     path = ""
@@ -64,17 +65,20 @@ class HttpModel:
         own = {"content-type": "application/json", "user-agent": f"quintet/{__version__}"}
         return {**own, **self._own_headers()}
 
+    @abstractmethod
     def _own_headers(self) -> dict[str, str]:
-        raise NotImplementedError
+        """The headers that carry the key, as this wire wants them."""
 
+    @abstractmethod
     def _body(self, request: Request) -> dict[str, Any]:
-        raise NotImplementedError
+        """The request as this wire spells it."""
 
+    @abstractmethod
     def _reply(self, request: Request) -> StreamedReply:
-        raise NotImplementedError
+        """What reads this wire's answers."""
 
 
-class StreamedReply:
+class StreamedReply(ABC):
     """Bytes of an answer in, parts out, the same for any cut of the bytes."""
 
     def __init__(self, request: Request, failures: Failures) -> None:
@@ -114,13 +118,13 @@ class StreamedReply:
             raise self.failures.of_reply("the model's reply broke off", again=True)
         yield from self.last()
 
+    @abstractmethod
     def take(self, chunk: dict[str, Any]) -> Iterator[Part]:
         """The parts in one event, or in a whole answer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def last(self) -> Iterator[Part]:
         """The calls and the end."""
-        raise NotImplementedError
 
     def fresh_id(self, sent: str, position: int) -> str:
         """The id of a call, `sent` if no other call of the conversation has it."""
