@@ -519,6 +519,7 @@ def test_a_touch_with_lines_becomes_what_they_mean() -> None:
         ("sub/b",),
         "rm: deletes",
         lines=touch.lines,
+        commands=("cat a", "rm b"),
         folder="sub",
     )
     assert with_lines(Touch(frozenset()), GRAMMAR.parse) == Touch(frozenset())

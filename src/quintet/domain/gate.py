@@ -98,7 +98,7 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
         effects |= {Effect.OUTSIDE}
     if refusal := _refusal(spec, touch, effects, axes, terms):
         return Decision(Verdict.DENY, refusal, ordered(effects))
-    if rule := denying(terms.rules, spec.name, subject, root):
+    if rule := denying(terms.rules, spec.name, subject, root, touch.commands):
         return Decision(Verdict.DENY, f"your rule {rule.id} says no: {describe(rule)}", ordered(effects), rule=rule.id)
 
     grant = _grant(effects, touch, axes, terms)

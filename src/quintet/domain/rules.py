@@ -43,8 +43,16 @@ def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
     return next((str(arguments[name]) for name in _SUBJECTS if arguments.get(name)), "")
 
 
-def denying(rules: Iterable[Rule], tool: str, subject: str, project: str) -> Rule | None:
-    return next((rule for rule in rules if rule.verdict == "deny" and rule.fits(tool, subject, project)), None)
+def denying(rules: Iterable[Rule], tool: str, subject: str, project: str, commands: Sequence[str] = ()) -> Rule | None:
+    """The rule that says no: to the call as it is written, or to one of the commands its lines would run."""
+    return next(
+        (
+            rule
+            for rule in rules
+            if rule.verdict == "deny" and any(rule.fits(tool, about, project) for about in (subject, *commands))
+        ),
+        None,
+    )
 
 
 def allowing(rules: Iterable[Rule], tool: str, subject: str, project: str, effects: frozenset[Effect]) -> Rule | None:

@@ -166,6 +166,8 @@ def effect_set(effects: Effects) -> frozenset[Effect]:
 
 def verb(effects: Effects) -> str:
     """The worst of them, as what a program does."""
+    if effects & _PUBLISH and effects & DESTROY:
+        return "publishes by force"
     return _VERBS[EFFECT_ORDER[effects.bit_length() - 1]]
 
 

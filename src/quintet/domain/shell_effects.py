@@ -70,6 +70,7 @@ def with_lines(touch: Touch, parse: Callable[[str], Script]) -> Touch:
         reads=(*touch.reads, *(path for one in meant for path in one.reads)),
         writes=(*touch.writes, *(path for one in meant for path in one.writes)),
         why=touch.why or worst.why,
+        commands=tuple(command for one in meant for command in one.commands),
     )
 
 
@@ -87,13 +88,37 @@ def judge(script: Script, folder: str = "") -> Touch:
         tally.evaluated(script)
     if script.problem:
         tally.take(DESTROY, f"not understood: {script.problem}")
-    return Touch(effect_set(tally.effects or READ), tuple(tally.reads), tuple(tally.writes), tally.why)
+    return Touch(
+        effect_set(tally.effects or READ),
+        tuple(tally.reads),
+        tuple(tally.writes),
+        tally.why,
+        commands=tuple(_spelled(words) for words in tally.ran),
+    )
+
+
+def _spelled(words: Sequence[Word]) -> str:
+    """A command as rules know it: its program by name, its words as they are after quoting."""
+    first, *rest = (word.text for word in words)
+    return " ".join((first.rpartition("/")[2], *rest))
 
 
 class _Tally:
     """What the commands so far add up to, and the folders the next one may run in."""
 
-    __slots__ = "effects", "here", "known", "patterns", "possible", "reads", "script", "variants", "why", "writes"
+    __slots__ = (
+        "effects",
+        "here",
+        "known",
+        "patterns",
+        "possible",
+        "ran",
+        "reads",
+        "script",
+        "variants",
+        "why",
+        "writes",
+    )
 
     def __init__(self, folder: str, script: Script) -> None:
         self.script = script
@@ -101,6 +126,7 @@ class _Tally:
         self.variants = 0
         self.patterns: set[tuple[str, str]] = set()  # those that were looked at
         self.effects: Effects = NONE
+        self.ran: list[Sequence[Word]] = []
         self.why = ""
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
@@ -145,6 +171,7 @@ class _Tally:
                     waiting += self.variations(words)
                 if certain:
                     continue
+            self.ran.append(words)
             judged = self.command(words)
             self.take(judged.effects, judged.why)
             if judged.reads or judged.writes or judged.globs:

@@ -27,6 +27,7 @@ class Touch(Struct, frozen=True):
     why: str = ""
     shell: str = ""  # the background shell this is typed into
     lines: tuple[str, ...] = ()  # shell lines the call will run
+    commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn
     folder: str = ""  # where it runs them
     verifies: str = ""  # the todo whose criteria it will check
 
