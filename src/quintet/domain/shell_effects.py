@@ -12,17 +12,15 @@ from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
-from quintet.domain import shell_code, shell_files, shell_git, shell_hooks, shell_programs, shell_wrappers
+from quintet.domain import shell_code, shell_hooks, shell_names, shell_programs
 from quintet.domain.grants import EFFECT_ORDER
 from quintet.domain.shell_arguments import (
-    BUILD,
     DESTROY,
     EDIT,
     EXECUTE,
     NETWORK,
     NONE,
     OUTSIDE,
-    PUBLISH,
     READ,
     Effects,
     Judged,
@@ -37,23 +35,12 @@ from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, W
 from quintet.domain.shell_values import TooMany, Values, bomb
 from quintet.domain.toolspec import Touch
 
-_HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
-    **shell_code.HANDLERS,
-    **shell_files.HANDLERS,
-    **shell_wrappers.HANDLERS,
-    **shell_hooks.HANDLERS,
-    "git": shell_git.git,
-    "gh": shell_git.gh,
-    "glab": shell_git.gh,
-}
-_READERS = (shell_programs.READERS.keys() | shell_programs.UNFLAGGED) - _HANDLERS.keys()
 _MOST_INNER = 200  # commands that one command may unwrap to
 _MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
 _TALKS = listed("echo printf test [ for read")  # whatever their words are, they do the same
 _MOVES = listed("cd pushd popd")
 _MOST_FOLDERS = 8  # a line that goes about more than this may be anywhere
 
-_REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
 _UNEVALUATED = re.compile(r"[\w.,:/@%+ -]*", re.ASCII)
 _DIGITS = frozenset("0123456789-")
 
@@ -199,11 +186,11 @@ class _Tally:
         if first.dynamic or first.glob:
             return plain(first.text, DESTROY, words[1:], "a program only known when it runs")
         program = first.text
-        if program in _READERS:
+        if program in shell_names.READERS:
             return shell_programs.read_program(program, words)
         if "/" in program:
             return self.by_path(words)
-        handler = _HANDLERS.get(program)
+        handler = shell_names.HANDLERS.get(program)
         if handler is not None:
             if program in ("mapfile", "readarray") or (
                 program == "printf" and words[1:2] and words[1].text[:2] == "-v"
@@ -217,7 +204,7 @@ class _Tally:
             return self.enter(program, words)
         if program == "env":
             return self.environment(words)
-        return _by_table(program, words)
+        return shell_names.by_table(program, words)
 
     def by_path(self, words: Sequence[Word]) -> Judged:
         """A program given by its path is what its name says, and more if it is none of the system's."""
@@ -379,33 +366,3 @@ class _Tally:
             self.take(DESTROY, "arithmetic over what is only known when it runs")
         else:
             self.take(EXECUTE, "arithmetic over variables")
-
-
-def _by_table(program: str, words: Sequence[Word]) -> Judged:
-    if program in shell_programs.EDITORS:
-        return shell_programs.edit_program(program, words)
-    if program in shell_wrappers.WRAPPERS:
-        return shell_wrappers.wrapped(program, words)
-    if ran := shell_wrappers.runner(program, words):
-        return ran
-    if shell_code.is_python(program):
-        return shell_code.python(words)
-    if program in shell_code.INTERPRETERS:
-        return shell_code.interpreter(program, words)
-    if program in shell_programs.SUBCOMMANDS:
-        return shell_programs.with_subcommand(program, words)
-    effects = shell_programs.PROGRAMS.get(program)
-    if effects is None:
-        if program.startswith("mkfs."):
-            return plain(program, DESTROY, words[1:])
-        if "/ld-" in program and ".so" in program:
-            return shell_wrappers.loader(words)
-        return plain(program, EXECUTE, words[1:], "a program of its own" if "/" in program else "")
-    if effects == BUILD:
-        return shell_hooks.build(program, words)
-    if program in ("docker", "podman", "skopeo", "helm") and any(w.text in ("push", "publish") for w in words[1:]):
-        effects |= PUBLISH
-    judged = plain(program, effects, words[1:], "deletes" if program in ("rm", "rmdir", "unlink") else "")
-    if program in _REMOVES:
-        return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs)
-    return judged

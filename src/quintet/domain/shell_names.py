@@ -1,0 +1,51 @@
+"""Which judge a program has, by its name: a handler of its own, or a row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from quintet.domain import shell_code, shell_files, shell_git, shell_hooks, shell_programs, shell_wrappers
+from quintet.domain.shell_arguments import BUILD, DESTROY, EXECUTE, PUBLISH, Judged, plain
+from quintet.domain.shell_syntax import Word
+
+HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
+    **shell_code.HANDLERS,
+    **shell_files.HANDLERS,
+    **shell_wrappers.HANDLERS,
+    **shell_hooks.HANDLERS,
+    "git": shell_git.git,
+    "gh": shell_git.gh,
+    "glab": shell_git.gh,
+}
+READERS = (shell_programs.READERS.keys() | shell_programs.UNFLAGGED) - HANDLERS.keys()
+_REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
+
+
+def by_table(program: str, words: Sequence[Word]) -> Judged:
+    if program in shell_programs.EDITORS:
+        return shell_programs.edit_program(program, words)
+    if program in shell_wrappers.WRAPPERS:
+        return shell_wrappers.wrapped(program, words)
+    if ran := shell_wrappers.runner(program, words):
+        return ran
+    if shell_code.is_python(program):
+        return shell_code.python(words)
+    if program in shell_code.INTERPRETERS:
+        return shell_code.interpreter(program, words)
+    if program in shell_programs.SUBCOMMANDS:
+        return shell_programs.with_subcommand(program, words)
+    effects = shell_programs.PROGRAMS.get(program)
+    if effects is None:
+        if program.startswith("mkfs."):
+            return plain(program, DESTROY, words[1:])
+        if "/ld-" in program and ".so" in program:
+            return shell_wrappers.loader(words)
+        return plain(program, EXECUTE, words[1:], "a program of its own" if "/" in program else "")
+    if effects == BUILD:
+        return shell_hooks.build(program, words)
+    if program in ("docker", "podman", "skopeo", "helm") and any(w.text in ("push", "publish") for w in words[1:]):
+        effects |= PUBLISH
+    judged = plain(program, effects, words[1:], "deletes" if program in ("rm", "rmdir", "unlink") else "")
+    if program in _REMOVES:
+        return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs)
+    return judged
