@@ -15,8 +15,10 @@ import msgspec
 
 from quintet.adapters.http_model import HttpModel, StreamedReply
 from quintet.adapters.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
+from quintet.adapters.written_once import WrittenOnce
 from quintet.domain import messages
 from quintet.domain.messages import Finish, Message, Part, Request, Role
+from quintet.domain.settings import ModelSettings
 
 VERSION = "2023-06-01"
 REPLY_TOKENS = 16_000  # the API wants a limit; thinking counts towards it
@@ -41,6 +43,10 @@ class AnthropicMessages(HttpModel):
 
     path = "/messages"
 
+    def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
+        super().__init__(settings, api_key, name)
+        self._written: dict[str, WrittenOnce[list[Block]]] = {}  # by origin: a signed reply goes back to its own model
+
     def _own_headers(self) -> dict[str, str]:
         return {"anthropic-version": VERSION, **({"x-api-key": self._key} if self._key else {})}
 
@@ -56,7 +62,9 @@ class AnthropicMessages(HttpModel):
         body["max_tokens"] = self._settings.max_tokens or REPLY_TOKENS + _share(self._settings.thinking_tokens)
         if system := "\n\n".join(m.text for m in request.messages if m.role is Role.SYSTEM and m.text.strip()):
             body["system"] = [{"type": "text", "text": sendable(system), **CACHED}]
-        body["messages"] = _conversation(request.messages, origin)
+        written = self._written.setdefault(origin, WrittenOnce(lambda message: _blocks(message, origin)))
+        body["messages"] = _conversation(request.messages, written)
+        written.keep_to(request.messages)
         tools, choice = _tools(request)
         if tools:
             body["tools"] = [*tools[:-1], {**tools[-1], **CACHED}]
@@ -207,17 +215,17 @@ def _tools(request: Request) -> tuple[list[Block], str]:
     return [{"name": name, "input_schema": {"type": "object"}} for name in called], "none"
 
 
-def _conversation(conversation: Iterable[Message], origin: str) -> list[dict[str, Any]]:
+def _conversation(conversation: Iterable[Message], written: WrittenOnce[list[Block]]) -> list[dict[str, Any]]:
     """Messages as they are sent: roles take turns, and the results of a step stand first in one message."""
     sent: list[dict[str, Any]] = []
     for message in conversation:
-        if message.role is Role.SYSTEM or not (blocks := _blocks(message, origin)):
+        if message.role is Role.SYSTEM or not (blocks := written(message)):
             continue
         role = "assistant" if message.role is Role.ASSISTANT else "user"
         if sent and sent[-1]["role"] == role:
             sent[-1]["content"] += blocks
         else:
-            sent.append({"role": role, "content": blocks})
+            sent.append({"role": role, "content": [*blocks]})
     contents = [turn["content"] for turn in sent if turn["role"] == "user"]
     for content in contents:
         content.sort(key=lambda block: block["type"] != "tool_result")

@@ -5,7 +5,7 @@ The terminal marker is [DONE], or a finish_reason in a body that ended properly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,8 +13,10 @@ import msgspec
 
 from quintet.adapters.http_model import HttpModel, StreamedReply
 from quintet.adapters.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
+from quintet.adapters.written_once import WrittenOnce
 from quintet.domain import messages
 from quintet.domain.messages import Finish, Message, Part, Request, Role
+from quintet.domain.settings import ModelSettings
 
 _FINISH = {"tool_calls": Finish.TOOL_CALLS, "length": Finish.LENGTH, "content_filter": Finish.REFUSED}
 
@@ -23,6 +25,10 @@ class ChatCompletions(HttpModel):
     """A model behind an OpenAI-compatible server."""
 
     path = "/chat/completions"
+
+    def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
+        super().__init__(settings, api_key, name)
+        self._written = WrittenOnce(lambda message: msgspec.Raw(msgspec.json.encode(_written(message))))
 
     def _own_headers(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self._key}"} if self._key else {}
@@ -33,7 +39,8 @@ class ChatCompletions(HttpModel):
     def _body(self, request: Request) -> dict[str, Any]:
         body = {**request.options, "model": request.model or self.name, "stream": True}
         body["stream_options"] = {"include_usage": True}
-        body["messages"] = list(_sent(request.messages))
+        body["messages"] = list(_sent(request.messages, self._written))
+        self._written.keep_to(request.messages)
         if request.tools:
             body["tools"] = [{"type": "function", "function": msgspec.to_builtins(tool)} for tool in request.tools]
             body |= {"tool_choice": "none"} if request.tool_choice == "none" else {}
@@ -127,7 +134,7 @@ def _is_over(call: _Call, identity: str, text: str) -> bool:
     return bool(text) and isinstance(decoded("".join(call.arguments)), dict)
 
 
-def _sent(conversation: Iterable[Message]) -> Iterator[dict[str, Any]]:
+def _sent(conversation: Iterable[Message], written: Callable[[Message], Any]) -> Iterator[Any]:
     """Messages as they are sent. A tool's result may hold no image here: the images follow the results of its step."""
     shown: list[messages.Image] = []
     for message in conversation:
@@ -136,16 +143,16 @@ def _sent(conversation: Iterable[Message]) -> Iterator[dict[str, Any]]:
             shown = []
         if message.role is Role.TOOL:
             shown += message.images
-            yield {"role": "tool", "content": sendable(message.text), "tool_call_id": message.call_id}
-        elif message.images:
-            yield _pictured(message.text, message.images)
-        else:
-            yield _written(message)
+        yield written(message)
     if shown:
         yield _pictured("Images of these results:", shown)
 
 
 def _written(message: Message) -> dict[str, Any]:
+    if message.role is Role.TOOL:
+        return {"role": "tool", "content": sendable(message.text), "tool_call_id": message.call_id}
+    if message.images:
+        return _pictured(message.text, message.images)
     sent: dict[str, Any] = {"role": message.role, "content": sendable(message.text)}
     if message.calls:
         sent["content"] = sent["content"] or None

@@ -106,7 +106,9 @@ class Asker:
         cost = core.price(name, reply.usage)
         self.usage = self.usage.plus(reply.usage)
         self.cost += cost
-        await self._journal.append(self._replied(step, reply, cost=cost))
+        written = self._journal.post(self._replied(step, reply, cost=cost))
+        if not reply.calls:  # a call's start is synced before its effect, and this reply with it
+            await asyncio.shield(written)
 
     def _composed(self, plan: StagePlan, model: str, values: dict[str, str]) -> Request:
         """The request as it is sent. A stage without tools keeps the schemas, so caches hold, and forbids calls."""

@@ -59,6 +59,9 @@ class Toolbox:
         self._rule_book = rule_book
         own = {name: spec.toolset for name, spec in specs.items() if spec.toolset}
         self._menu = Menu(presentation, with_own(own))
+        self._plans: dict[tuple[object, ...], StagePlan] = {}
+        self._shown: dict[tuple[str, ...], tuple[ToolSchema, ...]] = {}
+        self._about: dict[tuple[object, ...], dict[str, str]] = {}
 
     @property
     def sandbox(self) -> Sandbox:
@@ -66,19 +69,26 @@ class Toolbox:
 
     def plan(self, standing: Standing, *, reasoning: bool = False) -> StagePlan:
         """The policy's plan for a stage: what a model is shown, and what it may call."""
-        return policy.plan_stage(standing, self._specs, reasoning=reasoning, menu=self._menu)
+        key = (*_mask(standing), standing.toolset, standing.stage, standing.report, reasoning)
+        if key not in self._plans:
+            self._plans[key] = policy.plan_stage(standing, self._specs, reasoning=reasoning, menu=self._menu)
+        return self._plans[key]
 
     def schemas(self, plan: StagePlan) -> tuple[ToolSchema, ...]:
-        return tuple(self._specs[name].shown() for name in plan.tools)
+        if plan.tools not in self._shown:
+            self._shown[plan.tools] = tuple(self._specs[name].shown() for name in plan.tools)
+        return self._shown[plan.tools]
 
     def place(self, standing: Standing) -> str:
         """Where the model stands in the menu, in words; nothing where there is no menu to stand in."""
         return "" if self._menu.presentation is Presentation.FLAT else self._manager(standing).list()
 
     def _manager(self, standing: Standing) -> MenuManager:
-        useful = policy.within_reach(standing, self._specs)
-        about = {name: spec.description for name, spec in self._specs.items() if name in useful}
-        return MenuManager(about, standing.toolset, self._menu.toolsets)
+        key = _mask(standing)
+        if key not in self._about:
+            useful = policy.within_reach(standing, self._specs)
+            self._about[key] = {name: spec.description for name, spec in self._specs.items() if name in useful}
+        return MenuManager(self._about[key], standing.toolset, self._menu.toolsets)
 
     def home(self, tool: str) -> str:
         """A place in the menu that the tool is visible from."""
@@ -190,6 +200,11 @@ class Toolbox:
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             return _refused(f"{where}{error.strerror or error}")
+
+
+def _mask(standing: Standing) -> tuple[object, ...]:
+    """All of a standing that decides which tools are within reach."""
+    return standing.axes, standing.swe and standing.swe.phase, standing.allowed
 
 
 def _refused(text: str) -> ToolResult:

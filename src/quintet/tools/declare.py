@@ -111,6 +111,7 @@ class _Parameters:
         self._function = function
         self._wire = wire
         self._struct: type[msgspec.Struct] | None = None
+        self._schema: dict[str, Any] = {}
 
     def struct(self) -> type[msgspec.Struct]:
         if self._struct is None:
@@ -134,10 +135,11 @@ class _Parameters:
         return self._struct
 
     def schema(self) -> dict[str, Any]:
-        made = msgspec.json.schema(self.struct())
-        body: dict[str, Any] = _whole(made["$defs"][self._function.__name__], made["$defs"])
-        del body["title"]
-        return body
+        if not self._schema:
+            made = msgspec.json.schema(self.struct())
+            self._schema = _whole(made["$defs"][self._function.__name__], made["$defs"])
+            del self._schema["title"]
+        return self._schema
 
     def bind(self, arguments: str) -> dict[str, Any]:
         """Keyword arguments from JSON text; what is wrong with it is said so that a model can mend it."""

@@ -39,7 +39,8 @@ class SqliteStore:
             ) from error
         self._write = Rows(self._connect(vfs), path)
         self._read = Rows(connect(path, vfs=vfs), path)
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._gathered: list[_Job] = []
+        self._jobs: SimpleQueue[list[_Job] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -89,8 +90,16 @@ class SqliteStore:
             self._thread.start()
         assert self._loop
         future: asyncio.Future[Any] = self._loop.create_future()
-        self._jobs.put((work, future))
+        if not self._gathered:
+            self._loop.call_soon(self._hand_over)
+        self._gathered.append((work, future))
         return future
+
+    def _hand_over(self) -> None:
+        """What one round of the loop wrote goes to the writer together, and shares a commit."""
+        if self._gathered:
+            self._jobs.put(self._gathered)
+            self._gathered = []
 
     async def begun_afresh(self, error: StoreDamaged) -> SqliteStore:
         """A new store in this one's place; the damaged one is moved aside, whole."""
@@ -103,6 +112,7 @@ class SqliteStore:
     async def close(self) -> None:
         self._closed = True
         if self._thread is not None:
+            self._hand_over()
             self._jobs.put(None)
             await asyncio.to_thread(self._thread.join)
             self._thread = None
@@ -113,15 +123,15 @@ class SqliteStore:
 
     def _write_loop(self) -> None:
         while (first := self._jobs.get()) is not None:
-            jobs = [first]
+            jobs = first
             last = False
             with contextlib.suppress(Empty):
                 while len(jobs) < MOST_PER_COMMIT:
-                    job = self._jobs.get_nowait()
-                    if job is None:
+                    more = self._jobs.get_nowait()
+                    if more is None:
                         last = True
                         break
-                    jobs.append(job)
+                    jobs = jobs + more
             self._commit(jobs)
             if last:
                 return
