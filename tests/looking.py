@@ -1,8 +1,12 @@
 """Looks at the machine from outside, as a test may and a contained command may not."""
 
+import asyncio
 import os
 import time
 from pathlib import Path
+
+from quintet.adapters.processes import LocalProcesses
+from quintet.domain.grants import Grant
 
 
 def alive(*argv: str, seconds: float = 5.0) -> bool:
@@ -24,3 +28,11 @@ def _running(argv: tuple[str, ...]) -> bool:
         except OSError:
             continue
     return False
+
+
+async def put_up_a_room(processes: LocalProcesses, cwd: str, grant: Grant) -> None:
+    """Two commands of one grant, and the walls of the third are kept up for it."""
+    for _ in range(2):
+        await processes.run(("true",), cwd=cwd, grant=grant, timeout=10)
+    while not processes.rooms.free:  # noqa: ASYNC110  its inside says when it is up
+        await asyncio.sleep(0.005)

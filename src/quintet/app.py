@@ -157,7 +157,7 @@ def make_core(
         keep_artifact=Artifacts(places.runs).keep,
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
-        closing=(shells.close, servers.close, models.close, containment.close),
+        closing=(shells.close, servers.close, models.close, processes.close, containment.close),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),

@@ -18,6 +18,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.looking import put_up_a_room
+
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.sandbox import contain
 from quintet.adapters.sandbox.ground import Ground
@@ -105,8 +107,8 @@ class Field:
         connection.close()
         return True
 
-    async def attack(self, line: str) -> str:
-        """Run one line; returns what it reached, empty if nothing."""
+    async def attack(self, line: str, kept: bool) -> str:
+        """Run one line, in walls that are kept or not; returns what it reached, empty if nothing."""
         self.reset()
         before, started = self.state(), time.time() - time.monotonic()
         ground = Ground(
@@ -118,12 +120,15 @@ class Field:
             scanner=Scanner(str(self.project), PROTECTION),
         )
         grant = Grant((Effect.EXECUTE,), (str(self.project),))
+        processes = LocalProcesses(contain(Sandbox.BWRAP, ground))
         try:
-            done = await LocalProcesses(contain(Sandbox.BWRAP, ground)).run(
-                ("bash", "-c", line), cwd=str(self.project), grant=grant, timeout=SECONDS
-            )
+            if kept:
+                await put_up_a_room(processes, str(self.project), grant)
+            done = await processes.run(("bash", "-c", line), cwd=str(self.project), grant=grant, timeout=SECONDS)
         except ToolFailed as error:
             return f"the sandbox failed: {error}"
+        finally:
+            await processes.close()
         after = self.state()
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         found = [f"changed {path}" for path in changed]
@@ -141,11 +146,11 @@ def _hash(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def assault(folder: Path, lines: Iterable[str]) -> list[str]:
+def assault(folder: Path, lines: Iterable[str], *, kept: bool = False) -> list[str]:
     """Run the lines one by one; returns those that reached something, with what."""
     os.environ["HOME"] = str(folder / "home")
     field = Field(folder)
     try:
-        return [f"{line!r}: {reached}" for line in lines if (reached := asyncio.run(field.attack(line)))]
+        return [f"{line!r}: {reached}" for line in lines if (reached := asyncio.run(field.attack(line, kept)))]
     finally:
         field.close()

@@ -38,10 +38,11 @@ class Caller:
         terms = make_terms(places, settings)
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)
+        self.processes = LocalProcesses(self.containment)
         bench = Workbench(
             str(root),
             ProjectFiles(str(root)),
-            LocalProcesses(self.containment),
+            self.processes,
             self.shells,
             find_ripgrep(),
             places.outputs,
@@ -59,7 +60,14 @@ class Caller:
 
     def __call__(self, tool: str, /, **arguments: Any) -> ToolResult:
         """The result of a call; a denied one gives a result that says so."""
-        return asyncio.run(self.call(tool, **arguments))
+
+        async def once() -> ToolResult:
+            try:
+                return await self.call(tool, **arguments)
+            finally:
+                await self.processes.close()
+
+        return asyncio.run(once())
 
     async def call(self, tool: str, /, **arguments: Any) -> ToolResult:
         prepared = self.prepare(tool, json.dumps(arguments))

@@ -20,33 +20,43 @@ from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.ports import Finished
-from tests.looking import alive
+from tests.looking import alive, put_up_a_room
 from tests.tools.calling import Caller
 
 EDIT, COMMIT, EXECUTE, NETWORK = Effect.EDIT, Effect.COMMIT, Effect.EXECUTE, Effect.NETWORK
-WALLS = (pytest.param(Sandbox.BWRAP, marks=pytest.mark.system("bwrap")), Sandbox.PARTIAL)
+KEPT = "kept"  # bubblewrap whose walls stay up from one command to the next
+BWRAP = tuple(pytest.param(kind, marks=pytest.mark.system("bwrap")) for kind in (Sandbox.BWRAP, KEPT))
+WALLS = (*BWRAP, Sandbox.PARTIAL)
 EACH = (*WALLS, Sandbox.NONE)
 
 
 class Inside:
     """Runs lines in a project, behind one containment."""
 
-    def __init__(self, root: Path, kind: Sandbox) -> None:
+    def __init__(self, root: Path, kind: Sandbox | str) -> None:
         self.root = root
-        self.caller = Caller(root, kind)
+        self.kept = kind == KEPT
+        self.caller = Caller(root, Sandbox.BWRAP if self.kept else Sandbox(kind))
 
     def __call__(self, line: str, *effects: Effect, seconds: float = 20, writes: bool = True) -> Finished:
         roots = (str(self.root),) if writes else ()
         grant = Grant(effects or (EXECUTE,), roots, NETWORK in effects)
-        run = LocalProcesses(self.caller.containment).run(
-            ("bash", "-c", line), cwd=str(self.root), grant=grant, timeout=seconds
-        )
-        return asyncio.run(run)
+        processes = LocalProcesses(self.caller.containment)
+
+        async def run() -> Finished:
+            try:
+                if self.kept:
+                    await put_up_a_room(processes, str(self.root), grant)
+                return await processes.run(("bash", "-c", line), cwd=str(self.root), grant=grant, timeout=seconds)
+            finally:
+                await processes.close()
+
+        return asyncio.run(run())
 
 
-@pytest.fixture
-def bwrap(repo: Path) -> Inside:
-    return Inside(repo, Sandbox.BWRAP)
+@pytest.fixture(params=BWRAP)
+def bwrap(request: pytest.FixtureRequest, repo: Path) -> Inside:
+    return Inside(repo, request.param)
 
 
 @pytest.fixture(params=WALLS)

@@ -1,10 +1,17 @@
-"""What a command printed: its beginning and end in memory, and the whole in a file once that is too little."""
+"""What a command printed, read as it comes: its beginning and end in memory, the whole in a file once it is long."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import fcntl
 import os
 from collections.abc import Callable
+from typing import Protocol
 
+_CHUNK = 65_536
+_PIPE_BYTES = 1_048_576  # a program that prints a lot is then not held up by us
+_LAST_WORDS = 4_000_000  # read after the end at most; a command that prints more than a pipe holds is not over
 WHOLE_BYTES = 100_000_000  # the most a kept file holds
 
 
@@ -57,3 +64,43 @@ class Output:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+class Taker(Protocol):
+    def add(self, data: bytes) -> None: ...
+
+
+class Inlet:
+    """Hands on what comes through a pipe, or from a terminal, as it comes."""
+
+    def __init__(self, handle: int, output: Taker) -> None:
+        self._handle = handle
+        self._output = output
+        self._loop = asyncio.get_running_loop()
+        with contextlib.suppress(OSError):  # a terminal; or the user's share of pipe memory is used up
+            fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        os.set_blocking(handle, False)
+        self._loop.add_reader(handle, self._readable)
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._handle, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:  # a terminal whose other side is closed
+            data = b""
+        if data:
+            self._output.add(data)
+        else:
+            self._loop.remove_reader(self._handle)
+
+    def drain(self) -> None:
+        """Take what is left, once the command is over."""
+        left = _LAST_WORDS
+        with contextlib.suppress(OSError):
+            while left > 0 and (data := os.read(self._handle, _CHUNK)):
+                self._output.add(data)
+                left -= len(data)
+
+    def stop(self) -> None:
+        self._loop.remove_reader(self._handle)

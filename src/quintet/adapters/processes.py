@@ -7,30 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
 
-from quintet.adapters.output import Output
+from quintet.adapters.output import Inlet, Output, Taker
 from quintet.adapters.proc import descendants, process_start
 from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
 from quintet.adapters.sandbox.ground import Containment, Launch
+from quintet.adapters.sandbox.rooms import Rooms
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant
 from quintet.domain.ports import Finished
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ", "VIRTUAL_ENV")
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
-_CHUNK = 65_536
-_PIPE_BYTES = 1_048_576  # a program that prints a lot is then not held up by us
-_LAST_WORDS = 4_000_000  # read after the end at most; a command that prints more than a pipe holds is not over
 
 
 def child_environment() -> dict[str, str]:
     passed = {key: value for key, value in os.environ.items() if key in PASSED_ON or key.startswith("LC_")}
     return {"PATH": os.defpath, **passed, "GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat"}
+
+
+def _environment(launch: Launch) -> dict[str, str]:
+    return {**child_environment(), **launch.variables}
 
 
 def kill_tree(leader: int, tree: Sequence[tuple[int, str]]) -> None:
@@ -50,6 +51,10 @@ def _signal_group(leader: int, number: signal.Signals) -> None:
 class LocalProcesses:
     def __init__(self, containment: Containment) -> None:
         self._containment = containment
+        self.rooms = Rooms()
+
+    async def close(self) -> None:
+        await self.rooms.close()
 
     async def run(
         self,
@@ -67,7 +72,7 @@ class LocalProcesses:
         if contained:  # looking for what has to be covered reads folders: not on the loop
             launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
         output = Output(keep, on_output, whole)
-        child = Child(launch, output)
+        child = self.rooms.enter(launch, output, _environment(launch)) or Child(launch, output)
         timed_out = False
         try:
             async with asyncio.timeout(timeout):
@@ -82,17 +87,17 @@ class LocalProcesses:
             child.release()
             output.close()
             notes = self._containment.settle(launch)
-        code = child.process.returncode or 0
         text = output.text()
-        if not (timed_out or child.ran(text)):
-            raise ToolFailed(f"the sandbox could not start, so nothing was run: {text.strip()[:500]}")
-        return Finished(code if code >= 0 else 128 - code, text, timed_out, output.dropped, tuple(notes))
+        if not timed_out and (failure := child.failure(text)):
+            raise ToolFailed(failure)
+        return Finished(child.exit_code, text, timed_out, output.dropped, tuple(notes))
 
 
 class Child:
     """A started process, its output read as it comes, and an event for its end."""
 
-    def __init__(self, launch: Launch, output: Output, terminal: int | None = None) -> None:
+    def __init__(self, launch: Launch, output: Taker, terminal: tuple[int, int] | None = None) -> None:
+        """`terminal` holds our side of one and the command's."""
         argv, cwd = launch.argv, launch.cwd
         self._report = launch.report
         self._told, tell = os.pipe() if launch.report else (-1, -1)
@@ -102,9 +107,9 @@ class Child:
             self.process = subprocess.Popen(
                 argv,
                 cwd=cwd,
-                env={**child_environment(), **launch.variables},
-                stdin=subprocess.DEVNULL if terminal is None else terminal,
-                stdout=subprocess.PIPE if terminal is None else terminal,
+                env=_environment(launch),
+                stdin=terminal[1] if terminal else subprocess.DEVNULL,
+                stdout=terminal[1] if terminal else subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 pass_fds=(tell,) if launch.report else (),
@@ -121,39 +126,24 @@ class Child:
                 os.set_blocking(self._told, False)
         self.ended = asyncio.Event()
         self._said = b""
-        self._output = output
         self._loop = asyncio.get_running_loop()
-        self._pipe: int | None = None
-        if self.process.stdout:
-            with contextlib.suppress(OSError):  # the user's share of pipe memory may be used up
-                fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-            self.read_from(self.process.stdout.fileno())
+        pipe = self.process.stdout
+        self._inlet = Inlet(terminal[0] if terminal else pipe.fileno(), output)  # type: ignore[union-attr]
         self._watch = os.pidfd_open(self.process.pid)
         self._loop.add_reader(self._watch, self._exited)
 
-    def ran(self, text: str) -> bool:
-        """Whether the walls stood and the command itself was run; `text` is what was printed."""
-        if self._report is None:
-            return not (self.process.returncode == NOT_CONFINED and text.startswith(COMPLAINT))
-        return self._report.proof in self._said
+    @property
+    def exit_code(self) -> int:
+        code = self.process.returncode or 0
+        return code if code >= 0 else 128 - code
 
-    def read_from(self, handle: int) -> None:
-        self._pipe = handle
-        os.set_blocking(handle, False)
-        self._loop.add_reader(handle, self._readable)
-
-    def _readable(self) -> None:
-        assert self._pipe is not None
-        try:
-            data = os.read(self._pipe, _CHUNK)
-        except BlockingIOError:
-            return
-        except OSError:  # a terminal whose other side is closed
-            data = b""
-        if data:
-            self._output.add(data)
+    def failure(self, text: str) -> str:
+        """Why the command itself was not run, if the walls did not stand; `text` is what was printed."""
+        if self._report:
+            ran = self._report.proof in self._said
         else:
-            self._loop.remove_reader(self._pipe)
+            ran = not (self.process.returncode == NOT_CONFINED and text.startswith(COMPLAINT))
+        return "" if ran else f"the sandbox could not start, so nothing was run: {text.strip()[:500]}"
 
     def _exited(self) -> None:
         self._loop.remove_reader(self._watch)
@@ -161,12 +151,7 @@ class Child:
         if self._report:
             with contextlib.suppress(BlockingIOError):
                 self._said = os.read(self._told, 4096)
-        assert self._pipe is not None
-        left = _LAST_WORDS
-        with contextlib.suppress(OSError):
-            while left > 0 and (data := os.read(self._pipe, _CHUNK)):
-                self._output.add(data)
-                left -= len(data)
+        self._inlet.drain()
         self.ended.set()
 
     async def end_tree(self) -> None:
@@ -192,8 +177,7 @@ class Child:
     def release(self) -> None:
         """Let go of everything; what the command left behind in its group ends here."""
         _signal_group(self.process.pid, signal.SIGKILL)
-        if self._pipe is not None:
-            self._loop.remove_reader(self._pipe)
+        self._inlet.stop()
         self._loop.remove_reader(self._watch)
         os.close(self._watch)
         if self._report:

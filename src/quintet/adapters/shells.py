@@ -114,13 +114,12 @@ class _Shell:
         try:
             os.set_inheritable(other, True)
             _set_size(other)
-            self._child = Child(launch, self, other)  # type: ignore[arg-type]
+            self._child = Child(launch, self, (self._terminal, other))
         except BaseException:
             os.close(self._terminal)
             raise
         finally:
             os.close(other)
-        self._child.read_from(self._terminal)
         self._over = asyncio.ensure_future(self._see_to_its_end(launch, settle))
 
     async def _see_to_its_end(self, launch: Launch, settle: Callable[[Launch], list[str]]) -> None:

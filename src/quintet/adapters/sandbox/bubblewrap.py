@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 
-from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, Report
+from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, Report, Walls
 from quintet.adapters.sandbox.machine import (
     ALIASES,
     HIDDEN_SYSTEM,
@@ -78,8 +78,24 @@ class Bubblewrap:
             (*guarded.secrets, *credentials(), *filter(os.path.isfile, HIDDEN_SYSTEM)),
             (*guarded.secret_folders, *self._ground.hidden(), *filter(os.path.isdir, HIDDEN_SYSTEM)),
         )
-        words += ["--chdir", cwd, "--", *self._ground.bounded(argv)]
-        return Launch(tuple(words), cwd, {"TMPDIR": "/tmp"}, self._ground.missing(guarded, grant), REPORT)
+        inside = ("--chdir", cwd, "--", *self._ground.bounded(argv))
+        return Launch(
+            (*words, *inside),
+            cwd,
+            {"TMPDIR": "/tmp"},
+            self._ground.missing(guarded, grant),
+            REPORT,
+            tuple(argv),
+            self._room(words),
+        )
+
+    def _room(self, words: Sequence[str]) -> Walls:
+        """The same walls as a room that is kept: its own process is the first one inside."""
+        return Walls(
+            (words[0], "--as-pid-1", *words[1:], "--", *self._ground.bounded(())),
+            self._ground.root,
+            tuple(_identity(word) for word in words if word[:1] == "/"),
+        )
 
     def settle(self, launch: Launch) -> list[str]:
         return self._ground.settle(launch)
@@ -153,6 +169,15 @@ class Bubblewrap:
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o000))
         return path
+
+
+def _identity(path: str) -> tuple[int, int]:
+    """Which file a path names: a wall stands on the file that was there, not on one that took its place."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
 
 
 def _system() -> list[str]:

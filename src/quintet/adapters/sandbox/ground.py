@@ -28,6 +28,14 @@ class Report(Struct, frozen=True):
     proof: bytes
 
 
+class Walls(Struct, frozen=True):
+    """A sandbox without a command; the same one for another command if all of this is the same."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    stands_on: tuple[tuple[int, int], ...]  # device and number of every file named
+
+
 class Launch(Struct, frozen=True):
     """How a command is started."""
 
@@ -36,6 +44,8 @@ class Launch(Struct, frozen=True):
     variables: dict[str, str] = {}  # on top of the children's environment
     watched: tuple[str, ...] = ()  # protected paths that are not there
     report: Report | None = None
+    command: tuple[str, ...] = ()  # what runs behind the walls
+    room: Walls | None = None  # in which it could run as well
 
     def reporting(self, handle: int) -> tuple[str, ...]:
         """The same with the containment's own report going to a handle."""
