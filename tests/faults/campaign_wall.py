@@ -1,6 +1,7 @@
 """The second wall alone: every attack of the corpus, run for real behind bubblewrap, on a field of canaries.
 
-python tests/faults/campaign_wall.py [--every N] [--kept]; with --kept the walls stay up between commands. Exit 1 when a line reached anything.
+python tests/faults/campaign_wall.py [--every N] [--kept]; with --kept the walls stay up between commands. Exit 1 when a
+line reached anything.
 """
 
 import argparse
