@@ -54,6 +54,22 @@ def corrections(driver: Driver) -> list[str]:
 # ── the order of stages
 
 
+@pytest.mark.parametrize("control", ["manual", "assisted"])
+def test_a_call_in_a_stage_without_tools_is_refused_and_leaves_the_conversation_whole(repo: Path, control: str) -> None:
+    axes = AxesChange(WorkMode.BUILD, RunControl(control), PermissionProfile.TRUSTED)
+    settings = {**STAGED, "runs.reasoning": True}
+    replies = [[WRITE], f"{MICRO}\nNo change was needed.", [WRITE], "DONE\nno change was needed"]
+    driver, model = turned(repo, replies, axes=axes, settings=settings)
+    assert stages(driver) == ["warmup", "act", "delivery_check", "delivery_check"]
+    assert [event.status for event in driver.of(p.ToolFinished)] == ["error", "error"]
+    assert "stage warmup: answer in words" in driver.of(p.ToolFinished)[0].content
+    assert not (repo / "new.txt").exists()
+    for request in model.requests:
+        called = {one.id for message in request.messages for one in message.calls}
+        assert called == {message.call_id for message in request.messages if message.role is Role.TOOL}
+    assert ending(driver).status == "done"
+
+
 def test_chat_is_the_act_stage_alone(repo: Path) -> None:
     driver, _ = turned(repo, ["hello"], "hi", axes=CHAT, settings=REVIEWED)
     assert stages(driver) == ["act"]

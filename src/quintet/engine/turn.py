@@ -189,7 +189,12 @@ class Turn:
         return self.finished("done", answer)
 
     async def _ask(self, stage: Stage) -> Reply:
-        return await self._asker.ask(stage, self._values())
+        reply = await self._asker.ask(stage, self._values())
+        if (
+            reply.calls and stage in policy.TOOLLESS
+        ):  # refused one by one: a call without a result breaks the next request
+            await self._calls.carry_out(reply.calls)
+        return reply
 
     def _values(self) -> dict[str, str]:
         deeds = self._calls.deeds[-DONE_STEPS_SHOWN:]
