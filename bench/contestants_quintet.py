@@ -22,18 +22,18 @@ def config(context: Any) -> None:
     context.write(".config/quintet/settings.toml", table)
 
 
-def entry(name: str, *flags: str, review: bool = False, tools: bool = True) -> Contestant:
+def entry(name: str, *flags: str, full: bool = False, tools: bool = True) -> Contestant:
     def argv(context: Any) -> list[str]:
         return ["-p", context.prompt, "--output-format", "stream-json", *flags]
 
-    settings = {"QUINTET_RUNS_QA_REVIEW": str(review).lower()}
+    settings = {"QUINTET_RUNS_QA_REVIEW": str(full).lower()}
+    if full:  # a stub that calls tools in the warm-up too is not to lose its way in the menu
+        settings["QUINTET_TOOLS_PRESENTATION"] = "flat"
     return Contestant(name, "quintet", argv, config=config, env=lambda _: settings, tools=tools)
 
 
 def bare(name: str, kind: str) -> Contestant:
-    return Contestant(
-        name, "python3.11", lambda context: [FLOOR, kind, context.url], version=["-c", "pass"], floor=True
-    )
+    return Contestant(name, name, lambda context: [FLOOR, kind, context.url], version=["-c", "pass"], floor=True)
 
 
 EXTRA = [
@@ -41,5 +41,5 @@ EXTRA = [
     bare("bare-kept", "kept"),
     entry("quintet-chat", tools=False),
     entry("quintet", *BUILD),
-    entry("quintet-full", *BUILD, "--reasoning", review=True),
+    entry("quintet-full", *BUILD, "--reasoning", full=True),
 ]

@@ -28,7 +28,9 @@ def place_of(base_url: str, setting: str) -> Place:
     try:
         parts = urlsplit(base_url.strip())
         tls = {"http": False, "https": True}[parts.scheme]
-        host = (parts.hostname or "").encode("idna").decode()
+        host = parts.hostname or ""
+        if not host.replace(".", "").isdigit():  # a number needs no codec
+            host = host.encode("idna").decode()
         port = parts.port or (443 if tls else 80)
         if not host or any(letter <= " " for letter in host):
             raise ValueError("no host")

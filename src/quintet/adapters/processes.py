@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 
 from quintet.adapters.output import Inlet, Output, Taker
 from quintet.adapters.proc import descendants, process_start
-from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
 from quintet.adapters.sandbox.ground import Containment, Launch
 from quintet.adapters.sandbox.rooms import Rooms
 from quintet.domain.errors import ToolFailed
@@ -72,7 +71,7 @@ class LocalProcesses:
         if contained:  # looking for what has to be covered reads folders: not on the loop
             launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
         output = Output(keep, on_output, whole)
-        child = self.rooms.enter(launch, output, _environment(launch)) or Child(launch, output)
+        child = await self.rooms.enter(launch, output) or Child(launch, output)
         timed_out = False
         try:
             async with asyncio.timeout(timeout):
@@ -87,6 +86,8 @@ class LocalProcesses:
             child.release()
             output.close()
             notes = self._containment.settle(launch)
+            if isinstance(child, Child):
+                self.rooms.settle(launch, _environment(launch))
         text = output.text()
         if not timed_out and (failure := child.failure(text)):
             raise ToolFailed(failure)
@@ -142,6 +143,8 @@ class Child:
         if self._report:
             ran = self._report.proof in self._said
         else:
+            from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
+
             ran = not (self.process.returncode == NOT_CONFINED and text.startswith(COMPLAINT))
         return "" if ran else f"the sandbox could not start, so nothing was run: {text.strip()[:500]}"
 

@@ -22,7 +22,6 @@ from quintet.domain.nearest import nearest
 from quintet.domain.policy import Menu, StagePlan
 from quintet.domain.ports import RuleBook, ShellGrammar, ShellState, Workbench
 from quintet.domain.rules import subject_of
-from quintet.domain.shell_effects import with_lines
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.todos import with_criteria
 from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, with_own
@@ -107,7 +106,7 @@ class Toolbox:
         try:
             arguments = spec.bind(call.arguments)
             touch = with_criteria(spec.touch(arguments), standing.todos)
-            touch = self._typed(touch) if touch.shell else with_lines(touch, self._grammar.parse)
+            touch = self._typed(touch) if touch.shell else self._judged(touch)
             rules = self._rule_book.rules() if self._rule_book else ()
         except QuintetError as error:
             return _refused(str(error))
@@ -133,6 +132,13 @@ class Toolbox:
         homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
         return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
 
+    def _judged(self, touch: Touch) -> Touch:
+        if not touch.lines:
+            return touch
+        from quintet.domain.shell_effects import with_lines  # a session that runs no line need not know what lines mean
+
+        return with_lines(touch, self._grammar.parse)
+
     def _typed(self, touch: Touch) -> Touch:
         """What is typed where a shell waits for a line is a line; what another program makes of it, nobody knows."""
         shell = self._bench.shells.state(touch.shell)
@@ -142,7 +148,7 @@ class Toolbox:
         elif _MORE_THAN_TEXT.search(line):
             why = "typed keys, history or half a line"
         else:
-            return with_lines(structs.replace(touch, lines=(line,), folder=shell.folder), self._grammar.parse)
+            return self._judged(structs.replace(touch, lines=(line,), folder=shell.folder))
         return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines)
 
     def withdrawn(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:

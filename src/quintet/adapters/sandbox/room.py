@@ -8,7 +8,6 @@ cannot be killed from inside, and nothing inside can trace it. It ends, and all 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import select
@@ -27,6 +26,8 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def main(handle: int) -> None:
+    import ctypes  # not for those who only want the words above
+
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     with socket.socket(fileno=handle) as line:
         line.set_inheritable(False)

@@ -20,6 +20,7 @@ from quintet.adapters.sandbox.ground import Launch, Walls
 from quintet.adapters.sandbox.room import INTERRUPT, KILL, MOST_BYTES, READY
 
 MOST_ROOMS = 2
+READY_SECONDS = 0.5
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
 ROOM = os.path.join(os.path.dirname(__file__), "room.py")
 
@@ -30,7 +31,7 @@ class Rooms:
         self._left: list[Room] = []  # taken down, and perhaps not gone yet
         self._seen: Walls | None = None
 
-    def enter(self, launch: Launch, output: Output, environment: Mapping[str, str]) -> Guest | None:
+    async def enter(self, launch: Launch, output: Output) -> Guest | None:
         """The command, started in a room; None if there is none for it now."""
         walls = launch.room
         if walls is None:
@@ -40,13 +41,17 @@ class Rooms:
             self._leave(walls)
         elif room:
             self._rooms[walls] = self._rooms.pop(walls)
-            return room.run(launch, output) if room.free else None
-        if self._seen == walls:
+            return await room.run(launch, output)
+        return None
+
+    def settle(self, launch: Launch, environment: Mapping[str, str]) -> None:
+        """After a command that had walls of its own: the second time, they are put up for the next."""
+        walls = launch.room
+        if walls and walls == self._seen and walls not in self._rooms:
             self._rooms[walls] = Room(walls, environment)
             if len(self._rooms) > MOST_ROOMS:
                 self._leave(next(iter(self._rooms)))
         self._seen = walls
-        return None
 
     def _leave(self, walls: Walls) -> None:
         room = self._rooms.pop(walls)
@@ -85,17 +90,22 @@ class Room:
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._line, self._told)
         self._guest: Guest | None = None
-        self._ready = False
+        self._ready = asyncio.Event()
         self._left = False  # no command comes any more
         self.ended = False
 
     @property
     def free(self) -> bool:
-        return self._ready and self._guest is None
+        return self._ready.is_set() and not (self._guest or self.ended)
 
-    def run(self, launch: Launch, output: Output) -> Guest | None:
+    async def run(self, launch: Launch, output: Output) -> Guest | None:
         request = json.dumps([launch.cwd, *launch.command]).encode()
         if len(request) > MOST_BYTES:
+            return None
+        with contextlib.suppress(TimeoutError):  # what is almost up is there sooner than other walls would be
+            async with asyncio.timeout(READY_SECONDS):
+                await self._ready.wait()
+        if not self.free:
             return None
         ours, theirs = os.pipe()
         try:
@@ -119,7 +129,7 @@ class Room:
             said = b""
         guest = self._guest
         if said == READY:
-            self._ready = True
+            self._ready.set()
         elif guest:
             self._guest = None
             guest.over(int(said) if said else None)
@@ -138,6 +148,7 @@ class Room:
     def _end(self) -> None:
         if not self.ended:
             self.ended = True
+            self._ready.set()
             self._loop.remove_reader(self._line)
             self._line.close()
 
