@@ -135,6 +135,7 @@ def make_core(
         servers=servers,
     )
     models = Models(loaded.settings)
+    artifacts = Artifacts(places.runs)
     return Core(
         project=places.root,
         store=SqliteStore(places.database),
@@ -154,7 +155,8 @@ def make_core(
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents_page=agents_page(start or places.root, places.root),
         hook_runner=ShellHooks(),
-        keep_artifact=Artifacts(places.runs).keep,
+        keep_artifact=artifacts.keep,
+        keep_page=artifacts.keep_page,
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
         closing=(shells.close, servers.close, models.close, containment.close),

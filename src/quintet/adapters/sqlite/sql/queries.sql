@@ -37,7 +37,7 @@ WHERE session = ? AND seq > ? AND seq <= ? AND type IN (SELECT value FROM json_e
 
 -- name: read_project_events_of_types
 SELECT seq, at, version, data FROM journal
-WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
+WHERE seq > ? AND at >= ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
 
 -- name: event_by_seq
 SELECT session, seq, at, version, data FROM journal WHERE seq = ?
