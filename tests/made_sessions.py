@@ -195,7 +195,9 @@ def store(root: Path, *sessions: list[Recorded]) -> Places:
         for events in sessions:
             opened = events[0].event
             assert isinstance(opened, p.SessionOpened)
-            title = next((r.event.text for r in events if isinstance(r.event, p.TurnStarted)), "")
+            title = next(
+                (" ".join(r.event.text.split())[:80] for r in events if isinstance(r.event, p.TurnStarted)), ""
+            )
             at = events[0].at
             row = SessionRow(opened.session, at, at, opened.parent, opened.forked_after, "", summary, "", 0, "", 0.0)
             rows.insert_session(row)

@@ -47,6 +47,12 @@ def _sessions(arguments: list[str]) -> int:
             "One session's journal.",
             lambda p: (_id(p), p.add_argument("--events", action="store_true", help="as JSON lines")),
         ),
+        "search": _lookup(
+            "sessions search",
+            "What was said and done in this project's sessions, by its words, newest first.",
+            _search,
+            "history_lookups",
+        ),
         "purge": _lookup(
             "sessions purge",
             "Delete a session and its journal for good.",
@@ -55,6 +61,13 @@ def _sessions(arguments: list[str]) -> int:
         "fork": _fork,
     }
     return _action("sessions", actions, arguments)
+
+
+def _search(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "words", nargs="+", help='all of these words; "two words" are a phrase, wor* is the beginning of a word'
+    )
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="so many at most; 20")
 
 
 def _action(command: str, actions: dict[str, Callable[[list[str]], int]], arguments: list[str]) -> int:

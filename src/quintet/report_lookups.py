@@ -84,7 +84,7 @@ def _read(places: Places, rows: Rows | None, session: str = "", after: int = 0, 
     with clear_errors(places.database):
         if session:
             return rows.read(rows.find_session(session).id, after, kinds=accounts.KINDS)
-        return rows.read_project(accounts.KINDS, after, since)
+        return rows.read_project(accounts.KINDS, after, since=since)
 
 
 def cost(arguments: Namespace) -> int:
