@@ -35,6 +35,7 @@ class Core(Struct):
     person: bool = False  # whether somebody is attached who can answer a question
     settings_text: Callable[[], str] = lambda: ""
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
+    log: Callable[[str], None] = lambda text: None  # what nobody needs to be told at once
     log_crash: Callable[[BaseException], None] = lambda error: None
 
     def route(self, axes: Axes, chosen: str) -> str:
