@@ -39,7 +39,7 @@ NAMES = {
 def forensics_lines(found: Forensics, width: int = 0) -> list[Line]:
     """Totals, then each turn with its entries; lines are cut to `width` columns, or not at all if it is 0."""
     lines = [
-        Line(visible(line), "" if line[:1] == " " else "bold") for line in report_lines(found.report, over_time=False)
+        Line(visible(line), "" if "  " in line else "bold") for line in report_lines(found.report, over_time=False)
     ]
     began = began_at(found)
     rows = [_cells(entry, began) for entry in found.entries]
