@@ -42,6 +42,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
+from quintet.observing import observe
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 
@@ -135,6 +136,7 @@ def make_core(
         servers=servers,
     )
     models = Models(loaded.settings)
+    artifacts = Artifacts(places.runs)
     return Core(
         project=places.root,
         store=SqliteStore(places.database),
@@ -154,13 +156,15 @@ def make_core(
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents_page=agents_page(start or places.root, places.root),
         hook_runner=ShellHooks(),
-        keep_artifact=Artifacts(places.runs).keep,
+        keep_artifact=artifacts.keep,
+        keep_page=artifacts.keep_page,
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
         closing=(shells.close, servers.close, models.close, processes.close, containment.close),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),
+        log=lambda text: log(places, text),
     )
 
 
@@ -181,6 +185,7 @@ async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed])
     state = await create_session(core, axes, lease)
     since = core.store.last_seq(lease.session)
     owner = Owner(core, state, lease)
+    notes = [*notes, *observe(core, owner)]
     await owner.start()
     if core.settings.runs.reasoning:
         await owner.journal.append(ReasoningSwitched(enabled=True))
@@ -209,6 +214,7 @@ async def _take_up(
     if not await store.take_lease(lease, core.clock.epoch(), True):
         raise NotFound(f"session {row.id} is gone")
     owner = Owner(core, fold(recorded.event for recorded in store.read(row.id)), lease)
+    notes = [*notes, *observe(core, owner)]
     await owner.start("forked" if fork else "resumed")
     await _tell(owner, core, notes)
     return Session(core, row.id, surface, owner, since)
@@ -351,11 +357,15 @@ def find_ripgrep() -> str:
 def log_crash(places: Places, error: BaseException) -> None:
     import traceback
 
+    log(places, "".join(traceback.format_exception(error)))
+
+
+def log(places: Places, text: str) -> None:
     try:
         with open(places.log, "a", encoding="utf-8") as file:
-            file.write(f"{SystemClock().now()}\n{''.join(traceback.format_exception(error))}\n")
+            file.write(f"{SystemClock().now()}\n{text}\n")
     except OSError:
-        sys.stderr.write("".join(traceback.format_exception(error)))
+        sys.stderr.write(f"{text}\n")
 
 
 __all__ = ["LATEST", "Models", "make_core", "open_session"]

@@ -47,6 +47,12 @@ def _sessions(arguments: list[str]) -> int:
             "One session's journal.",
             lambda p: (_id(p), p.add_argument("--events", action="store_true", help="as JSON lines")),
         ),
+        "search": _lookup(
+            "sessions search",
+            "What was said and done in this project's sessions, by its words, newest first.",
+            _search,
+            "history_lookups",
+        ),
         "purge": _lookup(
             "sessions purge",
             "Delete a session and its journal for good.",
@@ -55,6 +61,13 @@ def _sessions(arguments: list[str]) -> int:
         "fork": _fork,
     }
     return _action("sessions", actions, arguments)
+
+
+def _search(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "words", nargs="+", help='all of these words; "two words" are a phrase, wor* is the beginning of a word'
+    )
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="so many at most; 20")
 
 
 def _action(command: str, actions: dict[str, Callable[[list[str]], int]], arguments: list[str]) -> int:
@@ -211,6 +224,24 @@ def _by(parser: ArgumentParser) -> None:
     from quintet.engine.accounts import GROUPINGS
 
     parser.add_argument("--by", choices=GROUPINGS, default="model", help="what to add up by; a day is one of UTC")
+    parser.add_argument(
+        "--since", default="", metavar="WHEN", help="only from a day or time of UTC on, or 7d, 12h, 30m ago"
+    )
+
+
+def _forensics(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "run", nargs="?", default="", help="a session's id, the beginning of one, or latest; else the newest"
+    )
+    parser.add_argument("--turn", type=int, default=None, metavar="N", help="one turn of it, counted from 1")
+    parser.add_argument(
+        "--html",
+        nargs="?",
+        const="",
+        default=None,
+        metavar="FILE",
+        help="as one page with charts, that needs nothing else; forensics-ID.html here if no FILE is named",
+    )
 
 
 LOOKUPS: dict[str, Callable[[list[str]], int]] = {
@@ -242,6 +273,9 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
         "One session: its axes, turns, requests, tools, approvals, files, cost and ratings.",
         lambda p: p.add_argument("id", nargs="?", default="", help="its id or the beginning of one; else the newest"),
         REPORTS,
+    ),
+    "forensics": _lookup(
+        "forensics", "One session step by step: requests, calls, decisions, axes, cost.", _forensics, REPORTS
     ),
     "why": _lookup(
         "why", "What stands behind an event.", lambda p: p.add_argument("event", type=int, help="its number")

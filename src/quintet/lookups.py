@@ -161,6 +161,9 @@ def sessions_purge(arguments: Namespace) -> int:
             raise UsageError(f"this deletes session {row.id} and its {count} events for good; say it with --yes")
         with writer.connection:
             writer.purge(row.id)
+    from quintet.adapters.sqlite.history import forget
+
+    forget(places.history)  # its words are gone too; the next search makes it anew
     say([f"purged {row.id}, {count} events"])
     return 0
 

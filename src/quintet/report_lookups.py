@@ -5,22 +5,31 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from argparse import Namespace
-from typing import NoReturn
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NoReturn
 
 import msgspec
 
+from quintet.adapters import config
 from quintet.adapters.places import Places, locate
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.errors import NotFound, UsageError
+from quintet.domain.ports import SessionRow
 from quintet.domain.protocol import Recorded
 from quintet.engine import accounts, session_report
 from quintet.lookups import needed, stored
+from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import say, say_json
 
+if TYPE_CHECKING:
+    from quintet.engine.forensics import Forensics
+
+LATEST = "latest"
 FOLLOW_SECONDS = 0.1  # how soon a new line is noticed
 
 
@@ -68,36 +77,80 @@ def _last(count: int | None, lines: list[accounts.RequestLine]) -> list[accounts
     return lines if count is None else lines[max(0, len(lines) - count) :]
 
 
-def _read(places: Places, rows: Rows | None, session: str = "", after: int = 0) -> list[Recorded]:
+def _read(places: Places, rows: Rows | None, session: str = "", after: int = 0, since: str = "") -> list[Recorded]:
     """The events that tell of requests, of one session or of the whole project."""
     if rows is None:
         return []
     with clear_errors(places.database):
         if session:
             return rows.read(rows.find_session(session).id, after, kinds=accounts.KINDS)
-        return rows.read_project(accounts.KINDS, after)
+        return rows.read_project(accounts.KINDS, after, since=since)
 
 
 def cost(arguments: Namespace) -> int:
     places = locate(arguments.directory)
-    found = accounts.costs(accounts.requests(_read(places, stored(places))), arguments.by)
+    since = accounts.moment(arguments.since, datetime.now(UTC)) if arguments.since else ""
+    found = accounts.costs(accounts.requests(_read(places, stored(places), since=since)), arguments.by)
     if arguments.json:
         say_json(found)
+    elif since and not found.rows:
+        say([f"no model request since {accounts.when(since)} UTC"])
     else:
         say(accounts.cost_lines(found))
     return 0
+
+
+def _session(rows: Rows, name: str) -> SessionRow:
+    """The session of this id or beginning of one; the newest if there is no name, or it is `latest`."""
+    if name and name != LATEST:
+        return rows.find_session(name)
+    newest = next(iter(rows.sessions(1)), None)
+    if newest is None:
+        raise NotFound("there is no session in this project yet", hint="`quintet` opens one.")
+    return newest
 
 
 def report(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     rows = needed(places)
     with clear_errors(places.database):
-        row = rows.find_session(arguments.id) if arguments.id else next(iter(rows.sessions(1)), None)
-        if row is None:
-            raise NotFound("there is no session in this project yet", hint="`quintet` opens one.")
-        found = session_report.report(rows.read(row.id))
+        found = session_report.report(rows.pieces(_session(rows, arguments.id).id))
     if arguments.json:
         say_json(found)
     else:
         say(session_report.report_lines(found))
     return 0
+
+
+def forensics(arguments: Namespace) -> int:
+    from quintet.engine import forensics
+
+    places = locate(arguments.directory)
+    rows = needed(places)
+    with clear_errors(places.database):
+        row = _session(rows, arguments.run)
+        clip = forensics.allowance(0 if arguments.turn else rows.count(row.id))
+        found = forensics.examine(rows.pieces(row.id), clip, arguments.turn)
+    if arguments.html is not None:
+        _write_page(found, arguments.html or f"forensics-{row.id}.html")
+    elif arguments.json:
+        say_json(found)
+    else:
+        from quintet.engine.forensics_text import forensics_lines
+
+        painter = Painter(stdout(), config.load(places).settings.display.color)
+        painter.print(forensics_lines(found, os.get_terminal_size().columns if sys.stdout.isatty() else 0))
+    return 0
+
+
+def _write_page(found: Forensics, path: str) -> None:
+    from quintet.engine.forensics_page import page
+
+    try:
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.writelines(page(found))
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be written ({error.strerror})", hint="Name another FILE after --html."
+        ) from error
+    say([os.path.abspath(path)])

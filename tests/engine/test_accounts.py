@@ -219,7 +219,7 @@ def test_a_model_without_a_price_is_named_and_the_offline_rules_need_none() -> N
 
 
 def test_a_grouping_there_is_not_is_refused() -> None:
-    with pytest.raises(UsageError, match=r'by "modle": not one of day, model, .* Did you mean model\?'):
+    with pytest.raises(UsageError, match=r'by "modle": not one of day, model, .* Did you mean mode\?'):
         accounts.costs([], "modle")
 
 

@@ -2,11 +2,13 @@
 
 import json
 import signal
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.adapters.model_server import Reply
-from tests.surfaces.program import BUILD, EDIT, Model, Program, call
+from tests.made_sessions import Made, store
+from tests.surfaces.program import BUILD, EDIT, PROGRAM, Model, Program, call
 
 FIELDS = {
     "at": str,
@@ -98,13 +100,60 @@ def test_costs_are_added_up_over_sessions_and_a_fork_counts_once(quintet: Progra
     lines = quintet.run("logs", "--json").json()
     assert found["total"]["requests"] == len(lines)
     assert found["total"]["cost"] == pytest.approx(sum(line["cost"] for line in lines))
-    for by in ("day", "model", "stage", "work-mode", "run"):
+    for by in ("day", "model", "stage", "work-mode", "mode", "run"):
         grouped = quintet.run("cost", "--by", by, "--json").clean(0).json()
         assert grouped["total"] == found["total"]
     heading, *rows, total = quintet.run("cost").clean(0).out.splitlines()
     assert heading.split() == ["MODEL", "REQUESTS", "FAILED", "IN", "CACHED", "OUT", "COST"]
     assert [row.split()[0] for row in rows] == ["m"]
     assert total.split() == ["total", *rows[0].split()[1:]]
+
+
+def test_costs_are_added_up_from_a_moment_on(quintet: Program) -> None:
+    days = [datetime(2026, 1, day, 12, tzinfo=UTC) for day in (5, 6, 7)]
+    made = [list(Made(f"q5-{day.day}", day).events(4)) for day in days]
+    store(quintet.root, *made)
+
+    def counted(*since: str) -> dict[str, int]:
+        found = quintet.run("cost", "--by", "day", "--json", *since).clean(0).json()
+        assert found["total"]["requests"] == sum(row["requests"] for row in found["rows"])
+        return {row["key"]: row["requests"] for row in found["rows"]}
+
+    assert counted() == {"2026-01-05": 4, "2026-01-06": 4, "2026-01-07": 4}
+    assert counted("--since", "2026-01-06") == {"2026-01-06": 4, "2026-01-07": 4}
+    assert counted("--since", "2026-01-06T13:00+01:00") == counted("--since", "2026-01-06T12:00") != counted()
+    long = (datetime.now(UTC) - days[1]).days
+    assert set(counted("--since", f"{long + 1}d")) >= {"2026-01-06", "2026-01-07"}
+    assert counted("--since", "1h") == {}
+    assert "no model request since" in quintet.run("cost", "--since", "1h").clean(0).out
+
+
+def test_a_session_is_told_step_by_step_as_text_json_and_a_page(quintet: Program, model: Model) -> None:
+    model(*EDIT, more=PRICED)
+    session = quintet.run("-p", "rename it", *BUILD, "--output-format", "json").clean(0).json()["session"]
+    quintet.run("-p", "/mode plan").clean(0)  # another session, now the newest
+    found = quintet.run("forensics", session[:-2], "--json").clean(0).json()
+    calls = [entry for entry in found["entries"] if entry["kind"] == "call"]
+    decided = quintet.events("call_decided", session)
+    assert [(c["seq"], c["tool"], c["reason"]) for c in calls] == [(d["seq"], d["tool"], d["reason"]) for d in decided]
+    text = quintet.run("forensics", session).clean(0).out
+    assert "\x1b" not in text
+    for words in ("rename it", "tally/count.py", "turn 1  done", "allow: ", "build │ autonomous │ normal │ smart"):
+        assert words in text
+    assert session not in quintet.run("forensics", "latest").clean(0).out
+    said = quintet.run("forensics", session, "--turn", "1", "--html").clean(0).out
+    assert said == f"{quintet.root}/forensics-{session}.html\n"
+    assert "rename it" in (quintet.root / f"forensics-{session}.html").read_text()
+    quintet.run("forensics", session, "--html", "page.html").clean(0)
+    assert (quintet.root / "page.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_at_a_terminal_the_steps_keep_to_its_width_and_have_colours(quintet: Program) -> None:
+    store(quintet.root, list(Made().events(5)))
+    shown = quintet.plain(command=(*PROGRAM, "forensics"), NO_COLOR="").leaves()[1]
+    assert "\x1b" not in shown, "NO_COLOR is heeded"
+    shown = quintet.plain(command=("env", "-u", "NO_COLOR", *PROGRAM, "forensics")).leaves()[1]
+    assert "\x1b[36m" in shown and "\x1b[33m" in shown
 
 
 def test_a_model_without_a_price_is_said(quintet: Program, model: Model) -> None:
@@ -171,6 +220,7 @@ def test_a_project_without_sessions_has_no_log_no_cost_and_no_report(quintet: Pr
     assert quintet.run("cost").clean(0).out == "no model request yet\n"
     assert quintet.run("cost", "--json").clean(0).json()["rows"] == []
     assert "there is no session in this project yet" in quintet.run("report").clean(1).err
+    assert "there is no session in this project yet" in quintet.run("forensics").clean(1).err
     assert "there is no session in this project yet" in quintet.run("logs", "--follow").clean(1).err
 
 
@@ -183,10 +233,15 @@ def test_a_project_without_sessions_has_no_log_no_cost_and_no_report(quintet: Pr
         (("logs", "--session", "q5-nowhere"), 1, "no session q5-nowhere in this project"),
         (("logs", "--follow", "--session", "q5-nowhere"), 1, "no session q5-nowhere in this project"),
         (("cost", "--by", "week"), 2, "--by"),
+        (("cost", "--since", "lately"), 2, '--since "lately": neither a day nor a time; for example 2026-01-31'),
+        (("cost", "--since", "9999999999d"), 2, '--since "9999999999d"'),
+        (("forensics", "q5-nowhere"), 1, "no session q5-nowhere in this project"),
+        (("forensics", "--turn", "1"), 2, "there is no turn 1 in session"),
+        (("forensics", "--html", "nowhere/page.html"), 2, "nowhere/page.html: cannot be written"),
         (("report", "q5-nowhere"), 1, "no session q5-nowhere in this project"),
         (("-p", "/rate 6"), 2, "/rate 1-5 [WORDS]"),
         (("-p", "/rate 3"), 2, "there is nothing to rate yet"),
-        (("-p", "/cost --by week"), 2, 'by "week": not one of day, model, stage, work-mode, session, run'),
+        (("-p", "/cost --by week"), 2, 'by "week": not one of day, model, stage, work-mode, mode, session, run'),
     ],
 )
 def test_what_cannot_be_taken_is_said(quintet: Program, arguments: tuple[str, ...], code: int, said: str) -> None:

@@ -1,8 +1,9 @@
-"""What a run leaves behind for people and programs: each artifact as Markdown and as JSON, in the state folder."""
+"""What a run leaves behind, in the state folder: artifacts as Markdown and as JSON, and pages to be looked at."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 import msgspec
 
@@ -20,4 +21,13 @@ class Artifacts:
             file.write(text)
         with open(os.path.join(folder, f"{name}.json"), "wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(value)) + b"\n")
+        return path
+
+    def keep_page(self, run: str, name: str, pieces: Iterable[str]) -> str:
+        """Write a page; returns its path."""
+        folder = os.path.join(self._folder, run)
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = os.path.join(folder, f"{name}.html")
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.writelines(pieces)
         return path

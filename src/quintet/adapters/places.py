@@ -23,6 +23,11 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "state.db")
 
     @property
+    def history(self) -> str:
+        """The words of the journal, for searching; it can be deleted at any time."""
+        return os.path.join(self.state, "history.db")
+
+    @property
     def log(self) -> str:
         return os.path.join(self.state, "quintet.log")
 

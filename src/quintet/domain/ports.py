@@ -120,6 +120,9 @@ class Store(Protocol):
     def last_seq(self, session: str) -> int:
         """The number of the session's newest event; 0 if it has none."""
 
+    def count(self, session: str) -> int:
+        """How many events the session has of its own."""
+
     def last_of_type(self, session: str, kind: str) -> int:
         """The number of the session's newest event of a type; 0 if there is none."""
 

@@ -157,6 +157,15 @@ class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
 
 
+class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is told of sessions to systems outside; where to is said by the standard OTEL_ variables."""
+
+    otel: Annotated[
+        bool, _about("send turns, requests and calls as OpenTelemetry spans; needs quintet[otel]", TRUSTED)
+    ] = False
+    otel_content: Annotated[bool, _about("with what was said, the arguments and results of calls", TRUSTED)] = False
+
+
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     dials: DialSettings = DialSettings()
     models: dict[str, ModelSettings] = field(default_factory=dict)
@@ -169,6 +178,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     protect: ProtectSettings = ProtectSettings()
     display: DisplaySettings = DisplaySettings()
     hooks: HookSettings = HookSettings()
+    observability: ObservabilitySettings = ObservabilitySettings()
 
 
 class SettingInfo(Struct, frozen=True):

@@ -7,7 +7,7 @@ are those on record, at the prices of the time; a price that is set later change
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
@@ -221,10 +221,28 @@ _KEYS: dict[str, Callable[[RequestLine], str]] = {
     "model": lambda line: line.model,
     "stage": lambda line: line.stage,
     "work-mode": lambda line: line.axes.work_mode,
+    "mode": lambda line: line.axes.work_mode,  # as the flag of every other command calls it
     "session": lambda line: line.conversation,
     "run": lambda line: line.run,
 }
 GROUPINGS = tuple(_KEYS)
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def moment(text: str, now: datetime) -> str:
+    """The instant that `--since` names, in the journal's spelling: a day or time of UTC, or so long ago (7d, 12h)."""
+    amount, unit = text[:-1], text[-1:]
+    try:
+        if unit in _UNITS and amount.isdecimal():
+            found = now - timedelta(**{_UNITS[unit]: int(amount)})
+        else:
+            found = datetime.fromisoformat(text)
+            found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f'--since "{text}": neither a day nor a time; for example 2026-01-31, 2026-01-31T12:00, 7d, 12h or 30m'
+        ) from None
+    return found.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class Tally(Struct):

@@ -92,7 +92,7 @@ TABLE: tuple[Command, ...] = (
     Command("status", "/status", "where this session stands", reports.status),
     Command(
         "cost",
-        "/cost [--by day|model|stage|work-mode|session|run]",
+        "/cost [--by day|model|stage|mode|session|run]",
         "tokens and money so far",
         reports.cost,
         frozenset({"by"}),
@@ -106,6 +106,13 @@ TABLE: tuple[Command, ...] = (
     ),
     Command(
         "session-report", "/session-report", "what this session did, changed, asked and cost", reports.session_report
+    ),
+    Command(
+        "forensics",
+        "/forensics [--turn N]",
+        "this session step by step, as a page with charts; says where it is",
+        reports.forensics,
+        frozenset({"turn"}),
     ),
     Command("rate", "/rate 1-5 [WORDS]", "rate the last turn", reports.rate),
     Command("fork", "/fork", "a new session that begins with this one's finished turns", runs.fork),

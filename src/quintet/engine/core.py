@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -29,11 +29,13 @@ class Core(Struct):
     process_start: Callable[[int], str]
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
+    keep_page: Callable[[str, str, Iterable[str]], str] = lambda session, name, pieces: ""
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question
     settings_text: Callable[[], str] = lambda: ""
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
+    log: Callable[[str], None] = lambda text: None  # what nobody needs to be told at once
     log_crash: Callable[[BaseException], None] = lambda error: None
 
     def route(self, axes: Axes, chosen: str) -> str:

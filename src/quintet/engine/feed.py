@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -59,6 +59,11 @@ class Feed:
     def __init__(self) -> None:
         self._readers: set[Reader] = set()
         self._closed = False
+        self._listeners: list[Callable[[Recorded], None]] = []
+
+    def listen(self, listener: Callable[[Recorded], None]) -> None:
+        """Tell `listener` of every event; it must not throw, and must not take long."""
+        self._listeners.append(listener)
 
     def reader(self, signals: bool) -> Reader:
         reader = Reader(signals)
@@ -70,6 +75,9 @@ class Feed:
         self._readers.discard(reader)
 
     def publish(self, recorded: Sequence[Recorded]) -> None:
+        for listener in self._listeners:
+            for item in recorded:
+                listener(item)
         for reader in self._readers:
             for item in recorded:
                 reader.offer_event(item)

@@ -64,6 +64,26 @@ async def session_report(desk: Desk, line: CommandLine) -> Outcome:
     return Outcome("\n".join(report_lines(reporter.report())))
 
 
+async def forensics(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine.forensics import Examiner, allowance
+    from quintet.engine.forensics_page import page
+
+    session, turn = desk.state.session, str(line.flags.get("turn", ""))
+    if line.words or (turn and not turn.isdecimal()):
+        raise UsageError("/forensics [--turn N], for example /forensics --turn 3")
+    clip = allowance(0 if turn else desk.core.store.count(session))
+    examiner = Examiner(clip, int(turn) if turn else None)
+    async for recorded in _journal(desk):
+        examiner.apply(recorded)
+    found = examiner.findings()
+    name = f"forensics-turn-{turn}" if turn else "forensics"
+    try:
+        path = await asyncio.to_thread(lambda: desk.core.keep_page(session, name, page(found)))
+    except OSError as error:
+        raise UsageError(f"the page cannot be written: {error}") from error
+    return Outcome(f"the page is {path}", data={"path": path})
+
+
 def rate(desk: Desk, line: CommandLine) -> Outcome:
     if not line.words or line.words[0] not in RATINGS:
         raise UsageError("/rate 1-5 [WORDS], for example /rate 4 found it at once")

@@ -194,7 +194,8 @@ def report(events: Iterable[p.Recorded]) -> Report:
     return reporter.report()
 
 
-def report_lines(report: Report) -> list[str]:
+def report_lines(report: Report, *, over_time: bool = True) -> list[str]:
+    """The report as text; without what the axes and turns were one after the other, if that is told elsewhere."""
     total = report.total
     rated = sum(turn.rating is not None for turn in report.turns)
     head = [
@@ -208,8 +209,8 @@ def report_lines(report: Report) -> list[str]:
     stages = accounts.cost_lines(accounts.Costs("stage", report.stages, total, report.unpriced))
     return [
         *(f"{name:<9}{value}" for name, value in head),
-        *_section("axes", table([_axes_cells(row) for row in report.axes])),
-        *_section("turns", _turn_table(report.turns)),
+        *(_section("axes", table([_axes_cells(row) for row in report.axes])) if over_time else ()),
+        *(_section("turns", _turn_table(report.turns)) if over_time else ()),
         *_section("model requests", stages),
         *_section("tools", _tool_table(report.tools)),
         *_section("approvals", [_approval_words(report.approvals)]),

@@ -11,7 +11,16 @@ from quintet.domain import badge
 from quintet.domain.axes import Axes
 from quintet.domain.describe import Line
 
-_CODES = {"dim": "2", "accent": "36", "success": "32", "warning": "33", "error": "31", "info": "34", "bold": "1"}
+_CODES = {
+    "dim": "2",
+    "accent": "36",
+    "success": "32",
+    "warning": "33",
+    "error": "31",
+    "info": "34",
+    "bold": "1",
+    "match": "1;33",
+}
 
 
 class Painter:

@@ -22,8 +22,8 @@ _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 
-def load_queries() -> dict[str, str]:
-    with open(os.path.join(SQL_FOLDER, "queries.sql"), encoding="utf-8") as file:
+def load_queries(name: str = "queries.sql") -> dict[str, str]:
+    with open(os.path.join(SQL_FOLDER, name), encoding="utf-8") as file:
         sections = file.read().split("-- name: ")[1:]
     return {name.strip(): body.strip() for name, _, body in (section.partition("\n") for section in sections)}
 

@@ -5,7 +5,7 @@ The writer thread uses one for its transactions; queries use another to read, wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # the protocol is imported where events are read: listings ne
     from quintet.domain.protocol import Recorded, Submitted
 
 _END = (1 << 63) - 1
+PIECE = 1000  # event numbers read at once
 
 
 class Rows:
@@ -66,15 +67,32 @@ class Rows:
             found = self.connection.execute(self.sql["read_events"], (session, after, last))
         return events + self._recorded(found)
 
-    def read_project(self, kinds: Sequence[str], after: int = 0) -> list[Recorded]:
+    def read_project(
+        self, kinds: Sequence[str], after: int = 0, *, since: str = "", before: int | None = None
+    ) -> list[Recorded]:
         """The events of these types in the whole project, each once however many forks share it."""
-        return self._recorded(self.connection.execute(self.sql["read_project_events_of_types"], (after, _json(kinds))))
+        values = (after, _END if before is None else before, since, _json(kinds))
+        return self._recorded(self.connection.execute(self.sql["read_project_events_of_types"], values))
+
+    def pieces(self, session: str, after: int = 0, before: int | None = None) -> Iterator[Recorded]:
+        """A session's events as `read` gives them, held a piece at a time."""
+        last = self.last_seq(session) if before is None else before
+        for start in range(after, last, PIECE):
+            yield from self.read(session, start, min(start + PIECE, last))
 
     def event(self, seq: int) -> tuple[str, Recorded]:
         row = next(iter(self.connection.execute(self.sql["event_by_seq"], (seq,))), None)
         if row is None:
             raise NotFound(f"no event {seq} in this project", hint="`quintet sessions show ID --events` lists them.")
         return str(row[0]), self._recorded([row[1:]])[0]
+
+    def newest_seq(self) -> int:
+        """The number of the project's newest event; 0 if there is none."""
+        return int(self._value("newest_seq") or 0)
+
+    def at(self, seq: int) -> str:
+        """When an event was written; empty if there is no such event."""
+        return str(self._value("moment_of", seq) or "")
 
     def last_seq(self, session: str) -> int:
         return int(self._value("last_seq", session) or 0)
@@ -103,7 +121,7 @@ class Rows:
     def data_version(self) -> int:
         return int(self.connection.pragma("data_version"))
 
-    def _value(self, query: str, *values: str) -> Any:
+    def _value(self, query: str, *values: str | int) -> Any:
         return self.connection.execute(self.sql[query], values).fetchall()[0][0]
 
     def _recorded(self, rows: Iterable[tuple[Any, ...]]) -> list[Recorded]:

@@ -197,6 +197,10 @@ class SqliteStore:
         with clear_errors(self.path):
             return self._read.last_seq(session)
 
+    def count(self, session: str) -> int:
+        with clear_errors(self.path):
+            return self._read.count(session)
+
     def last_of_type(self, session: str, kind: str) -> int:
         with clear_errors(self.path):
             return self._read.last_of_type(session, kind)

@@ -37,7 +37,13 @@ WHERE session = ? AND seq > ? AND seq <= ? AND type IN (SELECT value FROM json_e
 
 -- name: read_project_events_of_types
 SELECT seq, at, version, data FROM journal
-WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
+WHERE seq > ? AND seq <= ? AND at >= ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
+
+-- name: newest_seq
+SELECT max(seq) FROM journal
+
+-- name: moment_of
+SELECT max(at) FROM journal WHERE seq = ?
 
 -- name: event_by_seq
 SELECT session, seq, at, version, data FROM journal WHERE seq = ?

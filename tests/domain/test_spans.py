@@ -1,0 +1,105 @@
+"""A journal as spans: what the GenAI conventions call things, and nothing of what was said unless it is wanted."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from quintet.domain import protocol as p
+from quintet.domain.settings import ModelSettings
+from quintet.domain.spans import Span, Spans
+from tests.made_sessions import ASKED, SAID, Made
+
+MODELS = {
+    "small": ModelSettings("http://127.0.0.1:1/v1", "vendor/small-1"),
+    "large": ModelSettings("", "google:large-2", wire="pydantic-ai"),
+}
+SECRET = "the output of a tool"
+
+
+def told(steps: int, *, content: bool = False) -> list[Span]:
+    spans = Spans("q5-made", MODELS, "1.2", content=content)
+    return [span for recorded in Made().events(steps, output=SECRET) for span in spans.apply(recorded)]
+
+
+def test_a_turn_is_told_when_it_begins_and_when_it_ends_with_its_requests_and_calls_between() -> None:
+    begun, *inside, over = told(6)
+    assert (begun.name, begun.end, begun.parent) == ("invoke_agent quintet", None, "")
+    assert (over.key, over.begin, over.error) == (begun.key, begun.begin, "")
+    assert over.end and over.end > over.begin == 1767603605_000_000_000
+    assert {span.parent for span in inside} == {begun.key}
+    assert all(span.end and begun.begin <= span.begin <= span.end <= over.end for span in inside)
+    kinds = Counter((span.attributes["gen_ai.operation.name"], span.client) for span in inside)
+    assert kinds == {("chat", True): 6, ("execute_tool", False): 4}, "a call that was not run is no execution"
+    assert over.attributes["gen_ai.usage.input_tokens"] == sum(
+        int(str(span.attributes.get("gen_ai.usage.input_tokens", 0))) for span in inside
+    )
+    assert over.attributes["gen_ai.conversation.id"] == "q5-made"
+    assert (over.attributes["quintet.work_mode"], over.attributes["quintet.status"]) == ("build", "done")
+
+
+def test_a_request_and_a_call_carry_what_the_conventions_name() -> None:
+    chat = next(span for span in told(3) if span.client)
+    assert chat.name == "chat vendor/small-1"
+    assert {name: value for name, value in chat.attributes.items() if name.startswith("gen_ai.")} == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.conversation.id": "q5-made",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "vendor/small-1",
+        "gen_ai.response.finish_reasons": ("stop",),
+        "gen_ai.usage.input_tokens": 2000,
+        "gen_ai.usage.output_tokens": 90,
+        "gen_ai.usage.cache_read.input_tokens": 0,
+    }
+    assert chat.attributes["quintet.stage"] == "warmup"
+    call = next(span for span in told(3) if span.name.startswith("execute_tool"))
+    assert call.name == "execute_tool grep"
+    assert {name: value for name, value in call.attributes.items() if name.startswith("gen_ai.tool.")} == {
+        "gen_ai.tool.name": "grep",
+        "gen_ai.tool.call.id": "call-1-0",
+        "gen_ai.tool.type": "function",
+    }
+    assert call.attributes["quintet.verdict"] == "allow"
+
+
+@pytest.mark.parametrize("content", [False, True])
+def test_what_was_said_is_left_out_unless_it_is_wanted(content: bool) -> None:
+    spans = told(6, content=content)
+    everything = "\n".join(str(value) for span in spans for value in span.attributes.values())
+    for words in (SECRET, SAID.strip(), ASKED[1], "src/shop/basket.py"):
+        assert (words in everything) == content, words
+    if content:
+        assert json.loads(str(spans[0].attributes["gen_ai.input.messages"])) == [
+            {"role": "user", "parts": [{"type": "text", "content": ASKED[1]}]}
+        ]
+        (answer,) = json.loads(str(spans[-1].attributes["gen_ai.output.messages"]))
+        assert (answer["role"], answer["finish_reason"]) == ("assistant", "stop")
+
+
+def test_what_failed_says_how() -> None:
+    spans = told(72)
+    failed = [span for span in spans if span.error]
+    assert {span.error for span in failed if span.client} == {"LLM_RATE_LIMITED"}
+    assert all(span.attributes["error.type"] == span.error for span in failed)
+    assert "error" in {span.error for span in failed if not span.client}
+    providers = {span.attributes["gen_ai.provider.name"] for span in spans if span.client}
+    assert providers == {"openai", "google"}
+
+
+def test_what_was_still_open_ends_with_its_turn() -> None:
+    spans = Spans("q5-made", {}, "1.2", content=False)
+    events = list(Made().events(3))
+    asked = next(place for place, r in enumerate(events) if isinstance(r.event, p.ModelRequested))
+    for recorded in events[: asked + 1]:
+        spans.apply(recorded)
+    cut = p.TurnFinished(turn="turn-1", status="interrupted")
+    request, turn = spans.apply(p.Recorded(99, events[-1].at, cut))
+    assert (request.error, turn.error) == ("interrupted", "interrupted")
+    assert request.end == turn.end
+    assert request.attributes["gen_ai.provider.name"] == "quintet"
+
+
+def test_a_turn_that_began_before_anybody_looked_is_left_alone() -> None:
+    spans = Spans("q5-made", {}, "1.2", content=False)
+    events = [r for r in Made().events(4) if not isinstance(r.event, p.TurnStarted)]
+    assert {span.parent for r in events for span in spans.apply(r)} == {""}
