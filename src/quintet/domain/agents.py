@@ -101,3 +101,16 @@ LEAVE = MenuItem(
 def visible_menu(agent: Agent, surface: Surface) -> tuple[MenuItem, ...]:
     """The menu as a surface shows it; an item's number is its place here, from 1."""
     return (MENU_HELP, CHAT, *(item for item in agent.menu if item.shown_on(surface)), LEAVE)
+
+
+class Diagnostic(Struct, frozen=True):
+    """What is wrong with a file of agents, and where."""
+
+    file: str
+    line: int
+    field: str  # as `agent.menu[2].trigger`; empty where the whole file is meant
+    problem: str
+
+    def __str__(self) -> str:
+        field = f"{self.field}: " if self.field else ""
+        return f"{self.file}:{self.line}: {field}{self.problem}"
