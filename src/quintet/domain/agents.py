@@ -94,7 +94,7 @@ LEAVE = MenuItem(
     "dismiss",
     (Handler(HandlerKind.DISMISS),),
     "DA",
-    aliases=("dismiss-agent", "exit", "leave", "goodbye"),
+    aliases=("exit", "leave", "goodbye", "bye"),
 )
 
 

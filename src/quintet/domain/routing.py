@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from quintet.domain.agents import PAUSE, STOP, Agent, HandlerKind
 from quintet.domain.axes import Surface
-from quintet.domain.menu_match import CompiledMenu, Match, compiled, name_of
+from quintet.domain.menu_index import CompiledMenu, Match, compiled, name_of
+from quintet.domain.menu_match import nearest_items
 from quintet.domain.spoken import Spoken, spoken
 from quintet.domain.workflows import names_workflow
 
@@ -74,6 +75,7 @@ _GLOBAL = {
     "stop": (CommandKind.RUN_ACTION, STOP),
 }
 _MOST_DIGITS = 9
+_LEAST = ((0.8, Confidence.HIGH), (0.5, Confidence.MEDIUM))
 
 
 def resolve(text: str, agent: Agent, surface: Surface = Surface.TUI, active_run: bool = False) -> ResolvedCommand:
@@ -93,7 +95,13 @@ def resolve(text: str, agent: Agent, surface: Surface = Surface.TUI, active_run:
             return _meant(said, menu, matches, Confidence.EXACT, "the name of a menu item")
         if command := _global(said):
             return command
+        if matches := nearest_items(said.line, menu):
+            return _meant(said, menu, matches, _confidence(matches[0].score), "the nearest menu item")
     return ResolvedCommand(CommandKind.CHAT, Confidence.LOW, "no menu item matches", details=said.details)
+
+
+def _confidence(score: float) -> Confidence:
+    return next((confidence for least, confidence in _LEAST if score >= least), Confidence.LOW)
 
 
 def _global(said: Spoken) -> ResolvedCommand | None:
