@@ -24,6 +24,7 @@ _KIND = {FieldKind.NAME: 0.6, FieldKind.MATCH: 0.3, FieldKind.DESCRIPTION: 0.0}
 _NAME, _COVERED = _KIND[FieldKind.NAME], 0.25
 _MOST = _WORD + _PHRASE + _NAME + _COVERED
 _STEEP = 5  # how fast unknown words take a score down
+_LEAST_SHARE = THRESHOLD ** (1 / _STEEP)  # of the request's words, for the best of fields to reach the threshold
 _LEAST_PREFIX, _LEAST_PART = 3, 4
 _MOST_WORDS = 40
 _MOST_OF = 0.5  # of a field, to take a sentence that turns for a command
@@ -35,7 +36,7 @@ def nearest_items(line: str, menu: CompiledMenu) -> tuple[Match, ...]:
     if whole := menu.labels.get(" ".join(said)):
         return whole
     request = asked(said[: _MOST_WORDS + 1])
-    if not request.words or len(said) > _MOST_WORDS:
+    if not request.words or len(said) > _MOST_WORDS or not menu.places.keys() >= request.turning:
         return ()
     met: dict[int, dict[int, tuple[float, str]]] = {}  # field → place in the request → how it is met, and by what
     for place, word in enumerate(request.words):
@@ -44,8 +45,10 @@ def nearest_items(line: str, menu: CompiledMenu) -> tuple[Match, ...]:
                 ways = met.setdefault(number, {})
                 if place not in ways or rank > ways[place][0]:
                     ways[place] = (rank, meant)
+    least = _LEAST_SHARE * sum(word not in LAUNCHING and word not in SHOWING for word in request.words)
     scored: Iterator[Match] = (
-        Match(f.index, f.handler, _score(f, request, ways)) for n, ways in met.items() if (f := menu.fields[n])
+        Match(field.index, field.handler, _score(field, request, ways))
+        for field, ways in ((menu.fields[number], ways) for number, ways in met.items() if len(ways) >= least)
     )
     best: dict[int, Match] = {}
     if not request.turning:

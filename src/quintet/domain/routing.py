@@ -88,7 +88,7 @@ def resolve(text: str, agent: Agent, surface: Surface = Surface.TUI, active_run:
     menu = compiled(agent, surface)
     if not said.line:
         return ResolvedCommand(CommandKind.SHOW_MENU, Confidence.EXACT, "empty input", details=said.details)
-    if said.line.isascii() and said.line.isdigit():
+    if said.line.isascii() and said.line.isdigit() and not said.long:
         return _numbered(said, menu)
     if not said.long:
         if matches := menu.exact.get(name_of(said.line)):

@@ -32,7 +32,8 @@ def spoken(text: str) -> Spoken:
     folded = fold(bare[: MOST_LETTERS + 1])
     line = folded.lstrip("*/ ")  # their wide forms are plain only now
     marked = len(bare) < len(first) or len(line) < len(folded)
-    return Spoken(line, marked, details, len(bare) > MOST_LETTERS)
+    number = bare.isascii() and bare.isdigit()
+    return Spoken(line, marked, details, len(bare) > MOST_LETTERS and not number)
 
 
 def fold(text: str) -> str:
