@@ -118,7 +118,7 @@ def _score(field: Field, request: Asked, ways: dict[int, tuple[float, str]]) -> 
             unknown += 1 - covered if word in SHOWING else 1.0
     rank = sum(rank for rank, _ in ways.values()) / known
     run = f" {' '.join(meant)} "
-    if run == field.phrase or (known > 1 and run in field.phrase):
+    if (run == field.phrase and rank >= _TYPO) or (known > 1 and run in field.phrase):
         rank += _PHRASE
     share = known / (known + unknown)
     return float(share**_STEEP * (rank + _KIND[field.kind] + _COVERED * covered) / _MOST)

@@ -86,7 +86,7 @@ def resolve(text: str, agent: Agent, surface: Surface = Surface.TUI, active_run:
             CommandKind.CONTINUE_RUN, Confidence.EXACT, "input of the active run", details=said.details
         )
     menu = compiled(agent, surface)
-    if not said.line:
+    if not said.line and not said.long:
         return ResolvedCommand(CommandKind.SHOW_MENU, Confidence.EXACT, "empty input", details=said.details)
     if said.line.isascii() and said.line.isdigit() and not said.long:
         return _numbered(said, menu)
