@@ -307,11 +307,15 @@ def test_what_is_met_better_wins(better: object, worse: object, text: str) -> No
         ("draft plan quickly for north", False),  # a third of the words is unknown
         ("draft plan for the whole northern coast", False),
         ("draft", True),
-        ("write draft of the plan", False),
+        ("sell draft of the plan", False),
+        ("write a draft plan", True),  # a verb that makes things is no part of its name
         ("raft", True),  # part of a name
         ("lan", False),  # part of a name, too short
         ("unrelated", False),
         ("not draft plan", False),
+        ("no draft plan today", False),
+        ("thanks for the draft plan", False),
+        ("good draft plan", False),
         ("what draft plan", False),
         ("is the draft plan", False),
         ("you draft plan", False),
