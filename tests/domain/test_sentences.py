@@ -2,7 +2,7 @@
 
 `corpus/free_sentences.jsonl` is talk, which goes to chat; `corpus/sloppy_commands.jsonl` names the item that was meant.
 The lines marked `held_out` were first run when the scoring stood: no sentence was hijacked, and of 33 commands 32 were
-right and one was chat ("write a commit message"). Verbs of making have become filler since, so they are no longer unseen.
+right and one was chat ("write a commit message"). Verbs of making have become filler since: they are unseen no more.
 """
 
 import json
