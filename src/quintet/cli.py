@@ -24,6 +24,8 @@ commands:
   quintet status              where this project's newest session stands
   quintet sessions list | show ID [--events] | fork ID | purge ID
   quintet models list | test [NAME]        the models you can route to
+  quintet agents list | show NAME | check | new NAME     personas with menus
+  quintet route --agent NAME -- "…"        which command an input would be there
   quintet tools list | show NAME | doctor  what there is, and what is missing here
   quintet tools call NAME --args JSON      one call by your own hand, through the gate
   quintet permit --tool NAME --args JSON   what the gate would decide about a call

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 CALLS = "tool_lookups"  # the module of those that look at tools, permission and rules
 MODELS = "model_lookups"
 REPORTS = "report_lookups"
+AGENTS = "agent_lookups"
+SURFACES = ("tui", "web", "headless", "rpc")
 
 
 def _lookup(
@@ -129,6 +131,45 @@ def _models(arguments: list[str]) -> int:
         ),
     }
     return _action("models", actions, arguments)
+
+
+def _surface(parser: ArgumentParser) -> object:
+    return parser.add_argument("--surface", choices=SURFACES, default="tui", help="whose menu (tui)")
+
+
+def _agents(arguments: list[str]) -> int:
+    actions = {
+        "list": _lookup("agents list", "Agents: this project's, yours, and those that come with it.", None, AGENTS),
+        "show": _lookup(
+            "agents show",
+            "One agent: its persona and its numbered menu.",
+            lambda p: (p.add_argument("name", metavar="NAME|PATH", help="its id, file or folder"), _surface(p)),
+            AGENTS,
+        ),
+        "check": _lookup(
+            "agents check",
+            "What is wrong with agents' files, by file, line and field; exit code 1 if any is malformed.",
+            lambda p: p.add_argument("paths", nargs="*", metavar="PATH", help="files or folders; else all there are"),
+            AGENTS,
+        ),
+        "new": _lookup(
+            "agents new",
+            "Write an example to begin with, into .quintet/agents.",
+            lambda p: (
+                p.add_argument("name", help="what it will be called"),
+                p.add_argument("--user", action="store_true", help="into your own folder, for every project"),
+            ),
+            AGENTS,
+        ),
+    }
+    return _action("agents", actions, arguments)
+
+
+def _route(parser: ArgumentParser) -> None:
+    parser.add_argument("--agent", required=True, metavar="NAME|PATH", help="the agent whose menu it is")
+    _surface(parser)
+    parser.add_argument("--active-run", action="store_true", help="as if a run were active")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="the input; put -- before it")
 
 
 def _permit(arguments: list[str]) -> int:
@@ -252,6 +293,8 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     ),
     "sessions": _sessions,
     "models": _models,
+    "agents": _agents,
+    "route": _lookup("route", "Which command an input would be in an agent's session.", _route, AGENTS),
     "tools": _tools,
     "permit": _permit,
     "rules": _rules,

@@ -48,6 +48,15 @@ class Places(Struct, frozen=True):
         return os.path.join(self.root, ".quintet", "tools")
 
     @property
+    def user_agents(self) -> str:
+        return os.path.join(self.config, "agents")
+
+    @property
+    def project_agents(self) -> tuple[str, ...]:
+        """Quintet's own folder first, then those of other agents."""
+        return tuple(os.path.join(self.root, folder, "agents") for folder in (".quintet", ".agents", ".claude"))
+
+    @property
     def trust_file(self) -> str:
         return os.path.join(self.config, "trusted.json")
 
