@@ -78,7 +78,7 @@ def _head(found: Forensics) -> Iterator[str]:
         ("tool calls", f"{calls:,}", ", ".join(unwell)),
         ("tokens in", _short(total.input_tokens), f"{_short(total.cached_tokens)} from a cache"),
         ("tokens out", _short(total.output_tokens), ""),
-        ("cost", f"{total.cost:.4f}", f"{len(report.unpriced)} models without a price" if report.unpriced else ""),
+        ("cost", f"{total.cost:.4f}", _unpriced(len(report.unpriced))),
         ("approvals asked", f"{asked.asked:,}", f"{asked.approved} yes, {asked.refused} no" if asked.asked else ""),
         ("files changed", f"{len(report.changed):,}", ""),
     ]
@@ -270,7 +270,13 @@ def _class(role: str) -> str:
 
 
 def _took(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds:.1f} s"
+    if seconds is None:
+        return ""
+    return f"{seconds:.1f} s" if seconds >= 1 or not seconds else f"{max(round(seconds * 1000), 1)} ms"
+
+
+def _unpriced(models: int) -> str:
+    return f"{models} model{'s'[: models != 1]} without a price" if models else ""
 
 
 def _long(seconds: float | None) -> str:
