@@ -78,7 +78,11 @@ def _head(found: Forensics) -> Iterator[str]:
         ("tool calls", f"{calls:,}", ", ".join(unwell)),
         ("tokens in", _short(total.input_tokens), f"{_short(total.cached_tokens)} from a cache"),
         ("tokens out", _short(total.output_tokens), ""),
-        ("cost", f"{total.cost:.4f}", _unpriced(len(report.unpriced))),
+        (
+            "cost",
+            f"{total.cost:.4f}",
+            f"{_count(len(report.unpriced), 'model')} without a price" if report.unpriced else "",
+        ),
         ("approvals asked", f"{asked.asked:,}", f"{asked.approved} yes, {asked.refused} no" if asked.asked else ""),
         ("files changed", f"{len(report.changed):,}", ""),
     ]
@@ -273,10 +277,6 @@ def _took(seconds: float | None) -> str:
     if seconds is None:
         return ""
     return f"{seconds:.1f} s" if seconds >= 1 or not seconds else f"{max(round(seconds * 1000), 1)} ms"
-
-
-def _unpriced(models: int) -> str:
-    return f"{models} model{'s'[: models != 1]} without a price" if models else ""
 
 
 def _long(seconds: float | None) -> str:
