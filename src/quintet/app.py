@@ -11,6 +11,7 @@ from typing import Any
 from quintet.adapters import config, sandbox, user_tools
 from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
+from quintet.adapters.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.hook_runner import ShellHooks
@@ -135,6 +136,7 @@ def make_core(
         servers=servers,
     )
     models = Models(loaded.settings)
+    checkpoints = ShadowCheckpoints(places.checkpoints, places.root)
     return Core(
         project=places.root,
         store=SqliteStore(places.database),
@@ -153,11 +155,12 @@ def make_core(
         repository=GitRepository(processes, files),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents_page=agents_page(start or places.root, places.root),
+        checkpoints=checkpoints,
         hook_runner=ShellHooks(),
         keep_artifact=Artifacts(places.runs).keep,
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
-        closing=(shells.close, servers.close, models.close, containment.close),
+        closing=(checkpoints.close, shells.close, servers.close, models.close, containment.close),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),

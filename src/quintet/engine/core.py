@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from quintet.domain.axes import Axes
 from quintet.domain.messages import Usage
-from quintet.domain.ports import Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
+from quintet.domain.ports import Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
@@ -29,6 +29,7 @@ class Core(Struct):
     process_start: Callable[[int], str]
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
+    checkpoints: Checkpoints | None = None  # without them nothing is kept to go back to
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question

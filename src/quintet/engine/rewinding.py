@@ -1,0 +1,119 @@
+"""Takes files back to a point: what it would do, and doing it.
+
+Only what the session's own calls changed since is touched, and of that only what nobody else changed since. The present
+is kept first, so that a rewind is one more point to go back to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from quintet.domain.changes import FOLDER, FileChange, LeftAlone, Plan, Restoration, plan, trails
+from quintet.domain.errors import ToolFailed, UsageError
+from quintet.domain.ports import Checkpoints
+from quintet.domain.protocol import CheckpointTaken, Event, FilesChanged
+from quintet.engine.points import Point
+
+MOST_PATHS = 20
+NESTED = "a repository of its own: what is in it is not kept"
+LARGE = "too large or not readable: not kept"
+CUT = "its process ended in the middle: what its last call changed may not be known"
+UNSURE = "came into view when .gitignore was changed, and may have been there before"
+
+
+class Prospect(Struct):
+    """What going back would do to files."""
+
+    plan: Plan
+    exact: frozenset[str]  # paths that were told one by one, which snapshots may not show
+    lines: dict[str, tuple[int, int]]  # added and removed, by path
+    lacking: list[LeftAlone]  # what nobody can tell or restore
+
+
+async def look_ahead(kept: Checkpoints, points: list[Point], to: Point) -> Prospect:
+    since = [point for point in points if point.start >= to.start]
+    there = await kept.kept()
+    gone = [point.number for point in since if point.taken and point.id not in there]
+    if gone:
+        raise UsageError(
+            f"the files of {gone[0]} are no longer kept (checkpoints.keep); "
+            f"/rewind {to.number} conversation still works, and so does /rewind {gone[-1] + 1}"
+        )
+    changes: list[FileChange] = []
+    exact: set[str] = set()
+    lacking = {name: LeftAlone(name, NESTED if name.endswith("/") else LARGE) for p in since for name in p.lacking}
+    try:
+        for change in [change for point in since for change in point.changes]:
+            if change.before:
+                told = {file.path for file in change.files}
+                compared = (await kept.compare(change.before, change.after, folders=True)).changes
+                compared = [c for c in compared if c.path not in told]
+                if change.unsure:
+                    lacking |= {c.path: LeftAlone(c.path, UNSURE) for c in compared if not c.before}
+                    compared = [c for c in compared if c.before]
+                changes += compared
+            changes += change.files
+            exact |= {file.path for file in change.files}
+        found = trails(changes)
+        planned = plan(found, await kept.now(found))
+        files = [one for one in planned.restore if not is_folder(one)]
+        counts = await kept.lines([(one.now, one.target) for one in files])
+    except ToolFailed as error:
+        raise UsageError(f"the files cannot be taken back: {error}") from error
+    notes = [LeftAlone(f"turn {point.number}", CUT) for point in since if point.cut and point.taken]
+    lines = {one.path: pair for one, pair in zip(files, counts, strict=True)}
+    return Prospect(planned, frozenset(exact), lines, [*lacking.values(), *notes])
+
+
+async def take_back(
+    kept: Checkpoints, seen: Prospect, point: str, note: Callable[[Event], Awaitable[object]]
+) -> tuple[list[Event], list[LeftAlone]]:
+    """Restore what was planned; the events that say so, and what was left alone after all."""
+    paths = [one.path for one in seen.plan.restore]
+    try:
+        before = (await kept.snapshot(point)).tree if kept.whole else ""
+        await kept.keep(point, [path for path in paths if path in seen.exact])
+        await note(CheckpointTaken(point=point, tree=before))
+        failed = await kept.restore(seen.plan.restore)
+        after = (await kept.snapshot(point)).tree if kept.whole else ""
+        covered = {c.path for c in (await kept.compare(before, after)).changes} if before != after else set()
+    except ToolFailed as error:
+        raise UsageError(
+            f"the files could not be taken back, or not all of them: {error}. /rewind can be repeated"
+        ) from error
+    not_done = {one.path for one in failed}
+    done = [one for one in seen.plan.restore if one.path not in not_done]
+    told = [FileChange(one.path, one.now, one.target) for one in done if _apart(one, seen.exact)]
+    told += [change for change in seen.plan.already if _text(change.path)]
+    changed = FilesChanged(
+        point=point,
+        call=point,
+        before=before if before != after else "",
+        after=after if before != after else "",
+        files=tuple(change for change in told if change.path not in covered),
+        paths=tuple(_shown(one.path) for one in done if not is_folder(one))[:MOST_PATHS],
+        count=sum(not is_folder(one) for one in done),
+        added=sum(seen.lines.get(one.path, (0, 0))[0] for one in done),
+        removed=sum(seen.lines.get(one.path, (0, 0))[1] for one in done),
+    )
+    return ([changed] if done or changed.files else []), [*seen.plan.left, *failed]
+
+
+def _apart(one: Restoration, exact: frozenset[str]) -> bool:
+    """Whether two snapshots would not show it: an ignored file, or a folder."""
+    return _text(one.path) and (one.path in exact or is_folder(one))
+
+
+def is_folder(one: Restoration) -> bool:
+    """Whether a folder is made or removed; a file that stands in one's place, or gives way to one, is a file."""
+    return {one.now, one.target} <= {FOLDER, ""}
+
+
+def _text(path: str) -> bool:
+    return _shown(path) == path
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "replace").decode()
