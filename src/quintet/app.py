@@ -250,13 +250,13 @@ def _as_command(change: AxesChange) -> str:
     return format_command(CommandLine(first, (turned.pop(first),), dict(turned)))
 
 
-async def fork(path: str, session: str) -> str:
-    """Fork a session of the project at `path`; returns the new one's id."""
+async def fork(path: str, session: str, at: str = "") -> str:
+    """Fork a session of the project at `path`, up to a turn of it; returns the new one's id."""
     places = locate(path)
     core = make_core(places, config.load(places))
     assert isinstance(core.store, SqliteStore)
     try:
-        return await fork_session(core, core.store.find_session(session).id)
+        return await fork_session(core, core.store.find_session(session).id, at)
     finally:
         await core.store.close()
 

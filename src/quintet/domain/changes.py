@@ -93,6 +93,11 @@ def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> Plan:
     return Plan(tuple(restore), tuple(left), tuple(already))
 
 
+def uncovers(changes: Iterable[FileChange]) -> bool:
+    """Whether an ignore file is not what it was: a file that is seen for the first time may then be an old one."""
+    return any(change.before and change.path.rpartition("/")[2] == ".gitignore" for change in changes)
+
+
 def counted_lines(before: bytes, after: bytes) -> tuple[int, int]:
     """Lines added and removed, as a bag of lines: cheap, and right unless lines only moved. Nothing for bytes."""
     if b"\0" in before[:8192] or b"\0" in after[:8192]:

@@ -12,7 +12,7 @@ import contextlib
 
 from msgspec import Struct
 
-from quintet.domain.changes import FOLDER, FileChange, same
+from quintet.domain.changes import FOLDER, FileChange, same, uncovers
 from quintet.domain.errors import QuintetError
 from quintet.domain.ports import Checkpoints, Snapshot
 from quintet.domain.protected import inside
@@ -177,5 +177,5 @@ def _changed(
         count=len(shown),
         added=added,
         removed=removed,
-        unsure=not exact and any(f.before and f.path.rpartition("/")[2] == ".gitignore" for f in files),
+        unsure=not exact and uncovers(files),
     )

@@ -25,11 +25,11 @@ class Core(Struct):
     prompts: Prompts
     rule_book: RuleBook
     repository: Repository
+    checkpoints: Checkpoints
     make_model: Callable[[str], Model]
     process_start: Callable[[int], str]
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
-    checkpoints: Checkpoints | None = None  # without them nothing is kept to go back to
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question

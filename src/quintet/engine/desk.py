@@ -28,6 +28,10 @@ class Desk(Protocol):
     def state(self) -> SessionState: ...
 
     @property
+    def busy(self) -> bool:
+        """Whether a turn is under way, or about to be."""
+
+    @property
     def activity(self) -> Activity: ...
 
     def let_go(self) -> None:

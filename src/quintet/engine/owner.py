@@ -326,6 +326,10 @@ class Owner:
         return self.journal.state
 
     @property
+    def busy(self) -> bool:
+        return self._turn_task is not None or self.state.turn is not None
+
+    @property
     def activity(self) -> Activity:
         return Activity(tool=bool(self._turn and self._turn.tool_active), unit=self.state.turn is not None)
 

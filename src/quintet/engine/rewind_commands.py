@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from quintet.domain.changes import LeftAlone, Restoration
+from quintet.domain.columns import table
 from quintet.domain.command_line import CommandLine
-from quintet.domain.errors import UsageError
-from quintet.domain.protocol import Event, Rewound
+from quintet.domain.errors import ToolFailed, UsageError
+from quintet.domain.protocol import Rewound
 from quintet.domain.visible import visible
 from quintet.engine.desk import Desk, Outcome
 from quintet.engine.points import Point, point_at, points_of
@@ -16,53 +18,49 @@ from quintet.engine.rewinding import Prospect, is_folder, look_ahead, take_back
 WHAT = ("files", "conversation", "both")
 MOST_LISTED = 20  # points
 MOST_SHOWN = 40  # files
+MOST_TOLD = 200  # files in the data
 
 
 async def rewind(desk: Desk, line: CommandLine) -> Outcome:
-    points = points_of(desk.core.store, desk.state.session)
-    if not line.words:
-        return await _list(desk, points)
-    number, what = line.words[0], line.words[1].lower() if len(line.words) > 1 else ""
-    if (what and what not in WHAT) or len(line.words) > 2:
+    number, what = (*line.words, "", "")[:2]
+    if len(line.words) > 2 or what.lower() not in ("", *WHAT):
         raise UsageError(f"/rewind N takes one of {', '.join(WHAT)}; without it, it shows what it would do")
-    to = point_at(points, number)
-    if what and desk.state.turn is not None:
+    if what and desk.busy:
         raise UsageError("a run is active; /stop ends it, then /rewind")
-    if what != "files" and what and to.id not in desk.state.marks:
-        raise UsageError(f"the conversation before {to.number} is no longer kept; /rewind {to.number} files may work")
-    kept = desk.core.checkpoints
-    if kept is None or (what == "conversation"):
-        seen = None
-    else:
-        await desk.settled()
-        seen = await look_ahead(kept, points, to)
-    if not what:
-        return _preview(to, seen, len(points))
+    await desk.settled()
+    points = points_of(desk.core.store, desk.state.session)
+    try:
+        if not number:
+            return _list(points, await desk.core.checkpoints.kept())
+        to = point_at(points, number)
+        if what in ("both", "conversation") and to.id not in desk.state.marks:
+            raise UsageError(
+                f"the conversation before {number} is no longer kept; /rewind {number} files takes files back"
+            )
+        seen = await look_ahead(desk.core.checkpoints, points, to) if what != "conversation" else None
+        if not what and seen:
+            return _preview(desk, to, seen)
+        return await _done(desk, to, what.lower(), seen, len(points) + 1)
+    except ToolFailed as error:
+        raise UsageError(f"/rewind could not be done, or not all of it: {error}. It can be repeated") from error
+
+
+async def _done(desk: Desk, to: Point, what: str, seen: Prospect | None, number: int) -> Outcome:
     point = desk.core.ids.new("rewind")
-    events: list[Event] = []
-    left: list[LeftAlone] = []
-    if seen and kept:
-        events, left = await take_back(kept, seen, point, desk.note)
+    events, left = await take_back(desk.core.checkpoints, seen, point, desk.note) if seen else ([], [])
     failed = {one.path for one in left}
-    done = sum(not is_folder(one) and one.path not in failed for one in seen.plan.restore) if seen else 0
+    restored = sum(not is_folder(one) and one.path not in failed for one in seen.plan.restore) if seen else 0
     rewound = Rewound(
         point=point,
         to=to.id,
         files=what != "conversation",
         conversation=what != "files",
-        restored=done,
+        restored=restored,
         left=tuple(visible(one.path) for one in left[:MOST_LISTED]),
     )
     said = [f"back to before {to.number}: {_said(rewound)}", *_left_lines(left, seen.lacking if seen else [])]
-    said.append(f"/rewind {len(points) + 1} takes this back")
-    data: dict[str, Any] = {
-        "to": to.number,
-        "what": what,
-        "restored": done,
-        "left": _told(left),
-        "undo": len(points) + 1,
-    }
-    return Outcome("\n".join(said), [*events, rewound], data={"rewind": data})
+    data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
+    return Outcome("\n".join([*said, f"/rewind {number} takes this back"]), [*events, rewound], data={"rewind": data})
 
 
 def _said(rewound: Rewound) -> str:
@@ -70,17 +68,12 @@ def _said(rewound: Rewound) -> str:
     return f"{files}, conversation {'cut there' if rewound.conversation else 'as it is'}"
 
 
-async def _list(desk: Desk, points: list[Point]) -> Outcome:
+def _list(points: list[Point], there: set[str]) -> Outcome:
     if not points:
         return Outcome("there is no turn to go back to yet", data={"points": []})
-    there = await desk.core.checkpoints.kept() if desk.core.checkpoints else set()
     rows = [(str(p.number), p.at[:16].replace("T", " "), _about(p, there), visible(p.title)) for p in points]
-    shown = rows[-MOST_LISTED:]
-    widths = [max(len(row[column]) for row in shown) for column in range(3)]
-    lines = [
-        f"{number:>{widths[0]}}  {at:<{widths[1]}}  {about:<{widths[2]}}  {title}" for number, at, about, title in shown
-    ]
-    more = [f"{len(rows) - len(shown)} before these"] if len(rows) > len(shown) else []
+    lines = table(rows[-MOST_LISTED:], right=(0,))
+    more = [f"{len(rows) - len(lines)} before these"] if len(rows) > len(lines) else []
     data = [_as_data(point, there) for point in points[-MOST_LISTED:]]
     last = "/rewind N shows what going back to before N would do; /rewind N files|conversation|both does it"
     return Outcome("\n".join([*more, *lines, last]), data={"points": data})
@@ -108,28 +101,27 @@ def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
     }
 
 
-def _preview(to: Point, seen: Prospect | None, last: int) -> Outcome:
+def _preview(desk: Desk, to: Point, seen: Prospect) -> Outcome:
     lines = [f"{to.number}  {to.at[:16].replace('T', ' ')}  {visible(to.title)}"]
-    data: dict[str, Any] = {"to": to.number, "restore": [], "left": [], "lacking": []}
-    if seen is None:
-        lines.append("checkpoints are off (checkpoints.enabled): only the conversation can go back")
-    else:
-        files = _worth_showing(seen.plan.restore)
-        lines.append(f"{_count(len(files), 'path')} to restore" if files else "no file to restore")
-        width = max((len(visible(one.path)) for one in files[:MOST_SHOWN]), default=0)
-        lines += [
-            f"  {_verb(one):<12}{visible(one.path):<{width}}  {_lines(seen, one)}".rstrip()
-            for one in files[:MOST_SHOWN]
-        ]
-        lines += [f"  … {len(files) - MOST_SHOWN} more"] if len(files) > MOST_SHOWN else []
-        lines += _left_lines(seen.plan.left, seen.lacking)
-        data["restore"] = [
-            {"path": visible(one.path), "does": _verb(one), "lines": _lines(seen, one)} for one in files[:200]
-        ]
-        data |= {"left": _told(seen.plan.left), "lacking": _told(seen.lacking), "files": len(files)}
-    turns = last - to.number + 1
-    lines.append(f"the conversation loses {_count(turns, 'turn')}")
-    lines.append(f"/rewind {to.number} both does it; so do files and conversation alone")
+    files = _worth_showing(seen.plan.restore)
+    lines.append(f"{_count(len(files), 'path')} to restore:" if files else "no file to restore")
+    lines += [f"  {row}" for row in table([(_verb(f), visible(f.path), _lines(seen, f)) for f in files[:MOST_SHOWN]])]
+    lines += [f"  … {len(files) - MOST_SHOWN} more"] if len(files) > MOST_SHOWN else []
+    lines += _left_lines(seen.plan.left, seen.lacking)
+    if not desk.core.settings.checkpoints.enabled:
+        lines.append("checkpoints are off (checkpoints.enabled), so no files are kept")
+    mark = desk.state.marks.get(to.id)
+    if mark:
+        lines.append(f"the conversation goes from {_count(len(desk.state.messages), 'message')} to {mark.count}")
+    lines.append(f"/rewind {to.number} both does it; files or conversation does one of them")
+    data = {
+        "to": to.number,
+        "files": len(files),
+        "restore": [{"path": visible(f.path), "does": _verb(f), "lines": _lines(seen, f)} for f in files[:MOST_TOLD]],
+        "left": _told(seen.plan.left),
+        "lacking": _told(seen.lacking),
+        "messages": mark.count if mark else None,
+    }
     return Outcome("\n".join(lines), data={"rewind": data})
 
 
@@ -152,20 +144,18 @@ def _lines(seen: Prospect, one: Restoration) -> str:
     return f"+{added} −{removed}"
 
 
-def _left_lines(left: tuple[LeftAlone, ...] | list[LeftAlone], lacking: list[LeftAlone]) -> list[str]:
+def _left_lines(left: Sequence[LeftAlone], lacking: Sequence[LeftAlone]) -> list[str]:
     lines = []
     for title, items in (("left alone", left), ("not covered", lacking)):
         if items:
-            shown = items[:MOST_SHOWN]
-            width = max(len(visible(one.path)) for one in shown)
-            lines.append(f"{title}:")
-            lines += [f"  {visible(one.path):<{width}}  {one.reason}" for one in shown]
-            lines += [f"  … {len(items) - len(shown)} more"] if len(items) > len(shown) else []
+            rows = table([(visible(one.path), one.reason) for one in items[:MOST_SHOWN]])
+            lines += [f"{title}:", *(f"  {row}" for row in rows)]
+            lines += [f"  … {len(items) - MOST_SHOWN} more"] if len(items) > MOST_SHOWN else []
     return lines
 
 
-def _told(items: tuple[LeftAlone, ...] | list[LeftAlone]) -> list[dict[str, str]]:
-    return [{"path": visible(one.path), "reason": one.reason} for one in items[:200]]
+def _told(items: Sequence[LeftAlone]) -> list[dict[str, str]]:
+    return [{"path": visible(one.path), "reason": one.reason} for one in items[:MOST_TOLD]]
 
 
 def _count(number: int, noun: str) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
-from quintet.domain.changes import FOLDER, FileChange, LeftAlone, Plan, Restoration, plan, trails
-from quintet.domain.errors import ToolFailed, UsageError
+from quintet.domain.changes import FOLDER, FileChange, LeftAlone, Plan, Restoration, plan, trails, uncovers
+from quintet.domain.errors import UsageError
 from quintet.domain.ports import Checkpoints
 from quintet.domain.protocol import CheckpointTaken, Event, FilesChanged
 from quintet.engine.points import Point
@@ -44,24 +44,21 @@ async def look_ahead(kept: Checkpoints, points: list[Point], to: Point) -> Prosp
     changes: list[FileChange] = []
     exact: set[str] = set()
     lacking = {name: LeftAlone(name, NESTED if name.endswith("/") else LARGE) for p in since for name in p.lacking}
-    try:
-        for change in [change for point in since for change in point.changes]:
-            if change.before:
-                told = {file.path for file in change.files}
-                compared = (await kept.compare(change.before, change.after, folders=True)).changes
-                compared = [c for c in compared if c.path not in told]
-                if change.unsure:
-                    lacking |= {c.path: LeftAlone(c.path, UNSURE) for c in compared if not c.before}
-                    compared = [c for c in compared if c.before]
-                changes += compared
-            changes += change.files
-            exact |= {file.path for file in change.files}
-        found = trails(changes)
-        planned = plan(found, await kept.now(found))
-        files = [one for one in planned.restore if not is_folder(one)]
-        counts = await kept.lines([(one.now, one.target) for one in files])
-    except ToolFailed as error:
-        raise UsageError(f"the files cannot be taken back: {error}") from error
+    for change in [change for point in since for change in point.changes]:
+        if change.before:
+            told = {file.path for file in change.files}
+            compared = (await kept.compare(change.before, change.after, folders=True)).changes
+            compared = [c for c in compared if c.path not in told]
+            if change.unsure:
+                lacking |= {c.path: LeftAlone(c.path, UNSURE) for c in compared if not c.before}
+                compared = [c for c in compared if c.before]
+            changes += compared
+        changes += change.files
+        exact |= {file.path for file in change.files}
+    found = trails(changes)
+    planned = plan(found, await kept.now(found))
+    files = [one for one in planned.restore if not is_folder(one)]
+    counts = await kept.lines([(one.now, one.target) for one in files])
     notes = [LeftAlone(f"turn {point.number}", CUT) for point in since if point.cut and point.taken]
     lines = {one.path: pair for one, pair in zip(files, counts, strict=True)}
     return Prospect(planned, frozenset(exact), lines, [*lacking.values(), *notes])
@@ -71,21 +68,20 @@ async def take_back(
     kept: Checkpoints, seen: Prospect, point: str, note: Callable[[Event], Awaitable[object]]
 ) -> tuple[list[Event], list[LeftAlone]]:
     """Restore what was planned; the events that say so, and what was left alone after all."""
+    if not (seen.plan.restore or seen.plan.already):
+        return [], list(seen.plan.left)
     paths = [one.path for one in seen.plan.restore]
-    try:
-        before = (await kept.snapshot(point)).tree if kept.whole else ""
-        await kept.keep(point, [path for path in paths if path in seen.exact])
-        await note(CheckpointTaken(point=point, tree=before))
-        failed = await kept.restore(seen.plan.restore)
-        after = (await kept.snapshot(point)).tree if kept.whole else ""
-        covered = {c.path for c in (await kept.compare(before, after)).changes} if before != after else set()
-    except ToolFailed as error:
-        raise UsageError(
-            f"the files could not be taken back, or not all of them: {error}. /rewind can be repeated"
-        ) from error
+    before = (await kept.snapshot(point)).tree if kept.whole else ""
+    await kept.keep(point, [path for path in paths if path in seen.exact])
+    await note(CheckpointTaken(point=point, tree=before))
+    failed = await kept.restore(seen.plan.restore)
+    after = (await kept.snapshot(point)).tree if kept.whole else ""
+    shown = (await kept.compare(before, after)).changes if before != after else []
+    unsure = uncovers(shown)
+    covered = set() if unsure else {change.path for change in shown}
     not_done = {one.path for one in failed}
     done = [one for one in seen.plan.restore if one.path not in not_done]
-    told = [FileChange(one.path, one.now, one.target) for one in done if _apart(one, seen.exact)]
+    told = [FileChange(one.path, one.now, one.target) for one in done if _apart(one, seen.exact, unsure)]
     told += [change for change in seen.plan.already if _text(change.path)]
     changed = FilesChanged(
         point=point,
@@ -97,13 +93,14 @@ async def take_back(
         count=sum(not is_folder(one) for one in done),
         added=sum(seen.lines.get(one.path, (0, 0))[0] for one in done),
         removed=sum(seen.lines.get(one.path, (0, 0))[1] for one in done),
+        unsure=unsure,
     )
     return ([changed] if done or changed.files else []), [*seen.plan.left, *failed]
 
 
-def _apart(one: Restoration, exact: frozenset[str]) -> bool:
-    """Whether two snapshots would not show it: an ignored file, or a folder."""
-    return _text(one.path) and (one.path in exact or is_folder(one))
+def _apart(one: Restoration, exact: frozenset[str], unsure: bool) -> bool:
+    """Whether two snapshots would not show it for sure: an ignored file, or a folder."""
+    return _text(one.path) and (unsure or one.path in exact or is_folder(one))
 
 
 def is_folder(one: Restoration) -> bool:
