@@ -299,6 +299,24 @@ def test_without_git_file_tools_are_taken_back_and_the_user_is_told_once(
     assert [notice.code for notice in driver.of(p.Noticed)] == ["NO_GIT"]
 
 
+def test_where_snapshots_fail_file_tools_are_taken_back_and_the_user_is_told_once(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "tmp/git"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{broken.parent}:{os.environ['PATH']}")
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("write")
+        await driver.turn("run")
+        await driver.command("/rewind 1 files")
+        assert not (repo / "new.txt").exists()
+
+    driver = drive(repo, script, replies([WRITE], [SHELL]))
+    assert [notice.code for notice in driver.of(p.Noticed)] == ["CHECKPOINT"]
+
+
 def test_nothing_is_kept_where_the_user_wants_none(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.turn("write")

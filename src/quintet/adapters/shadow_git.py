@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from quintet.domain.errors import ToolFailed
 
 LARGEST_FILE = 100_000_000
-GIT_SECONDS = 60.0
+GIT_SECONDS = 20.0
 # Contents as they are: no attribute of the project's converts anything. `!` where git takes no plain no.
 ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
 CONFIG = """\
@@ -118,7 +118,8 @@ class ShadowGit:
                 (self._git, *arguments),
                 cwd=self.root,
                 env=environment,
-                input=given,
+                stdin=None if given else subprocess.DEVNULL,
+                input=given or None,
                 capture_output=True,
                 timeout=GIT_SECONDS,
                 pass_fds=(lock,),

@@ -22,6 +22,7 @@ from quintet.engine.journal import Journal
 from quintet.engine.toolbox import Prepared
 
 MOST_PATHS = 20  # named in an event
+NO_SNAPSHOT = "the project's files could not be kept, so /rewind can take back what file tools change, and nothing else"
 NO_GIT = "git is not here, so /rewind can take back what file tools change, and nothing that commands do"
 
 
@@ -44,6 +45,7 @@ class Keeper:
         self._root = core.project
         self._point = ""  # the turn that has its checkpoint
         self._told: set[str] = set()
+        self._failed = False
         self._looking: asyncio.Task[None] | None = None
         self._tidying: asyncio.Task[None] | None = None
         self._new = True  # whether there is something to tidy; a former session may have left it
@@ -64,21 +66,31 @@ class Keeper:
         first = turn != self._point
         paths = self._exactly(kept, one)
         events: list[Event] = []
-        taken: Snapshot | None = None
-        if kept.whole and (first or paths is None):
-            taken = await kept.snapshot(turn)
-            self._new = True
+        taken = await self._snapshot(kept, turn) if first or paths is None else None
         if first:
             lacking = taken.lacking[:MOST_PATHS] if taken else ()
             shown = tuple(path.encode("utf-8", "replace").decode() for path in lacking)
             events.append(CheckpointTaken(point=turn, tree=taken.tree if taken else "", lacking=shown))
             self._point = turn
             self._begin_tidying()
-        if not kept.whole:
-            self._tell("NO_GIT", NO_GIT)
         if paths is not None:
             return Watched(turn, one.call.id, states=await kept.keep(turn, paths)), events
         return (Watched(turn, one.call.id, taken.tree) if taken else None), events
+
+    async def _snapshot(self, kept: Checkpoints, turn: str) -> Snapshot | None:
+        """All files as they are; where that once failed it is not tried again, for it may have taken long."""
+        if not kept.whole:
+            self._tell("NO_GIT", NO_GIT)
+        elif not self._failed:
+            try:
+                taken = await kept.snapshot(turn)
+            except QuintetError as error:
+                self._failed = True
+                self._tell("CHECKPOINT", f"{NO_SNAPSHOT}: {error}")
+            else:
+                self._new = True
+                return taken
+        return None
 
     def _exactly(self, kept: Checkpoints, one: Prepared) -> list[str] | None:
         """The files the call writes, if its tool says exactly which; moving a folder moves more than is said."""

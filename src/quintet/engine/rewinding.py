@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from quintet.domain.changes import FOLDER, FileChange, LeftAlone, Plan, Restoration, plan, trails, uncovers
-from quintet.domain.errors import UsageError
+from quintet.domain.errors import ToolFailed, UsageError
 from quintet.domain.ports import Checkpoints
 from quintet.domain.protocol import CheckpointTaken, Event, FilesChanged
 from quintet.engine.points import Point
@@ -71,23 +71,25 @@ async def take_back(
     if not (seen.plan.restore or seen.plan.already):
         return [], list(seen.plan.left)
     paths = [one.path for one in seen.plan.restore]
-    before = (await kept.snapshot(point)).tree if kept.whole else ""
+    before = await _tree(kept, point)
     await kept.keep(point, [path for path in paths if path in seen.exact])
     await note(CheckpointTaken(point=point, tree=before))
     failed = await kept.restore(seen.plan.restore)
-    after = (await kept.snapshot(point)).tree if kept.whole else ""
-    shown = (await kept.compare(before, after)).changes if before != after else []
+    after = await _tree(kept, point) if before else ""
+    if not after or before == after:
+        before = after = ""
+    shown = (await kept.compare(before, after)).changes if after else []
     unsure = uncovers(shown)
     covered = set() if unsure else {change.path for change in shown}
     not_done = {one.path for one in failed}
     done = [one for one in seen.plan.restore if one.path not in not_done]
-    told = [FileChange(one.path, one.now, one.target) for one in done if _apart(one, seen.exact, unsure)]
+    told = [FileChange(one.path, one.now, one.target) for one in done if _apart(one, seen.exact, unsure or not after)]
     told += [change for change in seen.plan.already if _text(change.path)]
     changed = FilesChanged(
         point=point,
         call=point,
-        before=before if before != after else "",
-        after=after if before != after else "",
+        before=before,
+        after=after,
         files=tuple(change for change in told if change.path not in covered),
         paths=tuple(_shown(one.path) for one in done if not is_folder(one))[:MOST_PATHS],
         count=sum(not is_folder(one) for one in done),
@@ -98,9 +100,19 @@ async def take_back(
     return ([changed] if done or changed.files else []), [*seen.plan.left, *failed]
 
 
-def _apart(one: Restoration, exact: frozenset[str], unsure: bool) -> bool:
-    """Whether two snapshots would not show it for sure: an ignored file, or a folder."""
-    return _text(one.path) and (unsure or one.path in exact or is_folder(one))
+async def _tree(kept: Checkpoints, point: str) -> str:
+    """All files as they are; empty where that cannot be kept, and what single files were is kept all the same."""
+    if not kept.whole:
+        return ""
+    try:
+        return (await kept.snapshot(point)).tree
+    except ToolFailed:
+        return ""
+
+
+def _apart(one: Restoration, exact: frozenset[str], alone: bool) -> bool:
+    """Whether two snapshots would not show it for sure: an ignored file, or a folder, or there are none."""
+    return _text(one.path) and (alone or one.path in exact or is_folder(one))
 
 
 def is_folder(one: Restoration) -> bool:
