@@ -11,7 +11,6 @@ from typing import Any
 from quintet.adapters import config, sandbox, user_tools
 from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
-from quintet.adapters.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.hook_runner import ShellHooks
@@ -115,6 +114,8 @@ def make_core(
     clock: Clock | None = None,
     ids: Ids | None = None,
 ) -> Core:
+    from quintet.adapters.checkpoint_store import ShadowCheckpoints
+
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
     files = ProjectFiles(places.root, terms.protection)

@@ -23,6 +23,7 @@ class Point(Struct):
     start: int  # number of the first event that belongs to it
     end: int = 0  # of the last one; 0 while it goes on
     taken: bool = False  # whether there is a checkpoint
+    partly: bool = False  # a checkpoint without a tree: only what file tools write is kept
     lacking: tuple[str, ...] = ()
     cut: bool = False  # its process ended before it did
     changes: list[p.FilesChanged] = field(default_factory=list)
@@ -62,7 +63,8 @@ def points_of(store: Store, session: str) -> list[Point]:
     for point in found.values():
         point.changes = changes.get(point.id, [])
         if point.id in kept:
-            point.taken, point.lacking = True, kept[point.id][1].lacking
+            checkpoint = kept[point.id][1]
+            point.taken, point.partly, point.lacking = True, not checkpoint.tree, checkpoint.lacking
     return list(found.values())
 
 

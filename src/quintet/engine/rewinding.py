@@ -20,6 +20,7 @@ MOST_PATHS = 20
 NESTED = "a repository of its own: what is in it is not kept"
 LARGE = "too large or not readable: not kept"
 CUT = "its process ended in the middle: what its last call changed may not be known"
+PARTLY = "no snapshot could be taken: what commands changed is not known"
 UNSURE = "came into view when .gitignore was changed, and may have been there before"
 
 
@@ -35,11 +36,12 @@ class Prospect(Struct):
 async def look_ahead(kept: Checkpoints, points: list[Point], to: Point) -> Prospect:
     since = [point for point in points if point.start >= to.start]
     there = await kept.kept()
-    gone = [point.number for point in since if point.taken and point.id not in there]
+    gone = [point.number for point in since if point.changes and point.id not in there]
     if gone:
+        later = f", and so does /rewind {gone[-1] + 1}" if gone[-1] < len(points) else ""
         raise UsageError(
             f"the files of {gone[0]} are no longer kept (checkpoints.keep); "
-            f"/rewind {to.number} conversation still works, and so does /rewind {gone[-1] + 1}"
+            f"/rewind {to.number} conversation still works{later}"
         )
     changes: list[FileChange] = []
     exact: set[str] = set()
@@ -60,6 +62,7 @@ async def look_ahead(kept: Checkpoints, points: list[Point], to: Point) -> Prosp
     files = [one for one in planned.restore if not is_folder(one)]
     counts = await kept.lines([(one.now, one.target) for one in files])
     notes = [LeftAlone(f"turn {point.number}", CUT) for point in since if point.cut and point.taken]
+    notes += [LeftAlone(f"turn {point.number}", PARTLY) for point in since if point.partly]
     lines = {one.path: pair for one, pair in zip(files, counts, strict=True)}
     return Prospect(planned, frozenset(exact), lines, [*lacking.values(), *notes])
 
