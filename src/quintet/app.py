@@ -115,6 +115,8 @@ def make_core(
     clock: Clock | None = None,
     ids: Ids | None = None,
 ) -> Core:
+    from quintet.adapters.checkpoint_store import ShadowCheckpoints
+
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
     files = ProjectFiles(places.root, terms.protection)
@@ -137,6 +139,7 @@ def make_core(
     )
     models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
+    checkpoints = ShadowCheckpoints(places.checkpoints, places.root)
     return Core(
         project=places.root,
         store=SqliteStore(places.database),
@@ -155,12 +158,13 @@ def make_core(
         repository=GitRepository(processes, files),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents_page=agents_page(start or places.root, places.root),
+        checkpoints=checkpoints,
         hook_runner=ShellHooks(),
         keep_artifact=artifacts.keep,
         keep_page=artifacts.keep_page,
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
-        closing=(shells.close, servers.close, models.close, processes.close, containment.close),
+        closing=(checkpoints.close, shells.close, servers.close, models.close, processes.close, containment.close),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),
@@ -253,13 +257,13 @@ def _as_command(change: AxesChange) -> str:
     return format_command(CommandLine(first, (turned.pop(first),), dict(turned)))
 
 
-async def fork(path: str, session: str) -> str:
-    """Fork a session of the project at `path`; returns the new one's id."""
+async def fork(path: str, session: str, at: str = "") -> str:
+    """Fork a session of the project at `path`, up to a turn of it; returns the new one's id."""
     places = locate(path)
     core = make_core(places, config.load(places))
     assert isinstance(core.store, SqliteStore)
     try:
-        return await fork_session(core, core.store.find_session(session).id)
+        return await fork_session(core, core.store.find_session(session).id, at)
     finally:
         await core.store.close()
 

@@ -23,6 +23,7 @@ commands:
   quintet tour                a minute's tour on a small repository
   quintet status              where this project's newest session stands
   quintet sessions list | show ID [--events] | fork ID | purge ID
+  quintet rewind [ID] [N] [files|conversation|both]   back to before a turn
   quintet models list | test [NAME]        the models you can route to
   quintet agents list | show NAME | check | new NAME     personas with menus
   quintet route --agent NAME -- "…"        which command an input would be there

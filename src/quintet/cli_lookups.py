@@ -240,15 +240,41 @@ def _rules(arguments: list[str]) -> int:
 def _fork(arguments: list[str]) -> int:
     parser = make_parser("sessions fork", "A new session that begins with another's finished turns.")
     _id(parser)
+    parser.add_argument("--at", default="", metavar="N", help="up to turn N; /rewind numbers them")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
     import asyncio
 
     from quintet.app import fork
 
-    forked = asyncio.run(fork(parsed.directory, parsed.id))
+    forked = asyncio.run(fork(parsed.directory, parsed.id, parsed.at))
     sys.stdout.write(f'{{"session": "{forked}"}}\n' if parsed.json else f"{forked}\n")
     return 0
+
+
+def _rewind(arguments: list[str]) -> int:
+    parser = make_parser("rewind", "Back to before a turn: lists the turns, shows what N would do, or does it.")
+    parser.add_argument(
+        "words", nargs="*", metavar="[SESSION] [N] [files|conversation|both]", help="the newest session if left out"
+    )
+    parser.add_argument("--preview", action="store_true", help="only show what it would do")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parsed = parser.parse_args(arguments)
+    words: list[str] = parsed.words
+    session = words.pop(0) if words and not words[0].isdecimal() else ""
+    import asyncio
+
+    return asyncio.run(_rewound(parsed, session, words[:1] if parsed.preview else words))
+
+
+async def _rewound(parsed: Namespace, session: str, words: list[str]) -> int:
+    from quintet.app import LATEST, open_session
+    from quintet.domain.axes import Surface
+    from quintet.surfaces.one_command import one_command
+
+    line = " ".join(("/rewind", *words))
+    async with open_session(parsed.directory, surface=Surface.HEADLESS, resume=session or LATEST) as opened:
+        return await one_command(opened, line, as_json=parsed.json)
 
 
 def _logs(parser: ArgumentParser) -> None:
@@ -292,6 +318,7 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
         lambda p: p.add_argument("--session", default="", metavar="ID", help="another session than the newest"),
     ),
     "sessions": _sessions,
+    "rewind": _rewind,
     "models": _models,
     "agents": _agents,
     "route": _lookup("route", "Which command an input would be in an agent's session.", _route, AGENTS),

@@ -110,20 +110,12 @@ class ProjectFiles:
                 raise
 
     def _sweep(self, at: int) -> None:
-        """The first time a folder is written to: remove temporary files whose writers are gone."""
+        """The first time a folder is written to."""
         info = os.fstat(at)
         if (folder := (info.st_dev, info.st_ino)) in self._swept:
             return
         self._swept.add(folder)
-        for name in os.listdir(at):
-            if re.fullmatch(rf"{re.escape(TEMPORARY)}\d+-\d+", name):
-                with contextlib.suppress(OSError):
-                    handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
-                    try:
-                        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        os.unlink(name, dir_fd=at)
-                    finally:
-                        os.close(handle)
+        sweep(at)
 
     def entries(self, path: str) -> list[Entry]:
         with self._opened(self.relative(path), os.O_RDONLY | os.O_DIRECTORY) as handle:
@@ -211,6 +203,19 @@ class ProjectFiles:
             yield handle
         finally:
             os.close(handle)
+
+
+def sweep(at: int) -> None:
+    """Remove the temporary files of a folder whose writers are gone."""
+    for name in os.listdir(at):
+        if re.fullmatch(rf"{re.escape(TEMPORARY)}\d+-\d+", name):
+            with contextlib.suppress(OSError):
+                handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(name, dir_fd=at)
+                finally:
+                    os.close(handle)
 
 
 def _entry(name: str, info: os.stat_result) -> Entry:

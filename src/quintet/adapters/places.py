@@ -73,6 +73,10 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "runs")
 
     @property
+    def checkpoints(self) -> str:
+        return os.path.join(self.state, "checkpoints")
+
+    @property
     def scratch(self) -> str:
         return os.path.join(self.state, "scratch")
 

@@ -23,6 +23,7 @@ from quintet.domain.call_events import (
     ToolStarted,
     UserMessaged,
 )
+from quintet.domain.checkpoint_events import CheckpointTaken, FilesChanged, Rewound
 from quintet.domain.compression import Summary
 from quintet.domain.corrections import Correction
 from quintet.domain.delivery import DeliveryState
@@ -310,6 +311,9 @@ Event = (
     | HookRan
     | UserMessaged
     | HistoryCompacted
+    | CheckpointTaken
+    | FilesChanged
+    | Rewound
     | Noticed
 )
 

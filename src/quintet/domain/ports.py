@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
+from quintet.domain.changes import FileChange, LeftAlone, Restoration
 from quintet.domain.grants import Grant
 from quintet.domain.hook_places import HookEnd
 from quintet.domain.messages import ToolCall
@@ -264,6 +265,56 @@ class Repository(Protocol):
 
     async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int | None]:
         """The lines of each of these files that there is, as they are or as they were at `revision`; None: a secret."""
+
+
+class Snapshot(Struct, frozen=True):
+    """The project's files as they were at a moment."""
+
+    tree: str
+    lacking: tuple[str, ...] = ()  # what it does not cover
+
+
+class Compared(Struct, frozen=True):
+    changes: list[FileChange]
+    added: int  # lines
+    removed: int
+
+
+class Checkpoints(Protocol):
+    """The project's files as they were. Raises ToolFailed where they cannot be kept or looked at."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether snapshots can be taken; single files are kept in any case."""
+
+    async def snapshot(self, point: str) -> Snapshot:
+        """Keep every file that is not ignored, for a turn or a rewind."""
+
+    async def compare(self, before: str, after: str, *, folders: bool = False) -> Compared:
+        """What differs between two snapshots; with `folders`, also which folders were made."""
+
+    def touched(self, paths: Iterable[str]) -> list[str]:
+        """The paths that a tool which writes to these may change."""
+
+    async def keep(self, point: str, paths: Iterable[str]) -> dict[str, str]:
+        """The states of these files, ignored or not, their contents kept."""
+
+    async def now(self, paths: Iterable[str]) -> dict[str, str]: ...
+
+    async def lines(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
+        """Lines added and removed between the states of each pair."""
+
+    async def restore(self, wanted: Sequence[Restoration]) -> list[LeftAlone]:
+        """Put files back, each as a whole; returns those that could not be, with the reason."""
+
+    async def kept(self) -> set[str]:
+        """The turns and rewinds whose files are still kept."""
+
+    async def tidy(self, keep: int) -> None:
+        """Copy what is borrowed, pack what is loose, and drop all but the newest."""
+
+    async def close(self) -> None:
+        """End what goes on in the background."""
 
 
 class Place(Struct, frozen=True):

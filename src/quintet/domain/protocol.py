@@ -27,6 +27,7 @@ from quintet.domain.call_events import (
     ToolStarted,
     UserMessaged,
 )
+from quintet.domain.checkpoint_events import CheckpointTaken, FilesChanged, Rewound
 from quintet.domain.events import (
     CommandRan,
     Corrected,
@@ -170,6 +171,7 @@ __all__ = [
     "VERSION",
     "Answer",
     "CallDecided",
+    "CheckpointTaken",
     "Choice",
     "CommandRan",
     "Corrected",
@@ -178,6 +180,7 @@ __all__ = [
     "DialsTurned",
     "ErrorInfo",
     "Event",
+    "FilesChanged",
     "HistoryCompacted",
     "HookRan",
     "InputReceived",
@@ -196,6 +199,7 @@ __all__ = [
     "ReasoningSwitched",
     "Recorded",
     "ReportMade",
+    "Rewound",
     "RuleMade",
     "RunPaused",
     "RunResumed",

@@ -153,6 +153,13 @@ class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
     )
 
 
+class CheckpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The project's files as they were before each turn that may write, for /rewind."""
+
+    enabled: Annotated[bool, _about("keep them", TIGHTEN)] = True
+    keep: Annotated[int, _about("turns of the project whose files are kept; 0 for all", TRUSTED)] = 200
+
+
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
 
@@ -176,6 +183,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     tools: ToolSettings = ToolSettings()
     sandbox: SandboxSettings = SandboxSettings()
     protect: ProtectSettings = ProtectSettings()
+    checkpoints: CheckpointSettings = CheckpointSettings()
     display: DisplaySettings = DisplaySettings()
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()

@@ -15,6 +15,7 @@ from quintet.domain import protocol as p
 from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.corrections import Correction
 from quintet.domain.grants import Effect
+from quintet.domain.marks import Mark, go_back, set_mark
 from quintet.domain.messages import Message, Role, Usage
 from quintet.domain.qa import QaReport
 from quintet.domain.reports import Order
@@ -25,6 +26,7 @@ from quintet.domain.toolspec import CallStatus
 
 ASIDE = frozenset({Stage.DELIVERY_CHECK, Stage.QA_REVIEW})
 HOOK_SAYS = "From a hook of the user's ({place}):\n{context}"
+FILES_REWOUND = "The user took files back to how they were before: {files} changed. Read them again before you go on."
 OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was cut short and was not run again"
 
 
@@ -65,6 +67,8 @@ class SessionState(Struct):
         default_factory=list
     )  # what the user asked of the model; the last ones survive a summary
     outcomes: dict[str, compression.Outcome] = field(default_factory=dict)  # of the calls in `messages`
+    marks: dict[str, Mark] = field(default_factory=dict)  # where the conversation stood before each turn
+    checkpoint: p.CheckpointTaken | None = None  # the newest
     running: dict[str, p.ToolStarted] = field(default_factory=dict)  # started, not finished
     decided: dict[str, tuple[Effect, ...]] = field(default_factory=dict)  # effects of calls not finished yet
     unanswered: dict[str, str] = field(default_factory=dict)  # calls the model made that have no result yet
@@ -156,6 +160,7 @@ def _resumed(state: SessionState, event: p.RunResumed) -> None:
 
 
 def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
+    set_mark(state, event.turn)
     state.turn = OpenTurn(event.turn, event.run, event.submission)
     state.waiting = [i for i in state.waiting if i.submission != event.submission]
     state.axes = event.axes
@@ -295,6 +300,18 @@ def _compacted(state: SessionState, event: p.HistoryCompacted) -> None:
     state.cost += event.cost
 
 
+def _kept(state: SessionState, event: p.CheckpointTaken) -> None:
+    state.checkpoint = event
+
+
+def _rewound(state: SessionState, event: p.Rewound) -> None:
+    set_mark(state, event.point)
+    if event.conversation:
+        go_back(state, event.to)
+    elif event.restored:
+        state.messages.append(Message(Role.USER, FILES_REWOUND.format(files=event.restored)))
+
+
 def _asked(state: SessionState, event: p.QuestionAsked) -> None:
     state.questions[event.question] = event
 
@@ -329,6 +346,8 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.DeliveryChecked: _delivered,
     p.QaReported: _reviewed,
     p.HistoryCompacted: _compacted,
+    p.CheckpointTaken: _kept,
+    p.Rewound: _rewound,
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
 }

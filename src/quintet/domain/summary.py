@@ -25,6 +25,7 @@ class SessionSummary(Struct, frozen=True):
     model: str = ""
     pending: tuple[Transition, ...] = ()
     waiting: tuple[str, ...] = ()  # the texts of open questions
+    checkpoint: str = ""  # the turn or rewind before which the newest was taken
 
 
 def summarise(state: SessionState) -> SessionSummary:
@@ -39,4 +40,5 @@ def summarise(state: SessionState) -> SessionSummary:
         model=state.model,
         pending=state.pending,
         waiting=tuple(question.text for question in state.questions.values()),
+        checkpoint=state.checkpoint.point if state.checkpoint else "",
     )

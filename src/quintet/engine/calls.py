@@ -21,6 +21,7 @@ from quintet.domain.steering import Boundary
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine import dials
 from quintet.engine.asking import LimitReached
+from quintet.engine.checkpointing import Keeper
 from quintet.engine.core import Core
 from quintet.engine.gatekeeper import Gatekeeper, finished_call
 from quintet.engine.hooks import Hooks
@@ -34,11 +35,12 @@ WAITING_TOOLS = frozenset({"wait", "bash_output"})  # asking these again is no c
 class Calls:
     """The calls of one turn: what ran, and whether one of them ended it."""
 
-    def __init__(self, core: Core, journal: Journal, questions: Questions, turn: str) -> None:
+    def __init__(self, core: Core, journal: Journal, questions: Questions, keeper: Keeper, turn: str) -> None:
         self._core = core
         self._journal = journal
         self._gatekeeper = Gatekeeper(core, journal, questions)
         self._hooks = Hooks(core, journal)
+        self._keeper = keeper
         self._turn = turn
         self._steps: list[Step] = []
         self.deeds: list[Deed] = []
@@ -87,11 +89,13 @@ class Calls:
         prepared = [p for call in calls if (p := await self._gatekeeper.admit(call, own=own)) is not None]
         if not prepared:
             return False
+        watched, kept = await self._keeper.before(self._turn, prepared)
         await self._journal.append(
+            *kept,
             *(
                 ToolStarted(call=p.call.id, turn=self._turn, tool=p.call.name, arguments=p.call.arguments)
                 for p in prepared
-            )
+            ),
         )
         began = self._core.clock.monotonic()
         self.active = True
@@ -101,12 +105,14 @@ class Calls:
         except asyncio.CancelledError:
             lost = ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)
             self._journal.post(*(finished_call(one.call, lost) for one in prepared))
+            self._journal.post(*await self._keeper.after(watched))
             raise
         finally:
             self.active, self.tasks = False, []
         seconds = round(self._core.clock.monotonic() - began, 3)
+        changed = await self._keeper.after(watched)
         for one, result in zip(prepared, results, strict=True):
-            self._finish(one, result, seconds)
+            self._finish(one, result, seconds, changed)
         if landed := dials.reach(self._journal.state, Boundary.TOOL_END):
             self._journal.post(*landed)
         for one, result in zip(prepared, results, strict=True):
@@ -140,9 +146,10 @@ class Calls:
         aborted = ToolResult("interrupted: the user turned a dial", CallStatus.INTERRUPTED)
         return [aborted if task.cancelled() else task.result() for task in tasks]
 
-    def _finish(self, prepared: Prepared, result: ToolResult, seconds: float) -> None:
+    def _finish(self, prepared: Prepared, result: ToolResult, seconds: float, changed: list[Event]) -> None:
         call = prepared.call
-        self._journal.post(finished_call(call, result, seconds), *_brought_about(call, result, self._journal.state))
+        brought = _brought_about(call, result, self._journal.state)
+        self._journal.post(*changed, finished_call(call, result, seconds), *brought)
         about = subject_of(prepared.arguments, prepared.touch.lines)
         self.deeds.append(Deed(call.name, about, prepared.decision.effects, result.status))
         if result.ends:

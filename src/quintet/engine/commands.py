@@ -9,6 +9,7 @@ from quintet.domain.errors import UsageError
 from quintet.domain.nearest import nearest
 from quintet.engine import dial_commands as turns
 from quintet.engine import report_commands as reports
+from quintet.engine import rewind_commands as rewinds
 from quintet.engine import run_commands as runs
 from quintet.engine import work_commands as work
 from quintet.engine.desk import Command, Desk, Handler, Outcome
@@ -115,7 +116,13 @@ TABLE: tuple[Command, ...] = (
         frozenset({"turn"}),
     ),
     Command("rate", "/rate 1-5 [WORDS]", "rate the last turn", reports.rate),
-    Command("fork", "/fork", "a new session that begins with this one's finished turns", runs.fork),
+    Command(
+        "rewind",
+        "/rewind [N [files|conversation|both]]",
+        "back to before a turn: lists them, shows what N would do, does it",
+        rewinds.rewind,
+    ),
+    Command("fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork),
     Command("settings", "/settings", "every setting, and where it came from", reports.settings),
     Command("help", "/help [COMMAND]", "this list", _help),
     Command("quit", "/quit", "leave", runs.leave),

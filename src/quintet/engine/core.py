@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from quintet.domain.axes import Axes
 from quintet.domain.messages import Usage
-from quintet.domain.ports import Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
+from quintet.domain.ports import Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
@@ -25,6 +25,7 @@ class Core(Struct):
     prompts: Prompts
     rule_book: RuleBook
     repository: Repository
+    checkpoints: Checkpoints
     make_model: Callable[[str], Model]
     process_start: Callable[[int], str]
     agents_page: str = ""  # what the project tells agents: its AGENTS.md

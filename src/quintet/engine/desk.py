@@ -28,6 +28,10 @@ class Desk(Protocol):
     def state(self) -> SessionState: ...
 
     @property
+    def busy(self) -> bool:
+        """Whether a turn is under way, or about to be."""
+
+    @property
     def activity(self) -> Activity: ...
 
     def let_go(self) -> None:
@@ -45,8 +49,14 @@ class Desk(Protocol):
     async def abort_tool(self) -> None:
         """Interrupt the running tool, if the settings let a turned dial do so."""
 
-    async def fork(self) -> str:
-        """Fork the session after its last finished turn; returns the new session's id."""
+    async def fork(self, at: str = "") -> str:
+        """Fork the session after a turn of it, by number, or after its last one; returns the new session's id."""
+
+    async def settled(self) -> None:
+        """Wait until what the last calls changed is on record."""
+
+    async def note(self, event: Event) -> None:
+        """Put an event on record now, before the command goes on."""
 
     def go_deep_if_told(self, question: QuestionAsked) -> None:
         """When the question is answered `d`, turn the model mode to deep."""

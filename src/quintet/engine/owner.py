@@ -41,6 +41,7 @@ from quintet.domain.steering import Activity, Boundary, Scope
 from quintet.domain.toolspec import CallStatus
 from quintet.engine import commands, dials, questions
 from quintet.engine.asking import error_info
+from quintet.engine.checkpointing import Keeper
 from quintet.engine.core import Core
 from quintet.engine.desk import Outcome
 from quintet.engine.feed import Feed
@@ -65,6 +66,7 @@ class Owner:
         self._lease = lease
         self._questions = questions.Questions(self.journal)
         self._hooks = Hooks(core, self.journal)
+        self._keeper = Keeper(core, self.journal)
         self._go = asyncio.Event()
         self._go.set()
         self._wake = asyncio.Event()
@@ -109,6 +111,7 @@ class Owner:
         self._closing = True
         if turn := self._cut_short("interrupted"):
             await asyncio.gather(turn, return_exceptions=True)
+        await self._keeper.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -249,7 +252,9 @@ class Owner:
         if text and not own and not await self._may_begin(submission, text):
             return
         turn_id = self.core.ids.new("turn")
-        turn = Turn(self.core, self.journal, self._questions, self._go, turn_id, text or self._last_text())
+        turn = Turn(
+            self.core, self.journal, self._questions, self._keeper, self._go, turn_id, text or self._last_text()
+        )
         self._turn = turn
         if opening := dials.reach(self.state, Boundary.UNIT_START):
             self.journal.post(*opening)
@@ -275,6 +280,9 @@ class Owner:
             self.core.log_crash(error)
         finally:
             self._turn = None
+        with contextlib.suppress(asyncio.CancelledError):  # the turn is over: how it ended has to be written
+            await self._keeper.settle()
+        self._keeper.rest()
         await self.journal.append(ending, *dials.reach(self.state, Boundary.UNIT_END))
 
     async def _may_begin(self, submission: str, text: str) -> bool:
@@ -318,6 +326,10 @@ class Owner:
         return self.journal.state
 
     @property
+    def busy(self) -> bool:
+        return self._turn_task is not None or self.state.turn is not None
+
+    @property
     def activity(self) -> Activity:
         return Activity(tool=bool(self._turn and self._turn.tool_active), unit=self.state.turn is not None)
 
@@ -339,8 +351,14 @@ class Owner:
         if self.core.settings.dials.abort_active_tool and self._turn:
             self._turn.abort_tools()
 
-    async def fork(self) -> str:
-        return await fork_session(self.core, self.state.session)
+    async def fork(self, at: str = "") -> str:
+        return await fork_session(self.core, self.state.session, at)
+
+    async def settled(self) -> None:
+        await self._keeper.settle()
+
+    async def note(self, event: Event) -> None:
+        await self.journal.append(event)
 
     def go_deep_if_told(self, question: QuestionAsked) -> None:
         def follow(answer: QuestionAnswered) -> list[Event]:

@@ -57,6 +57,7 @@ def status(
         "run": {"turns": summary.turns, "steps": summary.steps, "paused": summary.paused},
         "pending": [msgspec.to_builtins(transition) for transition in summary.pending],
         "limits": msgspec.to_builtins(settings.limits),
+        "checkpoint": {"enabled": settings.checkpoints.enabled, "last": summary.checkpoint or None},
         "cost": summary.cost,
         "usage": msgspec.to_builtins(summary.usage),
         "waiting": list(summary.waiting),

@@ -1,4 +1,4 @@
-"""The slash commands on the run and the session: hold, go on, stop, choose a model, fork, leave."""
+"""The slash commands on the run and the session: hold, go on, stop, choose a model, leave."""
 
 from __future__ import annotations
 
@@ -79,11 +79,6 @@ def compact(desk: Desk, line: CommandLine) -> Outcome:
             f"nothing to compact: {held} message{'s'[: held != 1]} in the conversation, and all of them stay"
         )
     return Outcome(f"compacted {compacted(event)}", [event], data={"compacted": event.kept + 1})
-
-
-async def fork(desk: Desk, line: CommandLine) -> Outcome:
-    forked = await desk.fork()
-    return Outcome(f"forked as {forked}; open it with: quintet --resume {forked}", data={"session": forked})
 
 
 def leave(desk: Desk, line: CommandLine) -> Outcome:

@@ -13,6 +13,7 @@ from quintet.domain.state import SessionState, fold
 from quintet.domain.summary import summarise
 from quintet.engine.core import Core
 from quintet.engine.leases import LEASE_SECONDS
+from quintet.engine.points import point_at, points_of
 
 
 def new_lease(core: Core, session: str) -> Lease:
@@ -43,12 +44,18 @@ async def create_session(
     return state
 
 
-async def fork_session(core: Core, session: str) -> str:
-    """A new session that begins with the finished turns of `session`."""
+async def fork_session(core: Core, session: str, at: str = "") -> str:
+    """A new session that begins with the finished turns of `session`, up to the one of the number `at`."""
     row = core.store.session(session)
     if row is None:
         raise NotFound(f"no session {session}")
-    last = core.store.last_of_type(session, "turn_finished")
+    if at:
+        point = point_at(points_of(core.store, session), at)
+        if not point.end:
+            raise UsageError(f"turn {at} has not finished yet")
+        last = point.end
+    else:
+        last = max(core.store.last_of_type(session, kind) for kind in ("turn_finished", "rewound"))
     if not last:
         raise UsageError("there is nothing to fork yet: no turn has finished")
     axes = fold([recorded.event for recorded in core.store.read(session)]).axes

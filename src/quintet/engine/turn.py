@@ -24,6 +24,7 @@ from quintet.domain.reasoning import without
 from quintet.domain.standing import Stage
 from quintet.engine.asking import Asker, LimitReached, error_info
 from quintet.engine.calls import Calls, phase_moved
+from quintet.engine.checkpointing import Keeper
 from quintet.engine.core import Core
 from quintet.engine.gatekeeper import Blocked
 from quintet.engine.hooks import Hooks
@@ -41,7 +42,14 @@ class Turn:
     """Runs one turn to its end."""
 
     def __init__(
-        self, core: Core, journal: Journal, questions: Questions, go: asyncio.Event, turn: str, text: str = ""
+        self,
+        core: Core,
+        journal: Journal,
+        questions: Questions,
+        keeper: Keeper,
+        go: asyncio.Event,
+        turn: str,
+        text: str = "",
     ) -> None:
         self._core = core
         self._journal = journal
@@ -49,7 +57,7 @@ class Turn:
         self._turn = turn
         self._text = text
         self._asker = Asker(core, journal, turn)
-        self._calls = Calls(core, journal, questions, turn)
+        self._calls = Calls(core, journal, questions, keeper, turn)
         self._corrected: set[Correction] = set()
         self._outcome = ""  # of the last step, as prompts tell it
         self._calls_at_last_round = 0

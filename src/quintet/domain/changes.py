@@ -1,0 +1,106 @@
+"""What a run did to files, and how to take it back: pure.
+
+A file's state is a word: empty where there is no file, else kind and access bits in octal and the name of its content
+("100644 <id>"; a folder has bits only). Changes of one path, in order, are its trail; a trail whose parts do not meet
+was crossed by somebody else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+FOLDER = "40000"
+OUTSIDE = "changed from outside since"
+CROSSED = "changed from outside between two changes of the run"
+
+
+class FileChange(Struct, frozen=True, gc=False):
+    path: str
+    before: str  # its state; empty if there was no file
+    after: str
+
+
+class Trail(Struct):
+    """One path from the first change of it to the last."""
+
+    first: str
+    last: str
+    crossed: bool = False
+
+
+class Restoration(Struct, frozen=True):
+    path: str
+    now: str
+    target: str
+
+
+class LeftAlone(Struct, frozen=True):
+    path: str
+    reason: str
+
+
+class Plan(Struct, frozen=True):
+    """What taking changes back would do."""
+
+    restore: tuple[Restoration, ...] = ()
+    left: tuple[LeftAlone, ...] = ()
+    already: tuple[FileChange, ...] = ()  # as they were before, though nobody recorded who did that
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two states are one to git, which knows of access bits only whether a file can be run."""
+    return one == other or _canonical(one) == _canonical(other)
+
+
+def _canonical(state: str) -> str:
+    bits, _, content = state.partition(" ")
+    if not bits.startswith("100"):
+        return state
+    return f"{'100755' if int(bits, 8) & 0o100 else '100644'} {content}"
+
+
+def trails(changes: Iterable[FileChange]) -> dict[str, Trail]:
+    found: dict[str, Trail] = {}
+    for change in changes:
+        trail = found.get(change.path)
+        if trail is None:
+            found[change.path] = Trail(change.before, change.after)
+        else:
+            trail.crossed = trail.crossed or not same(trail.last, change.before)
+            trail.last = change.after
+    return found
+
+
+def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> Plan:
+    """Each path goes back to where its trail began, unless somebody else changed it on the way or since."""
+    restore, left, already = [], [], []
+    for path, trail in sorted(found.items()):
+        is_now = now.get(path, "")
+        if is_now == FOLDER and FOLDER not in (trail.first, trail.last):
+            is_now = ""  # what was a file is a folder now: there is no such file
+        if same(is_now, trail.first):
+            if not same(trail.last, trail.first):
+                already.append(FileChange(path, trail.last, trail.first))
+        elif trail.crossed:
+            left.append(LeftAlone(path, CROSSED))
+        elif not same(is_now, trail.last):
+            left.append(LeftAlone(path, OUTSIDE))
+        else:
+            restore.append(Restoration(path, is_now, trail.first))
+    return Plan(tuple(restore), tuple(left), tuple(already))
+
+
+def uncovers(changes: Iterable[FileChange]) -> bool:
+    """Whether an ignore file is not what it was: a file that is seen for the first time may then be an old one."""
+    return any(change.before and change.path.rpartition("/")[2] == ".gitignore" for change in changes)
+
+
+def counted_lines(before: bytes, after: bytes) -> tuple[int, int]:
+    """Lines added and removed, as a bag of lines: cheap, and right unless lines only moved. Nothing for bytes."""
+    if b"\0" in before[:8192] or b"\0" in after[:8192]:
+        return 0, 0
+    old, new = Counter(before.splitlines()), Counter(after.splitlines())
+    return (new - old).total(), (old - new).total()
