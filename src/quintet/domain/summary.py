@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.messages import Usage
+from quintet.domain.run_phases import RunMetadata
 from quintet.domain.steering import Transition
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ class SessionSummary(Struct, frozen=True):
     model: str = ""
     pending: tuple[Transition, ...] = ()
     waiting: tuple[str, ...] = ()  # the texts of open questions
+    agent: str = ""  # who is spoken with
+    run: RunMetadata | None = None  # the active run
 
 
 def summarise(state: SessionState) -> SessionSummary:
@@ -39,4 +42,6 @@ def summarise(state: SessionState) -> SessionSummary:
         model=state.model,
         pending=state.pending,
         waiting=tuple(question.text for question in state.questions.values()),
+        agent=state.agent.id if state.agent else "",
+        run=state.runs.get(state.active_run),
     )
