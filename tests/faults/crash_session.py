@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from quintet.adapters.agent_source import LocalAgents
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import locate
 from quintet.adapters.processes import LocalProcesses
@@ -311,6 +312,7 @@ async def reporting_session(
         prompts=Prompts(PROMPTS),
         rule_book=FileRuleBook(locate(project).rules_file),
         repository=GitRepository(toolbox.processes, ProjectFiles(project)),
+        agents=LocalAgents(locate(project)),
         make_model=lambda name: model,
         process_start=lambda pid: process_start or "gone",
         person=True,

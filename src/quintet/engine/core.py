@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from quintet.domain.axes import Axes
 from quintet.domain.messages import Usage
-from quintet.domain.ports import Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
+from quintet.domain.ports import Agents, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
@@ -27,6 +27,7 @@ class Core(Struct):
     repository: Repository
     make_model: Callable[[str], Model]
     process_start: Callable[[int], str]
+    agents: Agents
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
     hook_runner: HookRunner | None = None  # without one no hooks are run

@@ -39,6 +39,10 @@ WHERE session = ? AND seq > ? AND seq <= ? AND type IN (SELECT value FROM json_e
 SELECT seq, at, version, data FROM journal
 WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
 
+-- name: read_events_of_types_everywhere
+SELECT session, seq, at, version, data FROM journal
+WHERE type IN (SELECT value FROM json_each(?)) ORDER BY seq
+
 -- name: event_by_seq
 SELECT session, seq, at, version, data FROM journal WHERE seq = ?
 
