@@ -1,9 +1,11 @@
 """An agent's session: entering it, where inputs go, and what each kind of command does."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from quintet.adapters.agent_source import LocalAgents
@@ -658,3 +660,20 @@ def test_without_an_agent_menu_and_dismiss_say_so(repo: Path) -> None:
         assert (await driver.turn("5")).answer == "five"
 
     drive(repo, script, ScriptedModel(["five"]))
+
+
+def test_a_record_of_runs_that_cannot_be_read_is_an_error_with_its_code(repo: Path, crew: Path) -> None:
+    async def first(driver: Driver) -> None:
+        await driver.turn("tally")
+
+    enter(repo, first, ["what?"])
+    with contextlib.closing(apsw.Connection(locate(str(repo)).database)) as connection:
+        connection.execute("UPDATE journal SET data = '{' WHERE type = 'run_started'")
+
+    async def second(driver: Driver) -> None:
+        ran = await driver.command("again")
+        assert (ran.ok, ran.code) == (False, "RUNS_INDEX_INVALID")
+        assert (await driver.command("/resume run-1")).code == "RUNS_INDEX_INVALID"
+        assert (await driver.turn("hello")).answer == "hi"
+
+    enter(repo, second, ["hi"])
