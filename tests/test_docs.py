@@ -11,10 +11,12 @@ from typing import get_args
 import pytest
 
 from quintet import cli
+from quintet.adapters.crew_packages import read_package
 from quintet.domain import errors, protocol
 from quintet.domain.axes import AXIS_WORDS, Axes, PermissionProfile, Surface, WorkMode
 from quintet.domain.gate import Sandbox, Terms, Verdict, decide
 from quintet.domain.grants import Effect
+from quintet.domain.routing import resolve
 from quintet.domain.settings import catalogue
 from quintet.domain.steering import Scope
 from quintet.domain.toolspec import ToolSpec, Touch
@@ -217,3 +219,14 @@ def test_one_voice(page: Path) -> None:
     assert [char for char in text if ord(char) > 0x1F000] == [], "no emoji"
     assert re.findall(r"(?i)\b(?:simply|powerful|blazing|seamless\w*|effortless\w*|coming soon)\b", text) == []
     assert re.findall(r"\bTODO\b", text) == [], "a todo is a thing of ours; a TODO is a note left behind"
+
+
+def test_the_agent_of_the_howto_is_one(tmp_path: Path) -> None:
+    page = (DOCS / "howto" / "write-an-agent.md").read_text()
+    (example,) = re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S)
+    (tmp_path / "guide.agent.yaml").write_text(example)
+    found = read_package(str(tmp_path))
+    assert found.package and not found.problems
+    (agent,) = found.package.agents
+    for text, shown in re.findall(r"^\$ quintet route --agent harbour-guide -- (.*)\n(\w+)", page, re.M):
+        assert resolve(text, agent).kind == shown

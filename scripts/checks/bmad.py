@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from quintet.adapters.agent_shelf import at_path
+from quintet.adapters.package_files import PackageFiles
+from quintet.adapters.workflow_files import read_workflow
 from quintet.domain.agents import Agent, MenuItem, visible_menu
 from quintet.domain.axes import Surface
 from quintet.domain.routing import CommandKind, resolve
@@ -68,6 +70,13 @@ def check(root: Path) -> tuple[list[str], Counter[str]]:
                 failures += [f"{path.name} on {surface}: {problem}" for problem in unreached(agent, surface, counts)]
             failures += [f"{path.name}: {problem}" for problem in misnumbered(agent, counts)]
             failures += [f"{path.name}: {problem}" for problem in misjudged(agent, counts)]
+    for path in sorted(root.rglob("workflow.md")):
+        if path.parent.name == "templates":  # text with holes in it
+            continue
+        workflow, problems = read_workflow(PackageFiles(str(root)), str(path.relative_to(root)))
+        counts["workflows read"] += 1
+        counts["steps in them"] += len(workflow.graph.nodes) if workflow else 0
+        failures += map(str, problems)
     if not counts["agents loaded"] or not counts["invalid files refused"]:
         failures.append(f"{root}: no agents found; is it the package?")
     return failures, counts

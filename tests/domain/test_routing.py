@@ -150,6 +150,7 @@ def test_s2_ac2_what_matches_nothing_is_chat(text: str) -> None:
 def test_only_the_first_line_is_matched_and_the_rest_goes_along() -> None:
     command = resolve("\n  work-status \r\nfor the north\nand the south\n", EVERY_FORM)
     assert (command.menu_index, command.details) == (3, "for the north\nand the south")
+    assert resolve("draft\n\n    indented", EVERY_FORM).details == "    indented"
     assert resolve("nothing of yours\nwork-status", EVERY_FORM).kind is CommandKind.CHAT
     assert resolve("tell them\nmore", EVERY_FORM, active_run=True).details == "more"
 
@@ -203,7 +204,7 @@ def test_s2_ac5_a_global_command_is_taken_from_a_run(mark: str, word: str, kind:
 
 
 def test_s2_ac5_resume_may_name_a_run() -> None:
-    assert resolve("/resume R17", EVERY_FORM, active_run=True).target == "r17"
+    assert resolve("/resume R17", EVERY_FORM, active_run=True).target == "R17"
 
 
 @pytest.mark.parametrize(
@@ -218,6 +219,7 @@ def test_s2_ac5_without_a_run_the_menu_comes_before_chat() -> None:
     assert resolve("work-status", EVERY_FORM).kind is CommandKind.START_WORKFLOW
     own = agent(item("Stop the music", "stop"))
     assert resolve("*stop", own).menu_index == 3, "an agent's own word is the agent's"
+    assert resolve("/stop", own).target == "run.stop", "a slash is not"
     assert resolve("*stop", own, active_run=True).target == "run.stop"
 
 
@@ -305,11 +307,15 @@ def test_what_is_met_better_wins(better: object, worse: object, text: str) -> No
         ("draft plan quickly for north", False),  # a third of the words is unknown
         ("draft plan for the whole northern coast", False),
         ("draft", True),
-        ("write draft of the plan", False),
+        ("sell draft of the plan", False),
+        ("write a draft plan", True),  # a verb that makes things is no part of its name
         ("raft", True),  # part of a name
         ("lan", False),  # part of a name, too short
         ("unrelated", False),
         ("not draft plan", False),
+        ("no draft plan today", False),
+        ("thanks for the draft plan", False),
+        ("good draft plan", False),
         ("what draft plan", False),
         ("is the draft plan", False),
         ("you draft plan", False),
@@ -335,6 +341,13 @@ def test_the_threshold(text: str, reaches: bool) -> None:
 def test_the_margin(first: str, second: str, text: str, tie: bool) -> None:
     who = agent(item("One", first), item("Two", second))
     assert (resolve(text, who).kind is CommandKind.CLARIFY_CHOICE) is tie
+
+
+@pytest.mark.parametrize("no", ["don't", "don’t", "DON'T", "do not", "never", "please don’t"])
+def test_what_is_forbidden_is_not_done(no: str) -> None:
+    who = agent(item("Sing", "send-all-drafts-to-the-printer"))
+    assert index_of("send all drafts to printer", who) == 3
+    assert resolve(f"{no} send all drafts to the printer", who).kind is CommandKind.CHAT
 
 
 def test_the_two_constants() -> None:

@@ -66,7 +66,11 @@ def find_agent(name: str, places: Places) -> tuple[Shelved, list[Diagnostic]]:
         called = [
             one for one in shelf.agents.values() if wanted in (one.agent.id.casefold(), one.agent.name.casefold())
         ]
-        if len(called) != 1:
+        if len(called) > 1:
+            raise UsageError(
+                f"several agents are called {name}", hint=f"By id: {', '.join(o.agent.id for o in called)}."
+            )
+        if not called:
             names = ", ".join(shelf.agents)
             raise NotFound(f"there is no agent {name}.{did_you_mean(name, shelf.agents)}", hint=f"There are: {names}.")
         found = called[0]

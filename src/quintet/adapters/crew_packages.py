@@ -130,6 +130,7 @@ def _from_manifest(files: PackageFiles) -> Found:
 def _workflows(files: PackageFiles, checked: Checked, entered: bool) -> tuple[list[Workflow], str]:
     """The workflows that the manifest lists, and the id of the one it opens with."""
     found: list[Workflow] = []
+    listed: set[str] = set()
     for number in checked.items(("workflows",), required=False):
         at: Place = ("workflows", number)
         checked.fields(at)
@@ -140,10 +141,11 @@ def _workflows(files: PackageFiles, checked: Checked, entered: bool) -> tuple[li
             graph = checked.text((*at, "graph"), required=False)
             title = checked.text((*at, "displayName"), required=False)
             about = checked.text((*at, "description"), required=False)
+            listed.add(posixpath.normpath(path))
             _take(files, found, checked.problems, path, id, graph, title, about)
     path = posixpath.normpath(checked.text(("entry", "workflow"), required=False)) if entered else ""
     first = next((workflow.id for workflow in found if workflow.path == path), "")
-    if not first and path not in ("", ".") and files.exists(path):
+    if path not in ("", ".", *listed) and files.exists(path):
         graph = checked.text(("entry", "graph"), required=False)
         first = _take(files, found, checked.problems, path, "", graph)
     return found, first

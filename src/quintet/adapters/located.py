@@ -46,12 +46,13 @@ class _Open(Struct):
     key: str | None = None
 
 
-def read_yaml(text: str, first_line: int = 1) -> Located:
+def read_yaml(text: str, first_line: int = 1, *, twice: bool = False) -> Located:
+    """`twice`: a key may stand twice, and the last one holds."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Builder(first_line).build(yaml.parse(text, Loader=loader), yaml)
+        return _Builder(first_line, twice).build(yaml.parse(text, Loader=loader), yaml)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + first_line if mark else first_line
@@ -68,8 +69,11 @@ _PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]
 def read_json(text: str) -> Located:
     try:
         value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise NotReadable(error.lineno, f"not valid JSON: {error.msg}") from None
+    except UnicodeEncodeError:
+        raise NotReadable(1, "not valid JSON: half a character") from None
     except (RecursionError, ValueError):
         raise NotReadable(1, "not valid JSON: nested too deeply, or a number too long") from None
     try:
@@ -93,7 +97,7 @@ def frontmatter(text: str) -> tuple[Located, str]:
     end = next((number for number, line in enumerate(lines) if line.rstrip() == "---"), None)
     if end is None:
         raise NotReadable(1, "the frontmatter is not closed by a line of ---")
-    found = read_yaml("\n".join(lines[:end]), first_line=2)
+    found = read_yaml("\n".join(lines[:end]), first_line=2, twice=True)  # pages in the wild repeat keys
     if found.value is None:
         found.value = {}
     if not isinstance(found.value, dict):
@@ -104,8 +108,9 @@ def frontmatter(text: str) -> tuple[Located, str]:
 class _Builder:
     """Values from the parser's events, without recursion."""
 
-    def __init__(self, first_line: int) -> None:
+    def __init__(self, first_line: int, twice: bool) -> None:
         self.first_line = first_line
+        self.twice = twice
         self.open: list[_Open] = []
         self.lines: dict[Place, int] = {}
         self.anchors: dict[str, tuple[Any, int]] = {}
@@ -157,7 +162,7 @@ class _Builder:
 
     def _key(self, name: str, line: int) -> None:
         mapping = self.open[-1]
-        if name in mapping.value:
+        if name in mapping.value and not self.twice:
             raise NotReadable(line, f"{name} stands twice")
         mapping.key = name
         self.lines[(*mapping.place, name)] = line

@@ -115,19 +115,21 @@ def _edge(checked: Checked, number: int, ids: set[str]) -> Edge:
 def _row(files: PackageFiles, path: str) -> tuple[Graph | None, list[Diagnostic]]:
     """The step files beside a workflow.md in a row: as each names the next, else by name; itself if there are none."""
     folder = posixpath.join(posixpath.dirname(path), "steps")
-    names = [entry.name for entry in files.entries(folder) if entry.kind == "file" and _STEP.fullmatch(entry.name)]
+    pages = [entry.name for entry in files.entries(folder) if entry.kind == "file" and entry.name.endswith(".md")]
+    numbered = [name for name in pages if _STEP.fullmatch(name)] or pages
     steps: list[tuple[str, Located]] = []
-    name: str | None = names[0] if names else None
+    name = ""
     try:
-        while name and all(name != before for before, _ in steps):
+        following = numbered[0] if numbered else ""
+        while following in pages and all(following != before for before, _ in steps):
+            name = following
             steps.append((name, frontmatter(files.text(posixpath.join(folder, name)))[0]))
             following = posixpath.basename(str(steps[-1][1].value.get("nextStepFile") or ""))
-            name = following if following in names else None
         if len(steps) == 1:
-            steps += [(name, frontmatter(files.text(posixpath.join(folder, name)))[0]) for name in names[1:]]
+            for name in numbered[1:]:
+                steps.append((name, frontmatter(files.text(posixpath.join(folder, name)))[0]))
     except NotReadable as error:
-        broken = name or names[len(steps)]
-        return None, [Diagnostic(files.shown(posixpath.join(folder, broken)), error.line, "", error.problem)]
+        return None, [Diagnostic(files.shown(posixpath.join(folder, name)), error.line, "", error.problem)]
     nodes = [
         Node(name.removesuffix(".md"), NodeKind.STEP, posixpath.join(folder, name), _text(page.value, "name"))
         for name, page in steps

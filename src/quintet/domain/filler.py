@@ -15,17 +15,20 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-GREETINGS = _set(
-    "hi hello hey hiya yo greetings ok okay yes yeah yep yup no nope sure great nice cool fine good right alright well "
-    "thanks thank thx cheers sorry hmm hm oh ah wow please pls plz kindly morning afternoon evening there bye"
+OPENING = _set(
+    "hi hello hey hiya yo greetings ok okay yes yeah yep yup sure right alright so oh please pls plz kindly bye"
 )
+# Alone they ask for nothing; before other words they may praise, thank or refuse.
+GREETINGS = OPENING | _set("no nope great nice cool fine good well thanks thank thx cheers sorry hmm hm ah wow")
 ARTICLES = _set("a an the please pls plz kindly my our me us some all now just also")
 JOINING = _set("of to for on in with and or from at by into as")
 NEUTRAL = ARTICLES | JOINING
 POINTING = _set("this that these those")  # neutral before a noun, what is meant at the end
 TRAILING = _set("please pls plz thanks thank thx cheers you now again asap then ok okay today quickly soon")
 LAUNCHING = _set("run start do launch begin execute trigger go perform invoke initiate")
-SHOWING = _set("show open display give make get use try see view workflow command option item")
+SHOWING = _set(
+    "show open display give make create write generate build prepare get use try see view workflow command option"
+)
 TURNING = _set(
     "what why how when where who whom whose which what's whats how's hows who's where's when's why's "
     "is are was were be been being am isn't aren't wasn't weren't does did has have had hasn't haven't hadn't "
@@ -43,34 +46,14 @@ COMMON |= _set(
 )
 _TO_WHOM = _set("me us")
 _VERBS = _set("help leave")  # with someone after them they are no names
-_OPENINGS: tuple[tuple[str, ...], ...] = tuple(
-    tuple(text.split())
-    for text in (
-        "i would like to",
-        "we would like to",
-        "i'd like to",
-        "i want to",
-        "we want to",
-        "i want",
-        "i need to",
-        "we need to",
-        "i need",
-        "id like to",
-        "let's",
-        "lets",
-        "let us",
-        "of course",
-        "go ahead and",
-        "time to",
-        "time for",
-        "can you",
-        "can we",
-        "could you",
-        "could we",
-        "would you",
-        "will you",
-    )
+_FORMS = (  # of asking for something, and of greeting; the longer before the shorter
+    "i would like to, we would like to, i'd like to, id like to, i want to, we want to, i want, i need to, we need to, "
+    "i need, let's, lets, let us, go ahead and, time to, time for, can you, can we, could you, could we, would you, "
+    "will you, of course, good morning, good afternoon, good evening, hello there, hi there"
 )
+_FORMS_BY_FIRST: dict[str, list[tuple[str, ...]]] = {}
+for _form in (tuple(text.split()) for text in _FORMS.split(",")):
+    _FORMS_BY_FIRST.setdefault(_form[0], []).append(_form)
 
 
 class Asked(Struct, frozen=True):
@@ -114,10 +97,10 @@ def _opened(words: Sequence[str]) -> Sequence[str]:
     """The words after greetings and the forms of asking for something."""
     at = 0
     while at < len(words):
-        opening = next((o for o in _OPENINGS if tuple(words[at : at + len(o)]) == o), None)
-        if opening:
-            at += len(opening)
-        elif words[at] in GREETINGS or words[at] in ARTICLES:
+        forms = _FORMS_BY_FIRST.get(words[at], ())
+        if form := next((form for form in forms if tuple(words[at : at + len(form)]) == form), None):
+            at += len(form)
+        elif words[at] in OPENING or words[at] in ARTICLES:
             at += 1
         else:
             break

@@ -16,7 +16,7 @@ from quintet.domain.agents import PAUSE, STOP, Agent, HandlerKind
 from quintet.domain.axes import Surface
 from quintet.domain.menu_index import CompiledMenu, Match, compiled, name_of
 from quintet.domain.menu_match import nearest_items
-from quintet.domain.spoken import Spoken, spoken
+from quintet.domain.spoken import Spoken, fold, spoken
 from quintet.domain.workflows import names_workflow
 
 
@@ -91,9 +91,12 @@ def resolve(text: str, agent: Agent, surface: Surface = Surface.TUI, active_run:
     if said.line.isascii() and said.line.isdigit() and not said.long:
         return _numbered(said, menu)
     if not said.long:
-        if matches := menu.exact.get(name_of(said.line)):
+        command = _global(said)
+        if command and said.mark == "/":
+            return command
+        if matches := menu.exact.get(name_of(said.line)):  # a `*word` is the agent's before it is a global command
             return _meant(said, menu, matches, Confidence.EXACT, "the name of a menu item")
-        if command := _global(said):
+        if command:
             return command
         if matches := nearest_items(said.line, menu):
             return _meant(said, menu, matches, _confidence(matches[0].score), "the nearest menu item")
@@ -106,12 +109,13 @@ def _confidence(score: float) -> Confidence:
 
 def _global(said: Spoken) -> ResolvedCommand | None:
     name, _, argument = said.line.partition(" ")
-    if not said.marked or name not in _GLOBAL or (argument and (name != "resume" or " " in argument)):
+    if not said.mark or name not in _GLOBAL or (argument and (name != "resume" or " " in argument)):
         return None
     kind, target = _GLOBAL[name]
-    return ResolvedCommand(
-        kind, Confidence.EXACT, f"global command {name}", target=argument or target, details=said.details
-    )
+    if argument:
+        typed = said.raw.split()[-1]  # a run's id is as it was typed
+        target = typed if fold(typed) == argument else argument
+    return ResolvedCommand(kind, Confidence.EXACT, f"global command {name}", target=target, details=said.details)
 
 
 def _numbered(said: Spoken, menu: CompiledMenu) -> ResolvedCommand:

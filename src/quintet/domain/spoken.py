@@ -12,14 +12,14 @@ from unicodedata import category, normalize
 from msgspec import Struct
 
 MOST_LETTERS = 400  # a first line longer than this is prose
-_MARKS = "*/"
-_WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _BREAK = re.compile(r"[\r\n]")
 
 
 class Spoken(Struct, frozen=True):
     line: str  # the first line, folded
-    marked: bool  # it began with `*` or `/`
+    raw: str  # as it was typed, without the marks in front
+    mark: str = ""  # the `*` or `/` it began with
     details: str = ""  # the lines after it
     long: bool = False  # the first line is too long to be a command
 
@@ -27,13 +27,13 @@ class Spoken(Struct, frozen=True):
 def spoken(text: str) -> Spoken:
     text = text.strip()
     broken = _BREAK.search(text)
-    first, details = (text[: broken.start()], text[broken.end() :].strip()) if broken else (text, "")
+    first, details = (text[: broken.start()], text[broken.end() :].strip("\r\n")) if broken else (text, "")
     bare = first.lstrip("*/ \t")
     folded = fold(bare[: MOST_LETTERS + 1])
     line = folded.lstrip("*/ ")  # their wide forms are plain only now
-    marked = len(bare) < len(first) or len(line) < len(folded)
+    mark = first[: len(first) - len(bare)].strip()[:1] or folded[: len(folded) - len(line)].strip()[:1]
     number = bare.isascii() and bare.isdigit()
-    return Spoken(line, marked, details, len(bare) > MOST_LETTERS and not number)
+    return Spoken(line, bare[:MOST_LETTERS], mark, details, len(bare) > MOST_LETTERS and not number)
 
 
 def fold(text: str) -> str:
@@ -45,7 +45,7 @@ def fold(text: str) -> str:
 
 def words(folded: str) -> list[str]:
     """Its words; hyphen, underscore, space and whatever else is no letter or digit stand between them."""
-    return _WORDS.findall(folded)
+    return _WORDS.findall(folded.replace("’", "'"))
 
 
 def _visible(char: str) -> str:
