@@ -21,7 +21,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 from quintet import cli
-from quintet.domain import errors, protocol
+from quintet.domain import errors, failures, protocol
 from quintet.domain.axes import AXIS_WORDS
 from quintet.domain.grants import ordered
 from quintet.domain.settings import SettingInfo, Settings, catalogue
@@ -198,6 +198,12 @@ def _errors() -> Iterator[str]:
         for e in kinds
     )
     yield _table(("code", "class", "is a", "exit", "meaning"), rows)
+    yield "## Agents and runs"
+    yield (
+        "What a `RunFailed` carries, what an input to an agent is answered with, and what the `error` of a run says. "
+        "A command that fails changes nothing, and the active run stays where it was."
+    )
+    yield _table(("code", "meaning"), ((f"`{code}`", meaning) for code, meaning in failures.CODES.items()))
 
 
 # ── the command line's parsers

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from quintet.adapters import config, sandbox, user_tools
+from quintet.adapters.agent_source import LocalAgents
 from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
@@ -45,6 +46,7 @@ from quintet.engine.toolbox import Toolbox
 from quintet.observing import observe
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
+from quintet.tools.workflow_tools import finish_step
 
 LATEST = "latest"
 INTERACTIVE_CHANGE = AxesChange(
@@ -66,13 +68,14 @@ async def open_session(
     clock: Clock | None = None,
     ids: Ids | None = None,
     json_schema: dict[str, Any] | None = None,
+    agent: str = "",
 ) -> AsyncIterator[Session]:
     """Open a session on the project at `path`, and close it at the end of the block.
 
     `person` says whether somebody can answer questions. `resume` takes an id, the beginning of one, or "latest"; a
     session that another process owns is attached to instead. `axes` turns dials, `settings` overrides settings by
     dotted key, `model` stands in for every configured model. With `json_schema` the answer of a turn is JSON of that
-    schema, or the turn fails.
+    schema, or the turn fails. `agent` is entered first: its id, its name, or its file.
     """
     places = locate(path)
     loaded = config.load(places, settings)
@@ -85,14 +88,14 @@ async def open_session(
     surface = Surface(surface)
     try:
         if resume:
-            session = await _take_up(core, store, surface, resume, fork, notes)
+            session = await _take_up(core, store, surface, resume, fork, notes, agent)
         else:
             first = _first_axes(loaded.settings, surface, person, axes)
             try:
-                session = await _begin(core, surface, first, notes)
+                session = await _begin(core, surface, first, notes, agent)
             except StoreDamaged as error:  # nothing new can be written beside the damage: begin afresh, and say so
                 core.store = store = await store.begun_afresh(error)
-                session = await _begin(core, surface, first, notes)
+                session = await _begin(core, surface, first, notes, agent)
     except BaseException:
         await store.close()
         raise
@@ -147,7 +150,7 @@ def make_core(
         ids=ids or RandomIds(),
         settings=loaded.settings,
         toolbox=Toolbox(
-            {**BY_NAME, **(own.specs if own else {})},
+            {**BY_NAME, finish_step.name: finish_step, **(own.specs if own else {})},
             bench,
             BashGrammar(),
             terms,
@@ -157,6 +160,7 @@ def make_core(
         rule_book=rule_book,
         repository=GitRepository(processes, files),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
+        agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=agents_page(start or places.root, places.root),
         checkpoints=checkpoints,
         hook_runner=ShellHooks(),
@@ -184,13 +188,13 @@ def make_containment(places: Places, settings: Settings, terms: Terms) -> Contai
     return sandbox.contain(terms.sandbox, ground)
 
 
-async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed]) -> Session:
+async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed], agent: str) -> Session:
     lease = new_lease(core, core.ids.new("q5"))
     state = await create_session(core, axes, lease)
     since = core.store.last_seq(lease.session)
     owner = Owner(core, state, lease)
     notes = [*notes, *observe(core, owner)]
-    await owner.start()
+    await owner.start(agent=agent)
     if core.settings.runs.reasoning:
         await owner.journal.append(ReasoningSwitched(enabled=True))
     await _tell(owner, core, notes)
@@ -198,7 +202,7 @@ async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed])
 
 
 async def _take_up(
-    core: Core, store: SqliteStore, surface: Surface, wanted: str, fork: bool, notes: list[Noticed]
+    core: Core, store: SqliteStore, surface: Surface, wanted: str, fork: bool, notes: list[Noticed], agent: str
 ) -> Session:
     if wanted == LATEST:
         newest = store.newest()
@@ -212,14 +216,17 @@ async def _take_up(
         assert forked
         row = forked
     elif owner_lives(row, core.clock.epoch(), core.process_start):
-        return Session(core, row.id, surface, None, store.last_seq(row.id))
+        attached = Session(core, row.id, surface, None, store.last_seq(row.id))
+        if agent:
+            await attached.say(format_command(CommandLine("agents", (agent,))))
+        return attached
     since = store.last_seq(row.id)
     lease = new_lease(core, row.id)
     if not await store.take_lease(lease, core.clock.epoch(), True):
         raise NotFound(f"session {row.id} is gone")
     owner = Owner(core, fold(recorded.event for recorded in store.read(row.id)), lease)
     notes = [*notes, *observe(core, owner)]
-    await owner.start("forked" if fork else "resumed")
+    await owner.start("forked" if fork else "resumed", agent)
     await _tell(owner, core, notes)
     return Session(core, row.id, surface, owner, since)
 

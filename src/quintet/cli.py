@@ -128,6 +128,7 @@ def _session_flags(parser: ArgumentParser) -> None:
     dial_flags(parser)
     session = parser.add_argument_group("session")
     session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a session")
+    session.add_argument("--agent", default="", metavar="NAME|FILE", help="enter an agent's session")
     session.add_argument("--fork", action="store_true", help="with --resume: go on in a copy")
     session.add_argument("--reasoning", action="store_true", help="show the agent's reasoning")
     session.add_argument("--max-turns", type=int, metavar="N", help="model requests at most")
@@ -174,7 +175,7 @@ async def _headless(parsed: Namespace, text: str) -> int:
     from quintet.domain.errors import UsageError
     from quintet.surfaces.headless import Headless
 
-    if not text.strip():
+    if not text.strip() and not (parsed.agent or parsed.resume):  # to an agent it says: the menu, please
         raise UsageError("nothing to do: the input is empty")
     if any("\udc80" <= char <= "\udcff" for char in text):
         raise UsageError("the input is not text: it is not UTF-8")
@@ -183,6 +184,8 @@ async def _headless(parsed: Namespace, text: str) -> int:
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
         if schema is not None and not session.owned_here:
             raise UsageError("--json-schema: another process runs this session, and it answers there; try --fork")
+        if not text.strip() and session.state.agent is None:
+            raise UsageError("nothing to do: the input is empty, and no agent is active")
         return await Headless(session, parsed.output_format, parsed=schema is not None).run(text)
 
 
@@ -238,7 +241,8 @@ def _options(parsed: Namespace) -> dict[str, Any]:
         flags["runs.reasoning"] = True
     if parsed.swe:
         flags["tools.swe_phases"] = True
-    return {"axes": turned(parsed), "settings": flags, "resume": parsed.resume, "fork": parsed.fork}
+    named = {"resume": parsed.resume, "fork": parsed.fork, "agent": parsed.agent}
+    return {"axes": turned(parsed), "settings": flags, **named}
 
 
 def _stdin_text() -> str:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from quintet.adapters.agent_source import LocalAgents
 from quintet.adapters.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import locate
@@ -313,6 +314,7 @@ async def reporting_session(
         rule_book=FileRuleBook(locate(project).rules_file),
         repository=GitRepository(toolbox.processes, ProjectFiles(project)),
         checkpoints=ShadowCheckpoints(locate(project).checkpoints, project),
+        agents=LocalAgents(locate(project)),
         make_model=lambda name: model,
         process_start=lambda pid: process_start or "gone",
         person=True,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from quintet.domain import badge, rules
+from quintet.domain import badge, persona, rules
 from quintet.domain import protocol as p
 from quintet.domain.gate import Verdict
+from quintet.domain.progress import FINISH_STEP
+from quintet.domain.run_phases import RunPhase
 from quintet.domain.swe_phases import PHASE_TOOLS
 from quintet.domain.todos import TodoStatus
 from quintet.domain.tool_menu import META_TOOLS
@@ -14,7 +16,7 @@ from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import brief, visible
 
 # A model finding its way, its last word, which the turn's end shows, and moves, which speak for themselves.
-QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
+QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
 }
 SPOKEN_FOR = frozenset({"axes", "pending", "compacted"})  # what a command did has an event that says it
@@ -91,10 +93,35 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return _lines(e.text)
         case p.HistoryCompacted() as e:
             return [Line(f"compact  {compacted(e)}, by {e.by} ({e.reason})", "dim")]
+        case p.AgentEntered() as e:
+            return _entered(e)
+        case p.AgentDismissed() as e:
+            return [Line(f"{e.agent} is dismissed", "info")]
+        case p.DataLoaded() as e:
+            return [Line(f"data     {e.path} ({e.format}), {len(e.text)} characters", "dim")]
+        case p.RunStarted() | p.RunTaken() as e:
+            word = "started" if isinstance(e, p.RunStarted) else "resumed"
+            return [Line(f"run      {e.run.run_id} {word}: {e.run.workflow_ref}", "info")]
+        case p.RunMoved(after=RunPhase.WAITING_USER):
+            return [Line("run      waits for you · /pause puts it aside, /stop ends it", "dim")]
+        case p.RunMoved() as e if e.after is not RunPhase.RUNNING:
+            why = f"{e.error.code}: {e.error.message}" if e.error else e.reason
+            role = "success" if e.after is RunPhase.COMPLETED else "warning"
+            return [Line(f"run      {e.run} {e.after}{f'  {why}' if why else ''}", role)]
+        case p.StepBegun() as e:
+            return [Line(f"step     {e.title}{f' · {e.agent.name}' if e.agent else ''}", "info")]
         case p.Noticed() as e:
             return _lines(e.text, {"warning": "warning", "error": "error"}.get(e.level, "dim"))
         case _:
             return []
+
+
+def _entered(event: p.AgentEntered) -> list[Line]:
+    agent = event.agent
+    head = f"{agent.icon} {persona.headline(agent)}".strip()
+    menu = persona.numbered(event.menu)
+    about = "\n".join(filter(None, (agent.persona.role, agent.persona.identity.partition("\n\n")[0])))
+    return [Line(head, "accent"), *_lines(about, "dim"), *_lines(menu)]
 
 
 def turned(event: p.DialsTurned) -> str:

@@ -10,6 +10,7 @@
     │   ├── LeaseLost         another process owns the session now
     │   └── OwnerGone         the process that owned the session has ended
     ├── NotFound              no such session, event, question                 exit 1
+    ├── RunFailed             an agent's command or a run; `failures` has codes exit 1
     ├── ModelError            the model could not answer                       exit 1
     │   ├── ModelAuthFailed, ModelTimeout, ModelRateLimited, ModelHttpError, ModelBadResponse
     │   ├── ModelUnreachable
@@ -90,6 +91,16 @@ class NotFound(QuintetError):
     """There is no such thing."""
 
     code = "NOT_FOUND"
+
+
+class RunFailed(QuintetError):
+    """An agent's command or a run cannot be carried out; its code says why."""
+
+    code = "UNKNOWN"
+
+    def __init__(self, code: str, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
 
 
 class ModelError(QuintetError):

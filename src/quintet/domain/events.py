@@ -27,10 +27,22 @@ from quintet.domain.checkpoint_events import CheckpointTaken, FilesChanged, Rewo
 from quintet.domain.compression import Summary
 from quintet.domain.corrections import Correction
 from quintet.domain.delivery import DeliveryState
+from quintet.domain.failures import ErrorInfo
 from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import Finish, Original, ToolCall, Usage
 from quintet.domain.qa import QaReport
 from quintet.domain.reports import Order
+from quintet.domain.run_events import (
+    AgentDismissed,
+    AgentEntered,
+    DataLoaded,
+    RunMoved,
+    RunStarted,
+    RunTaken,
+    StepBegun,
+    StepFinished,
+    WorkflowBegun,
+)
 from quintet.domain.steering import Actor, Scope
 from quintet.domain.tagged import Tagged
 
@@ -131,12 +143,6 @@ class TurnStarted(Tagged, frozen=True, kw_only=True, gc=False):
     text: str
     axes: Axes
     order: Order | None = None
-
-
-class ErrorInfo(Struct, frozen=True, gc=False):
-    code: str
-    message: str
-    hint: str = ""
 
 
 class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):
@@ -314,6 +320,15 @@ Event = (
     | CheckpointTaken
     | FilesChanged
     | Rewound
+    | AgentEntered
+    | AgentDismissed
+    | DataLoaded
+    | RunStarted
+    | RunTaken
+    | RunMoved
+    | WorkflowBegun
+    | StepBegun
+    | StepFinished
     | Noticed
 )
 

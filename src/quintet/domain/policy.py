@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from quintet.domain import gate, swe_phases
 from quintet.domain.axes import Axes, WorkMode
+from quintet.domain.progress import FINISH_STEP
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.tool_menu import META_TOOLS, TOOL_MODES, Presentation, ToolMode, visible_tools
 from quintet.domain.toolspec import ToolSpec
@@ -40,7 +41,9 @@ class StagePlan(Struct, frozen=True):
     reasoning: Reasoning
 
 
-AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE = "@agents", "@persona", "@memory", "@toolset"  # parts that are no files
+# Parts that are no files.
+AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE = "@agents", "@persona", "@memory", "@toolset"
+WORKFLOW_STATE = "@workflow"
 TOOLLESS = frozenset({Stage.WARMUP, Stage.DELIVERY_CHECK})
 STAGE_PAGES: dict[Stage, tuple[str, ...]] = {
     Stage.WARMUP: ("stages/warmup.md",),
@@ -96,6 +99,7 @@ def visible(standing: Standing, tools: Mapping[str, ToolSpec], menu: Menu) -> tu
         base = frozenset(name for name in useful if reads_only(tools[name]))
     else:
         base = visible_tools(useful, standing.toolset, menu.presentation, menu.toolsets)
+        base |= useful & {FINISH_STEP}  # in reach from every place in the menu
     return tuple(name for name in tools if name in base)
 
 
@@ -103,7 +107,9 @@ def within_reach(standing: Standing, tools: Mapping[str, ToolSpec]) -> frozenset
     """The tools of use at these dials, to this agent and in this SWE phase, in whatever toolset."""
     shown = (name for name, spec in tools.items() if gate.visible(spec, standing.axes))
     allowed = swe_phases.within(standing.swe, shown)
-    return allowed if standing.allowed is None else allowed & (standing.allowed | frozenset(META_TOOLS))
+    if standing.allowed is not None:
+        allowed &= standing.allowed | {*META_TOOLS, FINISH_STEP}
+    return allowed if standing.step and not standing.step.done else allowed - {FINISH_STEP}
 
 
 def reads_only(spec: ToolSpec) -> bool:
@@ -116,6 +122,8 @@ def _prompts(standing: Standing, kind: Reasoning) -> tuple[str, ...]:
     parts = ["base/system.md", "base/project_root_context.md", AGENTS_PAGE, PERSONA, MEMORY, addition]
     parts.append(f"modes/{axes.work_mode}.md")
     if stage not in TOOLLESS and stage is not Stage.QA_REVIEW:
+        if standing.step:
+            parts += ["agent/workflow.md", WORKFLOW_STATE]
         if standing.report:
             parts.append(f"modes/{standing.report}_report.md")
         parts.append(TOOLSET_STATE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
@@ -11,17 +11,24 @@ from quintet.domain.changes import FileChange, LeftAlone, Restoration
 from quintet.domain.grants import Grant
 from quintet.domain.hook_places import HookEnd
 from quintet.domain.messages import ToolCall
+from quintet.domain.progress import Progress
 from quintet.domain.protected import Protection
 from quintet.domain.rules import Rule
+from quintet.domain.store_rows import Batch as Batch
+from quintet.domain.store_rows import Lease as Lease
+from quintet.domain.store_rows import SessionRow as SessionRow
+from quintet.domain.store_rows import Unreadable as Unreadable
 from quintet.domain.swe_phases import PhaseState
 from quintet.domain.todos import Todo
 from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
+    from quintet.domain.agents import Agent
     from quintet.domain.messages import Part, Request
-    from quintet.domain.protocol import Recorded, Submitted
+    from quintet.domain.protocol import Event, Recorded, Submitted
     from quintet.domain.shell_syntax import Script
     from quintet.domain.subjects import Subject
+    from quintet.domain.workflows import Workflow
 
 
 class Clock(Protocol):
@@ -52,50 +59,6 @@ class Model(Protocol):
         """Let go of connections."""
 
 
-class SessionRow(Struct, frozen=True):
-    """A session as listings show it, kept beside its journal by the same transactions."""
-
-    id: str
-    created: str
-    updated: str
-    parent: str
-    forked_after: int
-    title: str
-    summary: bytes  # JSON of SessionSummary
-    owner: str
-    owner_pid: int
-    owner_started: str
-    lease_until: float
-
-
-class Lease(Struct, frozen=True):
-    session: str
-    owner: str
-    pid: int
-    started: str  # start time of the process, so that a reused pid is not taken for it
-    until: float
-
-
-class Batch(Struct, frozen=True):
-    """What one transaction writes for one session."""
-
-    lease: Lease | None
-    events: Sequence[tuple[str, bytes]]  # type, JSON
-    at: str
-    summary: bytes
-    title: str = ""
-    consumed: str = ""  # the submission this batch answers
-    opens: Sequence[tuple[str, str]] = ()  # (question, body)
-    closes: Sequence[tuple[str, str]] = ()  # (question, answer)
-
-
-class Unreadable(Struct, frozen=True):
-    """A row of the inbox that this program cannot read: damaged, or of another time. It stays where it is."""
-
-    id: str
-    why: str
-
-
 class Store(Protocol):
     """The state on disk. Writes are acknowledged when they are durable."""
 
@@ -115,6 +78,9 @@ class Store(Protocol):
         self, session: str, after: int = 0, before: int | None = None, kinds: Sequence[str] = ()
     ) -> list[Recorded]:
         """A session's events numbered above `after` and up to `before`, of some types or of all."""
+
+    def read_everywhere(self, kinds: Sequence[str]) -> list[tuple[str, Event]]:
+        """The events of some types in the whole project, each with its session."""
 
     def session(self, session: str) -> SessionRow | None: ...
 
@@ -317,6 +283,49 @@ class Checkpoints(Protocol):
         """End what goes on in the background."""
 
 
+class Loaded(Struct, frozen=True):
+    """A menu item's data: what kind it is, and itself, in a form that a model reads."""
+
+    path: str
+    format: str
+    text: str
+
+
+class Agents(Protocol):
+    """The agents there are here, and the files of their packages.
+
+    Nothing outside the agent's package and the project is read. What fails is a RunFailed with the code of its cause.
+    """
+
+    trusted: bool  # whether the project's own programs may be run
+
+    def listed(self) -> list[tuple[Agent, str]]:
+        """Every agent, with where it comes from."""
+
+    def find(self, name: str) -> Agent:
+        """An agent by its id or name, or by the path of its file."""
+
+    def other(self, agent: Agent, id: str) -> Agent:
+        """An agent of the same package."""
+
+    def workflow(self, ref: str, agent: Agent) -> tuple[Workflow, str]:
+        """A workflow by its id, or by the path of its workflow.md; and the folder its files are in."""
+
+    def text(self, path: str, agent: Agent) -> tuple[str, dict[str, Any], str]:
+        """A file's whole path, the fields it opens with, and the text below them."""
+
+    def step(self, path: str, root: str) -> str:
+        """The instructions of a step."""
+
+    def data(self, path: str, agent: Agent) -> Loaded: ...
+
+    def rendered(self, text: str, agent: Agent, run: str = "") -> str:
+        """The text with its templates filled in."""
+
+    def make_folder(self, run: str) -> None:
+        """The folder that what the run leaves behind goes to."""
+
+
 class Place(Struct, frozen=True):
     """Where something stands in a source file. Lines and columns count from 1, columns in characters."""
 
@@ -363,6 +372,7 @@ class Workbench(Struct):
     menu: MenuManager = field(default_factory=lambda: MenuManager({}))
     todos: Mapping[str, Todo] = field(default_factory=dict)
     swe: PhaseState = PhaseState()
+    step: Progress | None = None  # how far the run has come in its workflow
     may_wait: bool = False  # whether the model may wait for the user's answer
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from quintet.domain.axes import Axes
+from quintet.domain.progress import Progress
 from quintet.domain.swe_phases import PhaseState
 from quintet.domain.todos import Todo
 
@@ -31,3 +32,4 @@ class Standing(Struct, frozen=True):
     stage: Stage = Stage.ACT
     report: str = ""  # the kind of report this turn ends with; empty: none
     allowed: frozenset[str] | None = None  # the tools an agent keeps to; None: all
+    step: Progress | None = None  # how far the turn's run has come in its workflow; None: it follows none

@@ -10,15 +10,18 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from quintet.domain import command_line, compression, reasoning, swe_phases
+from quintet.domain import command_line, compression, reasoning, run_state, swe_phases
 from quintet.domain import protocol as p
+from quintet.domain.agents import Agent
 from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.corrections import Correction
 from quintet.domain.grants import Effect
 from quintet.domain.marks import Mark, go_back, set_mark
 from quintet.domain.messages import Message, Role, Usage
+from quintet.domain.progress import Progress
 from quintet.domain.qa import QaReport
 from quintet.domain.reports import Order
+from quintet.domain.run_phases import RunMetadata
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.steering import Loan, Scope, Transition
 from quintet.domain.todos import Todo
@@ -78,6 +81,11 @@ class SessionState(Struct):
     usage: Usage = Usage()
     cost: float = 0.0
     interrupted: bool = False  # the last turn was cut off and can be resumed
+    agent: Agent | None = None  # who is spoken with
+    persona: str = ""  # that agent's, as the model is told it
+    active_run: str = ""  # the run that inputs belong to
+    runs: dict[str, RunMetadata] = field(default_factory=dict)
+    progress: dict[str, Progress] = field(default_factory=dict)  # of the runs over workflows that are not over
 
     def apply(self, event: p.Event) -> None:
         handler = _HANDLERS.get(type(event))
@@ -87,7 +95,15 @@ class SessionState(Struct):
     @property
     def standing(self) -> Standing:
         report = self.order.kind if self.order else ""
-        return Standing(self.axes, self.toolset, self.todos, self.swe, self.stage, report)
+        step = self.step
+        agent = step.agent if step and step.agent else self.agent
+        allowed = agent.tools if agent else None
+        return Standing(self.axes, self.toolset, self.todos, self.swe, self.stage, report, allowed, step)
+
+    @property
+    def step(self) -> Progress | None:
+        """How far the run that the current turn belongs to has come in its workflow."""
+        return self.progress.get(self.turn.run) if self.turn else None
 
     @property
     def spoken(self) -> list[Message]:
@@ -120,6 +136,7 @@ def _opened(state: SessionState, event: p.SessionOpened) -> None:
         state.waiting, state.questions = [], {}
         state.pending, state.loans = (), ()
         state.paused = state.interrupted = False
+        state.active_run, state.runs, state.progress = "", {}, {}  # a run has one session
 
 
 def _input(state: SessionState, event: p.InputReceived) -> None:
@@ -350,4 +367,5 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.Rewound: _rewound,
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
+    **run_state.HANDLERS,
 }

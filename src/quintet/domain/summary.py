@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.messages import Usage
+from quintet.domain.run_phases import RunMetadata
 from quintet.domain.steering import Transition
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ class SessionSummary(Struct, frozen=True):
     pending: tuple[Transition, ...] = ()
     waiting: tuple[str, ...] = ()  # the texts of open questions
     checkpoint: str = ""  # the turn or rewind before which the newest was taken
+    agent: str = ""  # who is spoken with
+    run: RunMetadata | None = None  # the active run
 
 
 def summarise(state: SessionState) -> SessionSummary:
@@ -41,4 +44,6 @@ def summarise(state: SessionState) -> SessionSummary:
         pending=state.pending,
         waiting=tuple(question.text for question in state.questions.values()),
         checkpoint=state.checkpoint.point if state.checkpoint else "",
+        agent=state.agent.id if state.agent else "",
+        run=state.runs.get(state.active_run),
     )

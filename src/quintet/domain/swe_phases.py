@@ -16,6 +16,7 @@ from msgspec import Struct, field, structs
 
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
+from quintet.domain.progress import FINISH_STEP
 from quintet.domain.tool_menu import META_TOOLS
 
 
@@ -45,7 +46,7 @@ FIX = "fix"
 RETURNING = ("regression_check", "target_fix_verification")  # from here a fix may be taken up again
 FINISHED = "finished"
 PHASE_TOOLS = ("advance_phase", "return_to_fix_phase", "analyze_test_failure", "get_phase_status")
-NEUTRAL = frozenset({*META_TOOLS, "get_phase_status", "advance_phase", "return_to_fix_phase"})
+NEUTRAL = frozenset({*META_TOOLS, FINISH_STEP, "get_phase_status", "advance_phase", "return_to_fix_phase"})
 OFF = "the SWE phases are off in this run; the user turns them on with --swe or the setting tools.swe_phases"
 
 ALL_PASSED = "all_passed"

@@ -11,6 +11,7 @@ from msgspec import Struct
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolSchema
+from quintet.domain.progress import Move
 from quintet.domain.swe_phases import PhaseMove
 from quintet.domain.todos import Todo
 
@@ -67,3 +68,4 @@ class ToolResult(Struct, frozen=True):
     answer: str = ""  # with this answer
     todos: tuple[Todo, ...] = ()  # as they are after the call moved them
     phase: PhaseMove | None = None  # the SWE phase it goes to
+    step: Move | None = None  # the way its run takes in its workflow

@@ -84,7 +84,6 @@ class AgentPackage(Struct, frozen=True):
         return next((found for found in self.workflows if ref == found.id or path == found.path), None)
 
 
-CLASSIC = "NOT_SUPPORTED_CLASSIC_WORKFLOW"
 _CLASSIC_ENDINGS = (".yaml", ".yml", ".xml")
 _WORKFLOW_FIELDS = frozenset({"schemaVersion", "workflowType", "currentNodeId"})
 

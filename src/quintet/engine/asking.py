@@ -15,7 +15,7 @@ from msgspec import structs
 from quintet.domain import gate, policy
 from quintet.domain.errors import ModelError, QuintetError
 from quintet.domain.messages import Message, Request, Role, Usage
-from quintet.domain.policy import AGENTS_PAGE, TOOLSET_STATE, StagePlan
+from quintet.domain.policy import AGENTS_PAGE, PERSONA, TOOLSET_STATE, WORKFLOW_STATE, StagePlan
 from quintet.domain.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested, Signal
 from quintet.domain.standing import Stage
 from quintet.domain.state import ASIDE
@@ -24,6 +24,7 @@ from quintet.engine.core import Core
 from quintet.engine.journal import Journal
 from quintet.engine.prompting import joined
 from quintet.engine.stage import Reply
+from quintet.engine.workflow import place_told
 
 FIRST_RETRY = 0.5  # seconds; doubles with each try
 GO_ON = "Go on."
@@ -140,9 +141,14 @@ class Asker:
 
     def _written(self, plan: StagePlan) -> dict[str, str]:
         """The parts of a prompt that are no files of ours."""
-        written = {AGENTS_PAGE: self._core.agents_page}
+        state = self._journal.state
+        step = state.step
+        written = {AGENTS_PAGE: self._core.agents_page, PERSONA: step.persona if step else ""}
+        written[PERSONA] = written[PERSONA] or state.persona
         if TOOLSET_STATE in plan.prompts:
-            written[TOOLSET_STATE] = self._core.toolbox.place(self._journal.state.standing)
+            written[TOOLSET_STATE] = self._core.toolbox.place(state.standing)
+        if WORKFLOW_STATE in plan.prompts and step:
+            written[WORKFLOW_STATE] = place_told(step)
         return written
 
     def _replied(self, step: str, reply: Reply, *, cost: float = 0.0, partial: bool = False) -> ModelReplied:

@@ -8,13 +8,22 @@ from __future__ import annotations
 
 import asyncio
 
-from quintet.domain import gate, swe_phases
+from quintet.domain import gate, progress, swe_phases
 from quintet.domain.delivery import Deed
 from quintet.domain.gate import Verdict
 from quintet.domain.hook_places import HookPlace
 from quintet.domain.loops import Step, going_in_circles
 from quintet.domain.messages import ToolCall
-from quintet.domain.protocol import Event, MenuMoved, PhaseMoved, Progress, TodoMoved, ToolStarted, UserMessaged
+from quintet.domain.protocol import (
+    Event,
+    MenuMoved,
+    PhaseMoved,
+    Progress,
+    StepFinished,
+    TodoMoved,
+    ToolStarted,
+    UserMessaged,
+)
 from quintet.domain.rules import subject_of
 from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
 from quintet.domain.steering import Boundary
@@ -173,6 +182,8 @@ def _brought_about(call: ToolCall, result: ToolResult, state: SessionState) -> l
         events.append(TodoMoved(before=before.status if before else "", todo=todo))
     if result.phase:
         events.append(phase_moved(result.phase))
+    if result.step and state.step:
+        events.append(step_finished(state.step, result.step))
     if result.message:
         events.append(UserMessaged(call=call.id, text=result.message))
     return events
@@ -180,3 +191,8 @@ def _brought_about(call: ToolCall, result: ToolResult, state: SessionState) -> l
 
 def phase_moved(move: swe_phases.PhaseMove) -> PhaseMoved:
     return PhaseMoved(before=move.before, after=move.after, reason=move.reason, values=move.values)
+
+
+def step_finished(place: progress.Progress, move: progress.Move) -> StepFinished:
+    node = place.node.id
+    return StepFinished(run=place.run, node=node, way=move.way, target=move.target, result=move.result)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from quintet.domain import command_line
 from quintet.domain.axes import AXIS_WORDS, AxesChange, RunControl
 from quintet.domain.command_line import CommandLine
 from quintet.domain.errors import UsageError
 from quintet.domain.nearest import nearest
+from quintet.engine import agent_commands as agents
 from quintet.engine import dial_commands as turns
 from quintet.engine import report_commands as reports
 from quintet.engine import rewind_commands as rewinds
@@ -81,8 +84,15 @@ TABLE: tuple[Command, ...] = (
         work.research,
         prose=True,
     ),
-    Command("pause", "/pause", "hold the run at its next step, keep everything", runs.pause),
-    Command("resume", "/resume", "go on after /pause or an interrupt", runs.resume),
+    Command("agents", "/agents [NAME|FILE]", "list the agents, or enter one", agents.agents),
+    Command("menu", "/menu", "the agent's menu; a number or a name chooses", agents.menu),
+    Command("dismiss", "/dismiss", "leave the agent; its run can be resumed", agents.dismiss),
+    Command(
+        "pause", "/pause", "hold the run at its next step, or put a waiting one aside; keep everything", runs.pause
+    ),
+    Command(
+        "resume", "/resume [RUN]", "go on after /pause or an interrupt, or with this project's latest run", runs.resume
+    ),
     Command("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
     Command("model", "/model [NAME|auto]", "choose a model for this session", runs.choose_model),
     Command("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
@@ -130,21 +140,26 @@ TABLE: tuple[Command, ...] = (
 _BY_NAME = {command.name: command for command in TABLE}
 
 
-def find(name: str) -> Command:
+def known(name: str) -> bool:
+    return name in _BY_NAME
+
+
+def find(name: str, others: Iterable[str] = ()) -> Command:
+    """A command by its name; `others` are names that might have been meant instead."""
     command = _BY_NAME.get(name)
     if command is None:
-        close = nearest(name, _BY_NAME)
+        close = nearest(name, [*_BY_NAME, *others])
         listed = ", ".join(f"/{n}" for n in close)
         raise UsageError(f"/{name} is not a command.{f' Nearest: {listed}.' if close else ''} /help lists them all.")
     return command
 
 
-def parse(text: str) -> tuple[Command, CommandLine]:
+def parse(text: str, others: Iterable[str] = ()) -> tuple[Command, CommandLine]:
     """The command a text's first line names, parsed by that command's own flags."""
     name = command_line.command_name(text)
     if name is None:
         raise UsageError(f"not a command: {text[:40]}")
-    command = find(name)
+    command = find(name, others)
     if command.prose:
         return command, command_line.parse_prose(text)
     return command, command_line.parse(text, valued=command.valued, switches=command.switches)

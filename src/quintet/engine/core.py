@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from quintet.domain.axes import Axes
 from quintet.domain.messages import Usage
-from quintet.domain.ports import Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
+from quintet.domain.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
@@ -28,6 +28,7 @@ class Core(Struct):
     checkpoints: Checkpoints
     make_model: Callable[[str], Model]
     process_start: Callable[[int], str]
+    agents: Agents
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
     keep_page: Callable[[str, str, Iterable[str]], str] = lambda session, name, pieces: ""

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from quintet.domain import command_line
 from quintet.domain.axes import AxesChange, ModelMode, Surface
-from quintet.domain.errors import LeaseLost, QuintetError, UsageError
+from quintet.domain.errors import LeaseLost, QuintetError, RunFailed, UsageError
 from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import Role
 from quintet.domain.ports import Lease, Unreadable
@@ -31,23 +31,25 @@ from quintet.domain.protocol import (
     Say,
     SessionTaken,
     Submitted,
-    ToolFinished,
-    TurnFinished,
     TurnStarted,
 )
 from quintet.domain.reports import Order
-from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
+from quintet.domain.routing import CommandKind
+from quintet.domain.spoken import spoken
+from quintet.domain.state import SessionState
 from quintet.domain.steering import Activity, Boundary, Scope
-from quintet.domain.toolspec import CallStatus
-from quintet.engine import commands, dials, questions
+from quintet.engine import commands, dials, questions, runs
+from quintet.engine.agent_commands import entering
 from quintet.engine.asking import error_info
 from quintet.engine.checkpointing import Keeper
 from quintet.engine.core import Core
 from quintet.engine.desk import Outcome
+from quintet.engine.dispatch import Begins, dispatch, of_the_agent
 from quintet.engine.feed import Feed
 from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
 from quintet.engine.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
+from quintet.engine.leftovers import leftovers
 from quintet.engine.sessions import fork_session
 from quintet.engine.shell_warden import ShellWarden
 from quintet.engine.turn import Turn
@@ -81,31 +83,19 @@ class Owner:
 
     # ── life
 
-    async def start(self, reason: str = "") -> None:
-        """Take up the session: settle what a former owner left open, then serve the inbox."""
+    async def start(self, reason: str = "", agent: str = "") -> None:
+        """Take up the session: settle what a former owner left open, enter the agent, then serve the inbox."""
         if reason:
             taken = SessionTaken(owner=self._lease.owner, pid=self._lease.pid, reason=reason)
-            await self.journal.append(*self._leftovers(), taken)
+            await self.journal.append(*leftovers(self.core, self.state), taken)
+            if strayed := runs.strayed(self.core, self.state):
+                await self.journal.append(*strayed)
+        if agent:
+            await self.journal.append(*entering(self.core, self.state, agent, self.state.axes.surface))
         self._tasks = [asyncio.create_task(self._heartbeat())]
         await self._hooks.run(HookPlace.SESSION_START, source=reason or "new")
         self._tasks.append(asyncio.create_task(self._serve()))
         self._start_next()
-
-    def _leftovers(self) -> list[Event]:
-        state = self.state
-        events: list[Event] = [
-            ToolFinished(call=c, tool=s.tool, status=CallStatus.INTERRUPTED, content=OUTCOME_UNKNOWN)
-            for c, s in state.running.items()
-        ]
-        events += [questions.closed(question, "its process ended") for question in state.questions]
-        if state.turn:
-            events.append(
-                TurnFinished(
-                    turn=state.turn.turn, status="interrupted", reason="its process ended", steps=state.turn.steps
-                )
-            )
-            events += dials.reach(state, Boundary.UNIT_END)
-        return events
 
     async def close(self) -> None:
         self._closing = True
@@ -175,8 +165,8 @@ class Owner:
     async def _take(self, submitted: Submitted) -> None:
         match submitted.body:
             case Say(text=text):
-                if command_line.command_name(text) is not None:
-                    await self._command(submitted, text)
+                if line := self._command_in(text, submitted.surface):
+                    await self._command(submitted, line)
                 else:
                     event = InputReceived(submission=submitted.id, text=text, surface=submitted.surface)
                     await self.journal.append(event, consumed=submitted.id)
@@ -189,12 +179,25 @@ class Owner:
                 await self._ran(submitted, "interrupt", said, ok=running)
                 self._cut_short("interrupted")
 
+    def _command_in(self, text: str, surface: Surface) -> str:
+        """The slash command that a text is; empty if it is the input of a turn.
+
+        With an agent a `/word` of no table may be an item of its menu. With a run `*stop` and its like are commands,
+        and wait for nothing.
+        """
+        name = command_line.command_name(text)
+        if name is not None and commands.known(name):
+            return text
+        if kind := of_the_agent(self.state, text, surface):
+            return f"/{spoken(text).line}" if self.state.active_run and kind is not CommandKind.CLARIFY_CHOICE else ""
+        return text if name is not None else ""
+
     async def _command(self, submitted: Submitted, text: str) -> None:
         try:
-            command, line = commands.parse(text)
+            command, line = commands.parse(text, self._menu_names())
             made = command.handler(self, line)
             outcome = made if isinstance(made, Outcome) else await made
-        except UsageError as error:
+        except (UsageError, RunFailed) as error:
             await self._ran(submitted, text, str(error), ok=False, code=error.code)
             return
         ran = CommandRan(submission=submitted.id, line=text, text=outcome.text, data=outcome.data)
@@ -205,6 +208,10 @@ class Owner:
         self._start_next()
         if outcome.then:
             await outcome.then()
+
+    def _menu_names(self) -> list[str]:
+        agent = self.state.agent
+        return [item.trigger for item in agent.menu if item.trigger] if agent else []
 
     def _begun(self, submitted: Submitted, outcome: Outcome, asked: list[QuestionAsked]) -> list[Event]:
         """The input that a command begins a turn with; where the command asks something, it comes with the answer."""
@@ -249,6 +256,14 @@ class Owner:
 
     async def _run_turn(self, submission: str, text: str, surface: Surface, order: Order | None) -> None:
         own = command_line.own_call(text)
+        begins, opening = Begins(text, "" if submission or order else self.state.active_run, own), list[Event]()
+        if self.state.agent and submission and not own and order is None:
+            routed = dispatch(self.core, self.state, text, surface)
+            if routed.begins is None:
+                await self.journal.append(*routed.answer(submission, text))
+                return
+            begins, opening = routed.begins, routed.events
+        text, own = begins.text, begins.own
         if text and not own and not await self._may_begin(submission, text):
             return
         turn_id = self.core.ids.new("turn")
@@ -256,14 +271,16 @@ class Owner:
             self.core, self.journal, self._questions, self._keeper, self._go, turn_id, text or self._last_text()
         )
         self._turn = turn
-        if opening := dials.reach(self.state, Boundary.UNIT_START):
-            self.journal.post(*opening)
-        run, axes = self.core.ids.new("run"), self.state.axes.on(surface)
+        if landed := dials.reach(self.state, Boundary.UNIT_START):
+            self.journal.post(*landed)
+        run, axes = begins.run or self.core.ids.new("run"), self.state.axes.on(surface)
         started = self.journal.append(
-            TurnStarted(turn=turn_id, run=run, submission=submission, text=text, axes=axes, order=order)
+            *opening, TurnStarted(turn=turn_id, run=run, submission=submission, text=text, axes=axes, order=order)
         )
         try:
             await started
+            if moved := runs.begun(self.core, self.state, run):
+                self.journal.post(*moved)
             if order and order.kind != axes.work_mode:  # the user turned the dial back, or dropped its turning
                 reason = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
                 ending = turn.finished("cancelled", reason=reason)
@@ -283,7 +300,8 @@ class Owner:
         with contextlib.suppress(asyncio.CancelledError):  # the turn is over: how it ended has to be written
             await self._keeper.settle()
         self._keeper.rest()
-        await self.journal.append(ending, *dials.reach(self.state, Boundary.UNIT_END))
+        moved = runs.ended(self.core, self.state, ending)
+        await self.journal.append(*moved, ending, *dials.reach(self.state, Boundary.UNIT_END))
 
     async def _may_begin(self, submission: str, text: str) -> bool:
         """Whether the user's hooks let the turn begin; if not, that is the answer to its input."""

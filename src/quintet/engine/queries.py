@@ -54,7 +54,13 @@ def status(
         },
         "sandbox": sandbox,
         "trust": trusted,
-        "run": {"turns": summary.turns, "steps": summary.steps, "paused": summary.paused},
+        "agent": summary.agent or None,
+        "run": {
+            "turns": summary.turns,
+            "steps": summary.steps,
+            "paused": summary.paused,
+            "active": msgspec.to_builtins(summary.run),
+        },
         "pending": [msgspec.to_builtins(transition) for transition in summary.pending],
         "limits": msgspec.to_builtins(settings.limits),
         "checkpoint": {"enabled": settings.checkpoints.enabled, "last": summary.checkpoint or None},
@@ -80,6 +86,10 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
         ("sandbox", f"{answer['sandbox']}   trust {'yes' if answer['trust'] else 'no'}"),
         ("waiting", "; ".join(answer["waiting"]) or "nothing"),
     ]
+    if answer["agent"]:
+        run = answer["run"]["active"]
+        following = f"   run {run['run_id']}, {run['workflow_ref']}, {run['phase']}" if run else ""
+        rows.append(("agent", f"{answer['agent']}{following}"))
     rows += [("pending", f"{', '.join(t['change'].values())}  {t['scope']}") for t in answer["pending"]]
     head = f"{answer['name']}  {answer['project']}   {answer['badge']}"
     return [head, *(f"{name:<10}{value}" for name, value in rows)]

@@ -29,6 +29,10 @@ def status(desk: Desk, line: CommandLine) -> Outcome:
         ("turns", f"{state.turns}, {state.usage.input_tokens} tokens in, {state.usage.output_tokens} out"),
         ("cost", f"{state.cost:.4f}"),
     ]
+    if state.agent:
+        run = state.runs.get(state.active_run)
+        following = f"   run {run.run_id}, {run.workflow_ref}, {run.phase}" if run else ""
+        rows.append(("agent", f"{state.agent.id}{following}"))
     rows += [("pending", f"{badge.full(t.change.applied_to(state.axes))}  {t.scope}") for t in state.pending]
     return Outcome("\n".join(f"{name:<9}{value}" for name, value in rows))
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from msgspec import to_builtins
+
+from quintet.domain import failures
 from quintet.domain.command_line import CommandLine
 from quintet.domain.describe import compacted
-from quintet.domain.errors import UsageError
+from quintet.domain.errors import RunFailed, UsageError
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed
-from quintet.engine import compaction, dials
+from quintet.domain.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed, RunTaken
+from quintet.domain.run_phases import RunPhase
+from quintet.engine import compaction, dials, runs
+from quintet.engine.agent_commands import resuming
 from quintet.engine.desk import Desk, Outcome, after
 
 
 def pause(desk: Desk, line: CommandLine) -> Outcome:
     if desk.state.turn is None:
+        if events := runs.put_aside(desk.core, desk.state, "/pause"):
+            return Outcome("put aside; /resume goes on", events)
         raise UsageError("nothing is running")
     if desk.state.paused:
         return Outcome("already paused; /resume goes on")
@@ -21,20 +28,39 @@ def pause(desk: Desk, line: CommandLine) -> Outcome:
 
 
 def resume(desk: Desk, line: CommandLine) -> Outcome:
-    if desk.state.paused:
+    if len(line.words) > 1:
+        raise UsageError("/resume takes the id of one run, or nothing")
+    if desk.state.paused and not line.words:
         turn = desk.state.turn.turn if desk.state.turn else ""
         return Outcome("goes on", [RunResumed(reason="/resume")], after(None, desk.let_go), {"turn": turn})
-    if desk.state.interrupted and desk.state.turn is None:
+    if desk.state.turn:
+        raise UsageError("a turn is running: wait for it, or /stop it")
+    if desk.state.interrupted and not line.words:
         return Outcome("goes on where it was interrupted", then=desk.continue_turn, data={"turn": "next"})
-    raise UsageError("nothing is paused or interrupted")
+    return _resume_run(desk, "".join(line.words))
+
+
+def _resume_run(desk: Desk, wanted: str) -> Outcome:
+    try:
+        events = resuming(desk.core, desk.state, wanted, desk.state.axes.surface)
+    except RunFailed as error:
+        if not wanted and error.code == failures.PRECONDITION:
+            raise UsageError("nothing is paused or interrupted, and no run can be resumed") from None
+        raise
+    run = next(event.run for event in events if isinstance(event, RunTaken))
+    data = {"turn": "next", "event": {"type": "RUN_RESUMED", "run": to_builtins(run)}}
+    return Outcome(f"goes on with run {run.run_id}", events, desk.continue_turn, data)
 
 
 def stop(desk: Desk, line: CommandLine) -> Outcome:
-    if desk.state.turn is None and not desk.state.pending:
+    state = desk.state
+    run = state.runs.get(state.active_run)
+    if state.turn is None and not state.pending and run is None:
         raise UsageError("nothing is running")
-    dropped = dials.drop_all(desk.state, "/stop")
+    dropped = dials.drop_all(state, "/stop")
     said = f"; {len(dropped)} waiting transition{'s'[: len(dropped) != 1]} dropped" if dropped else ""
-    return Outcome(f"stopped{said}", dropped, desk.stop)
+    waiting = runs.moved(desk.core, run, RunPhase.CANCELLED, "/stop") if run and state.turn is None else []
+    return Outcome(f"stopped{said}", [*dropped, *waiting], desk.stop)
 
 
 def choose_model(desk: Desk, line: CommandLine) -> Outcome:

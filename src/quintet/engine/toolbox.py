@@ -21,6 +21,7 @@ from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
 from quintet.domain.policy import Menu, StagePlan
 from quintet.domain.ports import RuleBook, ShellGrammar, ShellState, Workbench
+from quintet.domain.progress import FINISH_STEP
 from quintet.domain.rules import subject_of
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.todos import with_criteria
@@ -127,6 +128,8 @@ class Toolbox:
             return f"no tool may be called in stage {standing.stage}: answer in words"
         if standing.stage is Stage.QA_REVIEW:
             return f"{spec.name} does more than read, and a review only reads"
+        if spec.name == FINISH_STEP:
+            return f"{spec.name} is there only while a workflow is followed"
         if standing.allowed is not None and spec.name not in standing.allowed:
             return f"{spec.name} is not among this agent's tools: {', '.join(sorted(standing.allowed))}"
         homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
@@ -195,6 +198,7 @@ class Toolbox:
             menu=self._manager(standing),
             todos=standing.todos,
             swe=standing.swe or swe_phases.PhaseState(),
+            step=standing.step,
             may_wait=person and standing.axes.run_control is not RunControl.AUTONOMOUS,
         )
         try:
@@ -210,7 +214,8 @@ class Toolbox:
 
 def _mask(standing: Standing) -> tuple[object, ...]:
     """All of a standing that decides which tools are within reach."""
-    return standing.axes, standing.swe and standing.swe.phase, standing.allowed
+    step = None if standing.step is None else standing.step.done
+    return standing.axes, standing.swe and standing.swe.phase, standing.allowed, step
 
 
 def _refused(text: str) -> ToolResult:

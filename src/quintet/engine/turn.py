@@ -34,6 +34,7 @@ from quintet.engine.qa_review import review
 from quintet.engine.questions import Questions
 from quintet.engine.reporting import make_report
 from quintet.engine.stage import Reply
+from quintet.engine.workflow import WorkflowRun
 
 DONE_STEPS_SHOWN = 40  # of what a turn did, in what the model is told of it
 
@@ -56,6 +57,7 @@ class Turn:
         self._go = go  # clear while the run is paused
         self._turn = turn
         self._text = text
+        self._workflow: WorkflowRun | None = None  # the one that its run follows
         self._asker = Asker(core, journal, turn)
         self._calls = Calls(core, journal, questions, keeper, turn)
         self._corrected: set[Correction] = set()
@@ -75,6 +77,10 @@ class Turn:
         if move := swe_phases.due(self._journal.state.swe, self._core.settings.tools.swe_phases):
             self._journal.post(phase_moved(move))
         self._pass_on_review()
+        if place := self._journal.state.step:
+            self._workflow = WorkflowRun(self._core, self._journal, place.run)
+            if self._asker.staged or not self._workflow.choose(self._text):
+                self._workflow.arrive()
         try:
             await self._warm_up()
             while True:
@@ -141,6 +147,8 @@ class Turn:
         """An ending whose answer, if a schema is wanted of it, is JSON of that schema."""
         while True:
             ending = await self._act()
+            if self._pushed(ending):
+                continue
             schema = self._core.answer_schema
             if schema is None or ending.status != "done":
                 return ending
@@ -151,6 +159,12 @@ class Turn:
             if not (self._asker.staged and self._correct(Correction.ANSWER_SCHEMA)):
                 return self.finished("failed", reason=f"the answer does not fit its schema: {wrong_with_it}")
 
+    def _pushed(self, ending: TurnFinished) -> bool:
+        """Whether the run goes on to another step that the model cannot say is next: the offline rules."""
+        if self._workflow is None or self._asker.staged or ending.status != "done":
+            return False
+        return self._workflow.push(ending.answer)
+
     async def _act(self) -> TurnFinished:
         """Steps until the model has an answer, or a call ends the turn."""
         stage = Stage.ACT
@@ -159,7 +173,11 @@ class Turn:
             reply = await self._ask(stage)
             if reply.calls:
                 await self._calls.carry_out(reply.calls)
+                if self._workflow:
+                    self._workflow.arrive()
                 if ending := self._calls.take_ending():
+                    if self._workflow and ending.ends == "done" and self._calls.deeds[-1].tool == "complete":
+                        self._workflow.complete(ending.answer)
                     reason = "" if ending.ends == "done" else "not done; the answer says why"
                     return self.finished(ending.ends, ending.answer, reason)
                 stage = Stage.TOOL_FOLLOWUP
@@ -212,8 +230,9 @@ class Turn:
     # ── delivery
 
     def _is_checked(self) -> bool:
-        axes = self._journal.state.axes
-        return policy.is_agent(axes) and self._core.settings.runs.delivery_check and self._asker.staged
+        axes, checks = self._journal.state.axes, self._core.settings.runs.delivery_check
+        followed = self._workflow is not None  # its end says that it is done
+        return policy.is_agent(axes) and checks and self._asker.staged and not followed
 
     async def _check_delivery(self, ending: TurnFinished) -> DeliveryState | None:
         """The authoritative state; None if the work was sent back for want of evidence."""

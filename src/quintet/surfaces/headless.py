@@ -17,11 +17,14 @@ import msgspec
 from quintet.domain import badge
 from quintet.domain import protocol as p
 from quintet.domain.describe import describe
+from quintet.domain.failures import CODES
+from quintet.domain.results import Heard
 from quintet.domain.visible import visible
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
 EXIT = {"done": 0, "failed": 1, "blocked": 3, "limit": 4, "interrupted": 130, "cancelled": 130}
+UNCLEAR = "CLARIFY_CHOICE"
 NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
 
 
@@ -49,6 +52,7 @@ class Headless:
 
     async def _follow(self, submission: str, after: int) -> int:
         turn = ""
+        heard = Heard(self._session.state.agent is not None)
         async for item in self._session.events(after):
             if not isinstance(item, p.Recorded):
                 continue
@@ -56,18 +60,19 @@ class Headless:
                 self._line(p.as_json(item))
             else:
                 self._diagnose(item)
+            heard.hear(item.event)
             match item.event:
                 case p.CommandRan(submission=of) as ran if of == submission:
                     if self._format == "text" or not ran.ok:
                         self._said(ran)
                     if "turn" not in ran.data:
-                        return self._result(_command_result(ran), 0 if ran.ok else 3 if ran.code == NOT_BEGUN else 2)
+                        return self._result(_command_result(ran) | heard.answered(ran), _exit_code(ran))
                     # /resume lets a turn go on: follow that one, or the one it begins; /review begins its own
                     turn, submission = (ran.data["turn"], submission) if ran.data["turn"] != "next" else ("", "")
                 case p.TurnStarted(submission=of) as started if of == submission:
                     turn = started.turn
                 case p.TurnFinished() as finished if turn and finished.turn == turn:
-                    return self._turn_result(finished)
+                    return self._turn_result(finished, heard.ended(finished))
         return 1
 
     def _said(self, ran: p.CommandRan) -> None:
@@ -76,7 +81,7 @@ class Headless:
         elif self._format != "stream-json":
             self._diagnostics.write(ran.text + "\n")
 
-    def _turn_result(self, finished: p.TurnFinished) -> int:
+    def _turn_result(self, finished: p.TurnFinished, more: dict[str, Any]) -> int:
         if self._format == "text" and finished.answer:
             self._say(finished.answer)
         result = _plain(finished)
@@ -85,7 +90,7 @@ class Headless:
         result["delivery_state"] = result.pop("delivery")
         if self._parsed:
             result["data"] = json.loads(finished.answer) if finished.status == "done" else None
-        return self._result(result, EXIT[finished.status])
+        return self._result(result | more, EXIT[finished.status])
 
     def _result(self, result: dict[str, Any], code: int) -> int:
         if self._format != "text":
@@ -98,6 +103,8 @@ class Headless:
         """On stderr, what a person would want to know of a run they do not watch."""
         match recorded.event:
             case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
+                self._diagnostics.print(describe(recorded))
+            case p.RunStarted() | p.RunTaken() | p.RunMoved() | p.StepBegun() | p.DataLoaded():
                 self._diagnostics.print(describe(recorded))
             case p.TurnFinished() as finished if finished.status != "done" and not finished.answer:
                 self._diagnostics.print(describe(recorded))
@@ -132,6 +139,13 @@ class Headless:
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
+
+
+def _exit_code(ran: p.CommandRan) -> int:
+    """An input that is not clear was not carried out, and neither was one that a hook held back."""
+    if ran.ok:
+        return 3 if ran.data.get("event", {}).get("type") == UNCLEAR else 0
+    return 3 if ran.code == NOT_BEGUN else 1 if ran.code in CODES else 2
 
 
 def _command_result(ran: p.CommandRan) -> dict[str, Any]:

@@ -122,7 +122,7 @@ class Plain:
         if self._question and not text.startswith("/"):
             await self._answer(self._question, text)
             return
-        if not text:
+        if not text and self._session.state.agent is None:
             self._prompt()
             return
         try:

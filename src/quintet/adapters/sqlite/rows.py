@@ -16,7 +16,7 @@ from quintet.domain.errors import LeaseLost, NotFound, StoreDamaged, StoreError,
 from quintet.domain.ports import Batch, Lease, SessionRow, Unreadable
 
 if TYPE_CHECKING:  # the protocol is imported where events are read: listings never touch it
-    from quintet.domain.protocol import Recorded, Submitted
+    from quintet.domain.protocol import Event, Recorded, Submitted
 
 _END = (1 << 63) - 1
 PIECE = 1000  # event numbers read at once
@@ -79,6 +79,12 @@ class Rows:
         last = self.last_seq(session) if before is None else before
         for start in range(after, last, PIECE):
             yield from self.read(session, start, min(start + PIECE, last))
+
+    def read_everywhere(self, kinds: Sequence[str]) -> list[tuple[str, Event]]:
+        """The events of these types in the whole project, each with its session."""
+        rows = self.connection.execute(self.sql["read_events_of_types_everywhere"], (_json(kinds),)).fetchall()
+        recorded = self._recorded(row[1:] for row in rows)
+        return [(str(row[0]), one.event) for row, one in zip(rows, recorded, strict=True)]
 
     def event(self, seq: int) -> tuple[str, Recorded]:
         row = next(iter(self.connection.execute(self.sql["event_by_seq"], (seq,))), None)

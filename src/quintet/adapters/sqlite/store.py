@@ -18,7 +18,7 @@ from quintet.adapters.sqlite.database import clear_errors, connect, set_aside
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.errors import StoreDamaged, StoreError, StoreUnwritable
 from quintet.domain.ports import Batch, Lease, SessionRow, Unreadable
-from quintet.domain.protocol import Recorded, Submitted
+from quintet.domain.protocol import Event, Recorded, Submitted
 
 MOST_PER_COMMIT = 256
 _Job = tuple[Callable[[Rows], Any], "asyncio.Future[Any]"]
@@ -180,6 +180,10 @@ class SqliteStore:
     ) -> list[Recorded]:
         with clear_errors(self.path):
             return self._read.read(session, after, before, kinds)
+
+    def read_everywhere(self, kinds: Sequence[str]) -> list[tuple[str, Event]]:
+        with clear_errors(self.path):
+            return self._read.read_everywhere(kinds)
 
     def session(self, session: str) -> SessionRow | None:
         with clear_errors(self.path):

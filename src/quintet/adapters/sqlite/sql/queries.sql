@@ -45,6 +45,10 @@ SELECT max(seq) FROM journal
 -- name: moment_of
 SELECT max(at) FROM journal WHERE seq = ?
 
+-- name: read_events_of_types_everywhere
+SELECT session, seq, at, version, data FROM journal
+WHERE type IN (SELECT value FROM json_each(?)) ORDER BY seq
+
 -- name: event_by_seq
 SELECT session, seq, at, version, data FROM journal WHERE seq = ?
 

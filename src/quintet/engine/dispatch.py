@@ -1,0 +1,224 @@
+"""From a resolved command to what follows: an answer at once, or a turn with its opening events. Nothing is raised.
+
+A command that fails gives an error with a code and changes nothing: its events are written only with what it begins.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, Literal
+
+from msgspec import Struct, field, to_builtins
+
+from quintet.domain import agents, failures
+from quintet.domain.agents import Agent
+from quintet.domain.axes import Surface
+from quintet.domain.errors import QuintetError, RunFailed
+from quintet.domain.failures import ErrorInfo
+from quintet.domain.protocol import CommandRan, DataLoaded, Event, RunStarted, RunTaken, WorkflowBegun
+from quintet.domain.routing import CommandKind, ResolvedCommand, resolve
+from quintet.domain.run_phases import RunPhase
+from quintet.domain.state import SessionState
+from quintet.domain.workflows import is_classic, is_workflow
+from quintet.engine import agent_commands, runs
+from quintet.engine.core import Core
+
+READ = (".md", ".markdown", ".txt", "")  # endings of scripts that are words for the model
+EventType = Literal[
+    "SHOW_MENU", "CLARIFY_CHOICE", "RUN_STARTED", "RUN_RESUMED", "AGENT_DISMISSED", "CHAT_RESPONSE", "RUN_MOVED"
+]
+
+
+class Begins(Struct, frozen=True):
+    """The turn that a command begins."""
+
+    text: str  # what the model is told; empty where the run goes on by itself
+    run: str = ""  # the run it belongs to
+    own: tuple[str, str] | None = None  # a call of the person's own: tool and arguments
+
+
+class Dispatched(Struct):
+    """What became of a command: an event or an error, never both."""
+
+    event: dict[str, Any] | None = None
+    error: ErrorInfo | None = None
+    text: str = ""  # for the person
+    events: list[Event] = field(default_factory=list)
+    begins: Begins | None = None
+
+    def answer(self, submission: str, text: str) -> list[Event]:
+        """An input that begins no turn is answered by what became of it."""
+        error = self.error
+        said = self.text if error is None else "\n".join(filter(None, (error.message, error.hint)))
+        data = {"event": self.event} if self.event else {}
+        code = error.code if error else ""
+        ran = CommandRan(submission=submission, line=text, text=said, ok=error is None, code=code, data=data)
+        return [*self.events, ran]
+
+
+def dispatch(core: Core, state: SessionState, text: str, surface: Surface) -> Dispatched:
+    """Resolve an input against the active agent's menu, and carry it out as far as no model is needed."""
+    agent = state.agent
+    assert agent
+    command = resolve(text, agent, surface, bool(state.active_run))
+    try:
+        return Dispatcher(core, state, agent, surface).carry_out(command, text)
+    except QuintetError as error:
+        return Dispatched(error=ErrorInfo(error.code, error.message, error.hint))
+    except Exception as error:
+        core.log_crash(error)
+        return Dispatched(error=ErrorInfo(failures.UNKNOWN, f"{type(error).__name__}: {error}"))
+
+
+def of_the_agent(state: SessionState, text: str, surface: Surface) -> CommandKind | None:
+    """What an input is by the active agent's menu and the commands of runs; None if it is words for a model."""
+    if state.agent is None:
+        return None
+    kind = resolve(text, state.agent, surface, bool(state.active_run)).kind
+    return None if kind in (CommandKind.CHAT, CommandKind.CONTINUE_RUN) else kind
+
+
+class Dispatcher:
+    def __init__(self, core: Core, state: SessionState, agent: Agent, surface: Surface) -> None:
+        self._core = core
+        self._state = state
+        self._agent = agent
+        self._surface = surface
+
+    def carry_out(self, command: ResolvedCommand, text: str) -> Dispatched:
+        match command.kind:
+            case CommandKind.SHOW_MENU:
+                return self._menu()
+            case CommandKind.CLARIFY_CHOICE:
+                return _unclear(command)
+            case CommandKind.DISMISS_AGENT:
+                return self._dismiss()
+            case CommandKind.RESUME_RUN:
+                return self._resume(command.target or "")
+            case CommandKind.CONTINUE_RUN:
+                return Dispatched(begins=Begins(text, self._state.active_run))
+            case CommandKind.START_WORKFLOW:
+                return self._start(command, command.target or "")
+            case CommandKind.EXEC_SCRIPT:
+                return self._script(command)
+            case CommandKind.RUN_ACTION:
+                return self._action(command)
+            case CommandKind.CHAT:
+                return self._chat(command, text)
+
+    # ── at once
+
+    def _menu(self) -> Dispatched:
+        return Dispatched(_event("SHOW_MENU"), text=agent_commands.menu_text(self._agent, self._surface))
+
+    def _dismiss(self) -> Dispatched:
+        events = agent_commands.leaving(self._core, self._state, self._agent)
+        return Dispatched(_event("AGENT_DISMISSED"), events=events)
+
+    def _put(self, after: RunPhase) -> Dispatched:
+        """The active run paused or stopped, between its turns."""
+        run = self._state.runs.get(self._state.active_run)
+        if run is None:
+            raise RunFailed(failures.PRECONDITION, "no run is active")
+        events = runs.moved(self._core, run, after, "asked for")
+        return Dispatched(
+            _event("RUN_MOVED", run=run.run_id, phase=after), text=f"run {run.run_id} {after}", events=events
+        )
+
+    # ── turns
+
+    def _chat(self, command: ResolvedCommand, text: str) -> Dispatched:
+        if command.menu_index is None:
+            return Dispatched(begins=Begins(text))
+        if command.details:
+            return Dispatched(begins=Begins(command.details))
+        said = f"{self._agent.name} listens: say what it is about."
+        return Dispatched(_event("CHAT_RESPONSE", assistant={"role": "assistant", "content": said}), text=said)
+
+    def _resume(self, wanted: str) -> Dispatched:
+        events = agent_commands.resuming(self._core, self._state, wanted, self._surface)
+        run = next(event.run for event in events if isinstance(event, RunTaken))
+        return Dispatched(_event("RUN_RESUMED", run=to_builtins(run)), events=events, begins=Begins("", run.run_id))
+
+    def _start(self, command: ResolvedCommand, ref: str) -> Dispatched:
+        workflow, root = self._core.agents.workflow(self._rendered(ref), self._agent)
+        data = self._data(command)
+        started: RunStarted = runs.create(self._core, workflow.id, self._agent)
+        run = started.run.run_id
+        events = [started, WorkflowBegun(run=run, workflow=workflow, root=root), *data]
+        text = _joined(workflow.title or workflow.id, command.details)
+        return Dispatched(_event("RUN_STARTED", run=to_builtins(started.run)), events=events, begins=Begins(text, run))
+
+    def _script(self, command: ResolvedCommand) -> Dispatched:
+        path = self._rendered(command.target or "")
+        if is_classic(path):
+            return self._start(command, path)
+        whole, fields, body = self._core.agents.text(path, self._agent)
+        if is_workflow(path, fields):
+            return self._start(command, path)
+        ending = whole[len(whole.rpartition(".")[0]) :] if "." in whole.rpartition("/")[2] else ""
+        if ending.lower() in READ:
+            text = _joined(self._rendered(body.strip()), command.details)
+            return Dispatched(events=self._data(command), begins=Begins(text))
+        if not self._core.agents.trusted:
+            raise RunFailed(
+                failures.PERMISSION_DENIED,
+                f"{path} is a program, and this folder is not trusted",
+                hint="`quintet trust` lets its agents' programs be run, through the gate.",
+            )
+        line = shlex.quote(whole)
+        return Dispatched(begins=Begins(f"!{line}", own=("bash", _json({"command": line}))))
+
+    def _action(self, command: ResolvedCommand) -> Dispatched:
+        action = (command.target or "").strip()
+        match action:
+            case agents.SHOW_MENU:
+                return self._menu()
+            case agents.DISMISS:
+                return self._dismiss()
+            case agents.RESUME:
+                return self._resume(command.details.strip())
+            case agents.PAUSE:
+                return self._put(RunPhase.PAUSED)
+            case agents.STOP:
+                return self._put(RunPhase.CANCELLED)
+        if action.startswith("#"):
+            prompt = self._agent.prompt(action[1:])
+            if prompt is None:
+                named = ", ".join(f"#{known.id}" for known in self._agent.prompts) or "none"
+                raise RunFailed(
+                    failures.UNKNOWN_PROMPT_ID, f"{action} is no prompt of {self._agent.name}; there are: {named}"
+                )
+            action = prompt.content.strip()
+        text = _joined(self._rendered(action), command.details)
+        return Dispatched(events=self._data(command), begins=Begins(text))
+
+    def _data(self, command: ResolvedCommand) -> list[Event]:
+        if not command.data_ref:
+            return []
+        loaded = self._core.agents.data(self._rendered(command.data_ref), self._agent)
+        return [DataLoaded(path=loaded.path, format=loaded.format, text=loaded.text)]
+
+    def _rendered(self, text: str) -> str:
+        return self._core.agents.rendered(text, self._agent)
+
+
+def _unclear(command: ResolvedCommand) -> Dispatched:
+    width = max(len(str(one.index)) for one in command.candidates)
+    lines = [f"{one.index:>{width}}. {one.label}" for one in command.candidates]
+    text = "\n".join([f"{command.reason}; which one?" if lines else command.reason, *lines])
+    return Dispatched(_event("CLARIFY_CHOICE", command=to_builtins(command)), text=text)
+
+
+def _event(type: EventType, **values: Any) -> dict[str, Any]:
+    return {"type": type, **values}
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def _json(value: dict[str, str]) -> str:
+    from msgspec.json import encode
+
+    return encode(value).decode()
