@@ -39,8 +39,8 @@ class TaskStore(Protocol):
     async def amend_task(self, task: Task) -> None:
         """Write everything of a task but its status."""
 
-    async def claim_task(self, claim: Claim, now: float, steal: bool) -> bool:
-        """Take or keep a claim: free, run out, one's own, or stolen from a process that is gone."""
+    async def claim_task(self, claim: Claim, now: float, gone: str = "") -> bool:
+        """Take or keep a claim: free, run out, one's own, or that of an owner whose process is `gone`."""
 
     async def release_task(self, task: str, owner: str) -> None: ...
 
