@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from quintet.adapters import config, sandbox, user_tools
 from quintet.adapters.agents_page import agents_page
@@ -44,6 +45,9 @@ from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
+
+if TYPE_CHECKING:
+    from quintet.engine.task_keeper import TaskKeeper
 
 LATEST = "latest"
 INTERACTIVE_CHANGE = AxesChange(
@@ -135,7 +139,7 @@ def make_core(
         servers=servers,
     )
     models = Models(loaded.settings)
-    return Core(
+    core = Core(
         project=places.root,
         store=SqliteStore(places.database),
         clock=clock or SystemClock(),
@@ -162,6 +166,14 @@ def make_core(
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),
     )
+    core.tasks = cache(lambda: _make_keeper(core, places))
+    return core
+
+
+def _make_keeper(core: Core, places: Places) -> TaskKeeper:
+    from quintet.task_wiring import make_keeper
+
+    return make_keeper(core.store, places, core.clock)
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:

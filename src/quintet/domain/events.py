@@ -32,6 +32,7 @@ from quintet.domain.qa import QaReport
 from quintet.domain.reports import Order
 from quintet.domain.steering import Actor, Scope
 from quintet.domain.tagged import Tagged
+from quintet.domain.task_events import TaskMoved
 
 
 class SessionOpened(Tagged, frozen=True, kw_only=True, gc=False):
@@ -306,6 +307,7 @@ Event = (
     | ToolFinished
     | MenuMoved
     | TodoMoved
+    | TaskMoved
     | PhaseMoved
     | HookRan
     | UserMessaged

@@ -58,6 +58,7 @@ from quintet.domain.events import (
 )
 from quintet.domain.steering import Actor
 from quintet.domain.tagged import Tagged
+from quintet.domain.task_events import TaskMoved
 
 VERSION = 1
 
@@ -205,6 +206,7 @@ __all__ = [
     "Signal",
     "Submission",
     "Submitted",
+    "TaskMoved",
     "TextDelta",
     "ThinkingDelta",
     "TodoMoved",
