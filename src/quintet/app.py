@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from quintet.adapters import config, sandbox, user_tools
 from quintet.adapters.agent_source import LocalAgents
@@ -47,6 +48,9 @@ from quintet.observing import observe
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
+
+if TYPE_CHECKING:
+    from quintet.engine.task_keeper import TaskKeeper
 
 LATEST = "latest"
 INTERACTIVE_CHANGE = AxesChange(
@@ -143,7 +147,7 @@ def make_core(
     models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
     checkpoints = ShadowCheckpoints(places.checkpoints, places.root)
-    return Core(
+    core = Core(
         project=places.root,
         store=SqliteStore(places.database),
         clock=clock or SystemClock(),
@@ -174,6 +178,14 @@ def make_core(
         log_crash=lambda error: log_crash(places, error),
         log=lambda text: log(places, text),
     )
+    core.tasks = cache(lambda: _make_keeper(core, places))
+    return core
+
+
+def _make_keeper(core: Core, places: Places) -> TaskKeeper:
+    from quintet.task_wiring import make_keeper
+
+    return make_keeper(core.store, places, core.clock)
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:

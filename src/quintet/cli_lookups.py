@@ -16,6 +16,7 @@ MODELS = "model_lookups"
 REPORTS = "report_lookups"
 AGENTS = "agent_lookups"
 SURFACES = ("tui", "web", "headless", "rpc")
+TASKS = "task_lookups"
 
 
 def _lookup(
@@ -237,6 +238,39 @@ def _rules(arguments: list[str]) -> int:
     return _action("rules", actions, arguments)
 
 
+def _task_id(parser: ArgumentParser) -> object:
+    return parser.add_argument("id", help="the task's id")
+
+
+def _tasks(arguments: list[str]) -> int:
+    def status(parser: ArgumentParser) -> None:
+        about = "only these: todo, running, done …; several with commas"
+        parser.add_argument("--status", action="append", default=[], metavar="STATUS", help=about)
+
+    def files(parser: ArgumentParser) -> None:
+        parser.add_argument("files", nargs="+", metavar="FILE", help="a page with front matter (id, title) and a body")
+
+    def words(parser: ArgumentParser) -> None:
+        _task_id(parser)
+        parser.add_argument("status", help="what it becomes, if it can")
+        parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
+
+    actions = {
+        "list": _lookup("tasks list", "This project's tasks; the next one is marked.", status, TASKS),
+        "show": _lookup(
+            "tasks show",
+            "One task: its page, where it stands, how it came there.",
+            _task_id,
+            TASKS,
+        ),
+        "add": _lookup("tasks add", "Tasks from files: all of them, or none if one is wrong.", files, TASKS),
+        "move": _lookup("tasks move", "Move a task to another status, its row and its file.", words, TASKS),
+    }
+    if arguments[:1] and arguments[0].startswith("--status"):
+        arguments = ["list", *arguments]
+    return _action("tasks", actions, arguments)
+
+
 def _fork(arguments: list[str]) -> int:
     parser = make_parser("sessions fork", "A new session that begins with another's finished turns.")
     _id(parser)
@@ -325,6 +359,7 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "tools": _tools,
     "permit": _permit,
     "rules": _rules,
+    "tasks": _tasks,
     "policy": _policy,
     "prompts": _prompts,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),

@@ -19,7 +19,7 @@ from quintet.domain.visible import brief, visible
 QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
 }
-SPOKEN_FOR = frozenset({"axes", "pending", "compacted"})  # what a command did has an event that says it
+SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "task"})  # what a command did has an event that says it
 MOST_LINES = 60  # of one tool's output
 
 
@@ -85,6 +85,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"{e.status}: {e.reason}" if e.reason else e.status, "warning"), *hint]
         case p.TodoMoved() as e:
             return _todo(e)
+        case p.TaskMoved() as e:
+            return [Line(task_moved(e), "info")]
         case p.PhaseMoved() as e:
             return [Line(f"phase  {e.before or 'none'} → {e.after or 'none'}  {e.reason}", "info")]
         case p.HookRan() as e if e.blocked:
@@ -133,6 +135,10 @@ def turned(event: p.DialsTurned) -> str:
         if getattr(event.before, name) != getattr(event.after, name)
     ]
     return f"{', '.join(moves) or 'unchanged'}, by {event.actor}, {event.scope} ({event.reason})"
+
+
+def task_moved(event: p.TaskMoved) -> str:
+    return f"task {event.task}  {event.before} → {event.after}  {event.title}"
 
 
 def compacted(event: p.HistoryCompacted) -> str:

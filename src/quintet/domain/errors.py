@@ -8,7 +8,8 @@
     │   ├── StoreDamaged      a page or row cannot be read; copied aside
     │   ├── StoreUnwritable   read-only, full, or no permission
     │   ├── LeaseLost         another process owns the session now
-    │   └── OwnerGone         the process that owned the session has ended
+    │   ├── OwnerGone         the process that owned the session has ended
+    │   └── TaskTaken         another process works at the task, or has moved it
     ├── NotFound              no such session, event, question                 exit 1
     ├── RunFailed             an agent's command or a run; `failures` has codes exit 1
     ├── ModelError            the model could not answer                       exit 1
@@ -85,6 +86,12 @@ class OwnerGone(StoreError):
     """The process that owned this session has ended; `quintet --resume` takes the session over."""
 
     code = "OWNER_GONE"
+
+
+class TaskTaken(StoreError):
+    """Another process works at this task."""
+
+    code = "TASK_TAKEN"
 
 
 class NotFound(QuintetError):

@@ -45,6 +45,7 @@ from quintet.domain.run_events import (
 )
 from quintet.domain.steering import Actor, Scope
 from quintet.domain.tagged import Tagged
+from quintet.domain.task_events import TaskMoved
 
 
 class SessionOpened(Tagged, frozen=True, kw_only=True, gc=False):
@@ -313,6 +314,7 @@ Event = (
     | ToolFinished
     | MenuMoved
     | TodoMoved
+    | TaskMoved
     | PhaseMoved
     | HookRan
     | UserMessaged

@@ -70,6 +70,7 @@ from quintet.domain.run_events import (
 )
 from quintet.domain.steering import Actor
 from quintet.domain.tagged import Tagged
+from quintet.domain.task_events import TaskMoved
 
 VERSION = 1
 
@@ -228,6 +229,7 @@ __all__ = [
     "StepFinished",
     "Submission",
     "Submitted",
+    "TaskMoved",
     "TextDelta",
     "ThinkingDelta",
     "TodoMoved",

@@ -14,6 +14,7 @@ from quintet.engine import dial_commands as turns
 from quintet.engine import report_commands as reports
 from quintet.engine import rewind_commands as rewinds
 from quintet.engine import run_commands as runs
+from quintet.engine import task_commands as task_list
 from quintet.engine import work_commands as work
 from quintet.engine.desk import Command, Desk, Handler, Outcome
 
@@ -100,6 +101,13 @@ TABLE: tuple[Command, ...] = (
     Command(
         "compact", "/compact", "put a summary in the place of the older messages; your last requests stay", runs.compact
     ),
+    Command(
+        "tasks",
+        "/tasks [STATUS…] | move ID STATUS",
+        "this project's tasks, the next one marked; or move one",
+        task_list.tasks,
+    ),
+    Command("queue", "/queue", "open tasks in the order they will be done, and what they wait for", task_list.queue),
     Command("status", "/status", "where this session stands", reports.status),
     Command(
         "cost",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from quintet.domain.axes import Axes
+from quintet.domain.errors import UsageError
 from quintet.domain.messages import Usage
 from quintet.domain.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from quintet.engine.task_keeper import TaskKeeper
 
 
 class Core(Struct):
@@ -32,6 +36,7 @@ class Core(Struct):
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
     keep_page: Callable[[str, str, Iterable[str]], str] = lambda session, name, pieces: ""
+    tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()  # made when first asked for: most sessions never do
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question
@@ -55,3 +60,7 @@ class Core(Struct):
         cached = usage.cached_tokens * (priced.price_cached or priced.price_input)
         fresh = (usage.input_tokens - usage.cached_tokens) * priced.price_input
         return (fresh + cached + usage.output_tokens * priced.price_output) / 1_000_000
+
+
+def _no_tasks() -> TaskKeeper:
+    raise UsageError("no tasks are kept here")

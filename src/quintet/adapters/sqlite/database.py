@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import apsw
 
+from quintet.adapters.proc import process_start
 from quintet.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnwritable
 
 SQL_FOLDER = os.path.join(os.path.dirname(__file__), "sql")
@@ -66,6 +67,7 @@ def connect(path: str, *, vfs: str | None = None) -> apsw.Connection:
         connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
         connection.execute("PRAGMA foreign_keys = ON")
         if version < len(names):
+            _refuse_live(connection, path, version)
             _migrate(connection, names)
         if fresh and vfs is None:
             os.chmod(path, 0o600)
@@ -102,6 +104,20 @@ def _refuse_newer(connection: apsw.Connection, path: str, known: int) -> int:
         )
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
     return version
+
+
+def _refuse_live(connection: apsw.Connection, path: str, version: int) -> None:
+    """An older Quintet that is still at work knows nothing of a newer schema: it is let finish first."""
+    if not version:
+        return
+    owned = "SELECT id, owner_pid, owner_started FROM sessions WHERE owner <> '' AND lease_until >= ?"
+    for session, pid, started in connection.execute(owned, (time.time(),)).fetchall():
+        if not started or process_start(int(str(pid))) == started:
+            connection.close()
+            raise StoreError(
+                f"{path}: its schema is that of an older Quintet, which is still at work in session {session}",
+                hint=f"Leave that session (process {pid}), then try again.",
+            )
 
 
 def set_aside(path: str, *, move: bool) -> str:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import apsw
+
 from quintet.adapters.sqlite.database import clear_errors, connect, set_aside
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.errors import StoreDamaged, StoreError, StoreUnwritable
@@ -64,24 +66,25 @@ class SqliteStore:
                 rows.take_lease(batch.lease, 0.0, True)
             return rows.append(row.id, batch)
 
-        return await self._do(job)  # type: ignore[no-any-return]
+        return await self.write(job)  # type: ignore[no-any-return]
 
     async def append(self, session: str, batch: Batch) -> list[int]:
-        return await self._do(lambda rows: rows.append(session, batch))  # type: ignore[no-any-return]
+        return await self.write(lambda rows: rows.append(session, batch))  # type: ignore[no-any-return]
 
     async def submit(self, session: str, submitted: Submitted, at: str) -> None:
-        await self._do(lambda rows: rows.submit(session, submitted, at))
+        await self.write(lambda rows: rows.submit(session, submitted, at))
 
     async def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:
-        return await self._do(lambda rows: rows.take_lease(lease, now, steal))  # type: ignore[no-any-return]
+        return await self.write(lambda rows: rows.take_lease(lease, now, steal))  # type: ignore[no-any-return]
 
     async def release(self, lease: Lease) -> None:
-        await self._do(lambda rows: rows.release(lease))
+        await self.write(lambda rows: rows.release(lease))
 
     async def purge(self, session: str) -> None:
-        await self._do(lambda rows: rows.purge(session))
+        await self.write(lambda rows: rows.purge(session))
 
-    def _do(self, work: Callable[[Rows], Any]) -> asyncio.Future[Any]:
+    def write(self, work: Callable[[Rows], Any]) -> asyncio.Future[Any]:
+        """Run `work` on the writer's connection; done when the commit that holds it is synced."""
         if self._closed:
             raise StoreError("the store is closed")
         if self._thread is None:
@@ -170,6 +173,10 @@ class SqliteStore:
         return result, None
 
     # ── reads
+
+    @property
+    def reading(self) -> apsw.Connection:
+        return self._read.connection
 
     def inbox(self, session: str) -> list[Submitted | Unreadable]:
         with clear_errors(self.path):

@@ -1,0 +1,143 @@
+"""The reads and writes on tasks as plain synchronous methods over one connection, as `rows` is for sessions.
+
+Writing goes inside a transaction of the caller's. A database from before there were tasks has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import apsw
+import msgspec
+
+from quintet.adapters.sqlite.database import load_queries
+from quintet.domain.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
+from quintet.domain.errors import StoreDamaged, TaskTaken, UsageError
+from quintet.domain.task_ports import Claim
+from quintet.domain.tasks import AT_WORK, Task, TaskMove, TaskStatus, TaskText
+
+SINCE = 2  # the schema version that brought them
+_decode_text = msgspec.json.Decoder(TaskText).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class TaskRows:
+    def __init__(self, connection: apsw.Connection, path: str) -> None:
+        self.connection = connection
+        self.path = path
+        self.sql = _queries()
+
+    # ── reading
+
+    def tasks(self) -> list[Task]:
+        return self._tasks(self.connection.execute(self.sql["all_tasks"])) if self._known() else []
+
+    def task(self, task: str) -> Task | None:
+        found = self._tasks(self.connection.execute(self.sql["task_by_id"], (task,))) if self._known() else []
+        return found[0] if found else None
+
+    def claims(self) -> dict[str, Claim]:
+        if not self._known():
+            return {}
+        rows: Iterable[tuple[Any, ...]] = self.connection.execute(self.sql["claims"])
+        return {task: Claim(task, *rest) for task, *rest in rows}
+
+    def moves(self, task: str) -> list[TaskMove]:
+        return [
+            TaskMove(
+                task_id, TaskStatus(before) if before else None, TaskStatus(after), reason or "", at, scope or "", id
+            )
+            for task_id, before, after, reason, at, scope, id in self.connection.execute(self.sql["moves_of"], (task,))
+        ]
+
+    def _known(self) -> bool:
+        return int(self.connection.pragma("user_version")) >= SINCE
+
+    def _tasks(self, rows: Iterable[tuple[Any, ...]]) -> list[Task]:
+        found, text = [], ""
+        try:
+            for text, status, work_mode, control, profile, model_mode, surface, *rest in rows:
+                values: list[Any] = [
+                    value if value is not None else blank for value, blank in zip(rest, _BLANKS, strict=True)
+                ]
+                axes = _axes(work_mode, control, profile, model_mode, surface)
+                found.append(Task(_decode_text(text), _STATUSES[status], axes, *values))
+        except (msgspec.DecodeError, ValueError, KeyError, UnicodeError) as error:
+            raise StoreDamaged(f"{self.path}: a task cannot be read ({error}): {text[:80]}") from error
+        return found
+
+    # ── writing
+
+    def add(self, tasks: Sequence[Task], reason: str) -> None:
+        for task in tasks:
+            axes = task.axes
+            values = (
+                *(task.id, axes.work_mode, axes.run_control, axes.permission_profile, axes.model_mode, axes.surface),
+                *(task.status, task.retries, task.max_retries, task.cost_budget or None, task.cost_spent),
+                *(task.created, task.started or None, task.completed or None, task.next_action or None),
+                *(task.checkpoint or None, task.milestone or None, task.path, task.stamp, *_said(task.text)),
+            )
+            try:
+                self.connection.execute(self.sql["insert_task"], values)
+            except apsw.ConstraintError:
+                raise UsageError(f"there is a task {task.id} already; `quintet tasks show {task.id}`") from None
+            self._write_move(TaskMove(task.id, None, task.status, reason, task.created))
+
+    def move(self, task: Task, move: TaskMove, owner: str) -> int:
+        claimed = next(iter(self.connection.execute(self.sql["owner_of"], (task.id,))), ("",))[0]
+        if claimed != owner:
+            lost = "another process works at it" if claimed else "the claim on it was let go"
+            raise TaskTaken(f"task {task.id} was not moved: {lost}")
+        values = (task.status, task.retries, task.started or None, task.completed or None, task.id, move.before)
+        self.connection.execute(self.sql["move_task"], values)
+        if self.connection.changes() != 1:
+            raise TaskTaken(f"task {task.id} is not {move.before} any more; another process has moved it")
+        self.amend(task)
+        if task.status not in AT_WORK:
+            self.connection.execute(self.sql["forget_claim"], (task.id,))
+        return self._write_move(move)
+
+    def amend(self, task: Task) -> None:
+        spent = (task.cost_budget or None, task.cost_spent, task.next_action or None, task.checkpoint or None)
+        values = (*spent, task.path, task.stamp, *_said(task.text), task.id)
+        self.connection.execute(self.sql["amend_task"], values)
+
+    def claim(self, claim: Claim, now: float, gone: str) -> bool:
+        values = (
+            *(claim.task, claim.owner, claim.owner_pid, claim.owner_started, claim.lease_until),
+            *(claim.heartbeat, claim.worktree, claim.model, now, gone),
+        )
+        self.connection.execute(self.sql["claim_task"], values)
+        return self.connection.changes() == 1
+
+    def release(self, task: str, owner: str) -> None:
+        self.connection.execute(self.sql["release_task"], (task, owner))
+
+    def _write_move(self, move: TaskMove) -> int:
+        values = (move.task, move.before or "", move.after, move.reason, move.scope or None, move.at)
+        self.connection.execute(self.sql["insert_move"], values)
+        return self.connection.last_insert_rowid()
+
+
+_STATUSES = {str(status): status for status in TaskStatus}
+_BLANKS: tuple[Any, ...] = (0, 0, 0.0, 0.0, *[""] * 8)  # what stands for NULL, in the order of Task's fields
+
+
+@cache
+def _queries() -> dict[str, str]:
+    return load_queries("tasks.sql")
+
+
+@cache
+def _axes(work_mode: str, control: str, profile: str, model_mode: str, surface: str) -> Axes:
+    return Axes(
+        WorkMode(work_mode), RunControl(control), PermissionProfile(profile), ModelMode(model_mode), Surface(surface)
+    )
+
+
+def _said(text: TaskText) -> tuple[str, str, str | None]:
+    """What a file says, whole and as the two columns that queries may ask for."""
+    claims = ", ".join(str(intent) for intent in text.intent)
+    return _encode(text).decode(), _encode(text.depends_on).decode(), claims or None

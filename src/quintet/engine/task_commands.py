@@ -1,0 +1,50 @@
+"""The slash commands on durable tasks: list them, move one, the queue. What they need is imported when asked for."""
+
+from __future__ import annotations
+
+from quintet.domain.command_line import CommandLine
+from quintet.domain.describe import task_moved
+from quintet.domain.errors import QuintetError, UsageError
+from quintet.domain.protocol import TaskMoved
+from quintet.engine.desk import Desk, Outcome
+
+
+async def tasks(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine import task_tables as shown
+
+    if line.words[:1] == ("move",):
+        return await _move(desk, line.words[1:])
+    wanted = [shown.parse_status(word) for word in line.words]
+    every = desk.core.tasks().look().tasks
+    lines = shown.list_lines(every, shown.chosen(every, wanted))
+    return Outcome("\n".join(lines) or ("no task is " + " or ".join(wanted) if every else shown.NONE_YET))
+
+
+async def _move(desk: Desk, words: tuple[str, ...]) -> Outcome:
+    from quintet.engine.task_tables import parse_status
+
+    if len(words) != 2:
+        raise UsageError("/tasks move ID STATUS, for example /tasks move task-001 paused")
+    try:
+        task, move = await desk.core.tasks().move(words[0], parse_status(words[1]), "/tasks move")
+    except UsageError:
+        raise
+    except QuintetError as error:  # nothing of the session's is wrong: it is the command that cannot be done
+        raise UsageError(error.message, hint=error.hint) from error
+    assert move.before
+    event = TaskMoved(
+        task=task.id,
+        title=task.title,
+        before=move.before,
+        after=move.after,
+        reason=move.reason,
+        transition=move.number,
+    )
+    return Outcome(task_moved(event), [event], data={"task": task.id})
+
+
+def queue(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine import task_tables as shown
+
+    every = desk.core.tasks().look().tasks
+    return Outcome("\n".join(shown.queue_lines(every)) or ("no task is open" if every else shown.NONE_YET))

@@ -1,0 +1,57 @@
+"""Tasks on real files and a real database, for tests."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from quintet.adapters.clock import SystemClock
+from quintet.adapters.places import locate
+from quintet.adapters.proc import process_start
+from quintet.adapters.sqlite.store import SqliteStore
+from quintet.adapters.sqlite.task_store import SqliteTasks
+from quintet.adapters.task_folder import TaskFolder
+from quintet.domain.axes import Axes
+from quintet.domain.ports import Clock
+from quintet.engine.task_keeper import TaskKeeper
+
+T = TypeVar("T")
+
+
+def page(id: str, *needs: str, title: str = "", body: str = "Do it.\n") -> tuple[str, str]:
+    depends = f"depends_on: [{', '.join(needs)}]\n" if needs else ""
+    return f"{id}.md", f"---\nid: {id}\ntitle: {title or f'Do {id}'}\n{depends}---\n{body}"
+
+
+@asynccontextmanager
+async def keeping(root: Path, clock: Clock | None = None) -> AsyncIterator[TaskKeeper]:
+    """A keeper as a process has it: one Quintet on the project."""
+    places = locate(str(root))
+    store = SqliteStore(places.database)
+    try:
+        folder = TaskFolder(places.root, places.runs)
+        yield TaskKeeper(SqliteTasks(store), folder, clock or SystemClock(), process_start)
+    finally:
+        await store.close()
+
+
+def keep(root: Path, work: Callable[[TaskKeeper], Awaitable[T]], clock: Clock | None = None) -> T:
+    async def run() -> T:
+        async with keeping(root, clock) as keeper:
+            return await work(keeper)
+
+    return asyncio.run(run())
+
+
+def added(root: Path, *pages: tuple[str, str]) -> None:
+    async def work(keeper: TaskKeeper) -> None:
+        await keeper.add(pages, Axes())
+
+    keep(root, work)
+
+
+def todo(root: Path) -> list[str]:
+    """Every file below the todo folder."""
+    base = root / ".quintet" / "todo"
+    return sorted(str(path.relative_to(base)) for path in base.rglob("*") if path.is_file())
