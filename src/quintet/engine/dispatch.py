@@ -10,17 +10,18 @@ from typing import Any, Literal
 
 from msgspec import Struct, field, to_builtins
 
-from quintet.domain import agents, failures
+from quintet.domain import agents, command_line, failures
 from quintet.domain.agents import Agent
 from quintet.domain.axes import Surface
 from quintet.domain.errors import QuintetError, RunFailed
 from quintet.domain.failures import ErrorInfo
-from quintet.domain.protocol import DataLoaded, Event, RunStarted, RunTaken, WorkflowBegun
+from quintet.domain.protocol import CommandRan, DataLoaded, Event, RunStarted, RunTaken, WorkflowBegun
 from quintet.domain.routing import CommandKind, ResolvedCommand, resolve
 from quintet.domain.run_phases import RunPhase
+from quintet.domain.spoken import spoken
 from quintet.domain.state import SessionState
 from quintet.domain.workflows import is_classic, is_workflow
-from quintet.engine import agent_commands, runs
+from quintet.engine import agent_commands, commands, runs
 from quintet.engine.core import Core
 
 READ = (".md", ".markdown", ".txt", "")  # endings of scripts that are words for the model
@@ -46,6 +47,14 @@ class Dispatched(Struct):
     events: list[Event] = field(default_factory=list)
     begins: Begins | None = None
 
+    def answer(self, submission: str, text: str) -> CommandRan:
+        """What answers an input that begins no turn."""
+        data = {"event": self.event} if self.event else {}
+        if self.error is None:
+            return CommandRan(submission=submission, line=text, text=self.text, data=data)
+        said = "\n".join(filter(None, (self.error.message, self.error.hint)))
+        return CommandRan(submission=submission, line=text, text=said, ok=False, code=self.error.code)
+
 
 def dispatch(core: Core, state: SessionState, text: str, surface: Surface) -> Dispatched:
     """Resolve an input against the active agent's menu, and carry it out as far as no model is needed."""
@@ -61,12 +70,20 @@ def dispatch(core: Core, state: SessionState, text: str, surface: Surface) -> Di
         return Dispatched(error=ErrorInfo(failures.UNKNOWN, f"{type(error).__name__}: {error}"))
 
 
-def of_the_agent(state: SessionState, text: str, surface: Surface) -> CommandKind | None:
-    """What an input is by the active agent's menu and the commands of runs; None if it is words for a model."""
-    if state.agent is None:
-        return None
-    kind = resolve(text, state.agent, surface, bool(state.active_run)).kind
-    return None if kind in (CommandKind.CHAT, CommandKind.CONTINUE_RUN) else kind
+def command_in(state: SessionState, text: str, surface: Surface) -> str:
+    """The slash command that a text is; empty if it is the input of a turn.
+
+    With an agent a `/word` of no table may be an item of its menu. With a run `*stop` and its like are commands, and
+    wait for nothing.
+    """
+    name = command_line.command_name(text)
+    if name is None or not commands.known(name):
+        if state.agent:
+            kind = resolve(text, state.agent, surface, bool(state.active_run)).kind
+            if kind not in (CommandKind.CHAT, CommandKind.CONTINUE_RUN):
+                return f"/{spoken(text).line}" if state.active_run else ""
+        return text if name is not None else ""
+    return text
 
 
 class Dispatcher:

@@ -36,8 +36,6 @@ from quintet.domain.protocol import (
     TurnStarted,
 )
 from quintet.domain.reports import Order
-from quintet.domain.routing import CommandKind
-from quintet.domain.spoken import spoken
 from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
 from quintet.domain.steering import Activity, Boundary, Scope
 from quintet.domain.toolspec import CallStatus
@@ -46,7 +44,7 @@ from quintet.engine.agent_commands import entering
 from quintet.engine.asking import error_info
 from quintet.engine.core import Core
 from quintet.engine.desk import Outcome
-from quintet.engine.dispatch import Begins, Dispatched, dispatch, of_the_agent
+from quintet.engine.dispatch import Begins, command_in, dispatch
 from quintet.engine.feed import Feed
 from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
@@ -179,7 +177,7 @@ class Owner:
     async def _take(self, submitted: Submitted) -> None:
         match submitted.body:
             case Say(text=text):
-                if line := self._command_in(text, submitted.surface):
+                if line := command_in(self.state, text, submitted.surface):
                     await self._command(submitted, line)
                 else:
                     event = InputReceived(submission=submitted.id, text=text, surface=submitted.surface)
@@ -193,22 +191,10 @@ class Owner:
                 await self._ran(submitted, "interrupt", said, ok=running)
                 self._cut_short("interrupted")
 
-    def _command_in(self, text: str, surface: Surface) -> str:
-        """The slash command that a text is; empty if it is the input of a turn.
-
-        With an agent a `/word` of no table may be an item of its menu. With a run `*stop` and its like are commands,
-        and wait for nothing.
-        """
-        name = command_line.command_name(text)
-        if name is not None and commands.known(name):
-            return text
-        if kind := of_the_agent(self.state, text, surface):
-            return f"/{spoken(text).line}" if self.state.active_run and kind is not CommandKind.CLARIFY_CHOICE else ""
-        return text if name is not None else ""
-
     async def _command(self, submitted: Submitted, text: str) -> None:
         try:
-            command, line = commands.parse(text, self._menu_names())
+            agent = self.state.agent
+            command, line = commands.parse(text, [item.trigger for item in agent.menu] if agent else ())
             made = command.handler(self, line)
             outcome = made if isinstance(made, Outcome) else await made
         except (UsageError, RunFailed) as error:
@@ -222,10 +208,6 @@ class Owner:
         self._start_next()
         if outcome.then:
             await outcome.then()
-
-    def _menu_names(self) -> list[str]:
-        agent = self.state.agent
-        return [item.trigger for item in agent.menu if item.trigger] if agent else []
 
     def _begun(self, submitted: Submitted, outcome: Outcome, asked: list[QuestionAsked]) -> list[Event]:
         """The input that a command begins a turn with; where the command asks something, it comes with the answer."""
@@ -274,7 +256,7 @@ class Owner:
         if self.state.agent and submission and not own and order is None:
             routed = dispatch(self.core, self.state, text, surface)
             if routed.begins is None:
-                await self._answered_at_once(submission, text, routed)
+                await self.journal.append(*routed.events, routed.answer(submission, text))
                 return
             begins, opening = routed.begins, routed.events
         text, own = begins.text, begins.own
@@ -311,15 +293,6 @@ class Owner:
             self._turn = None
         moved = runs.ended(self.core, self.state, ending)
         await self.journal.append(*moved, ending, *dials.reach(self.state, Boundary.UNIT_END))
-
-    async def _answered_at_once(self, submission: str, text: str, routed: Dispatched) -> None:
-        """An input that begins no turn is answered by what became of it."""
-        error = routed.error
-        said = routed.text if error is None else "\n".join(filter(None, (error.message, error.hint)))
-        data = {"event": routed.event} if routed.event else {}
-        code = error.code if error else ""
-        ran = CommandRan(submission=submission, line=text, text=said, ok=error is None, code=code, data=data)
-        await self.journal.append(*routed.events, ran)
 
     async def _may_begin(self, submission: str, text: str) -> bool:
         """Whether the user's hooks let the turn begin; if not, that is the answer to its input."""
