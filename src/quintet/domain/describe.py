@@ -19,7 +19,7 @@ from quintet.domain.visible import brief, visible
 QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
 }
-SPOKEN_FOR = frozenset({"axes", "pending", "compacted"})  # what a command did has an event that says it
+SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "agent"})  # what a command did has an event that says it
 MOST_LINES = 60  # of one tool's output
 
 

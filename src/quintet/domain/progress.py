@@ -36,6 +36,7 @@ class Progress(Struct, frozen=True):
     leader: Agent  # whose run it is
     frames: tuple[Frame, ...]  # the innermost last; empty once the end is reached
     begun: bool = False  # whether the model has the instructions of the node it is at
+    text: str = ""  # those instructions
     agent: Agent | None = None  # of this step, where it is not the session's
     persona: str = ""  # that agent's, as the model is told it
     finished: tuple[Finished, ...] = ()
@@ -88,7 +89,7 @@ def moved(progress: Progress, way: str, target: str, result: str) -> Progress:
         frames = progress.frames[:-1]
         if frames:
             frames = (*frames[:-1], structs.replace(frames[-1], returned=True))
-    return structs.replace(progress, frames=frames, begun=False, agent=None, persona="", finished=behind)
+    return structs.replace(progress, frames=frames, begun=False, text="", agent=None, persona="", finished=behind)
 
 
 def chosen(progress: Progress, way: str, result: str = "") -> Move | None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
+from quintet.domain.axes import Surface
 from quintet.domain.command_line import CommandLine
 from quintet.domain.protocol import Event, QuestionAsked
 from quintet.domain.reports import Order
@@ -23,6 +24,7 @@ class Desk(Protocol):
     """What a command may see and do."""
 
     core: Core
+    surface: Surface  # of whoever gave the command
 
     @property
     def state(self) -> SessionState: ...

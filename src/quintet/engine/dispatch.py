@@ -15,7 +15,7 @@ from quintet.domain.agents import Agent
 from quintet.domain.axes import Surface
 from quintet.domain.errors import QuintetError, RunFailed
 from quintet.domain.failures import ErrorInfo
-from quintet.domain.protocol import CommandRan, DataLoaded, Event, RunStarted, RunTaken, WorkflowBegun
+from quintet.domain.protocol import AgentDismissed, CommandRan, DataLoaded, Event, RunStarted, RunTaken, WorkflowBegun
 from quintet.domain.routing import CommandKind, ResolvedCommand, resolve
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.spoken import spoken
@@ -49,7 +49,9 @@ class Dispatched(Struct):
 
     def answer(self, submission: str, text: str) -> CommandRan:
         """What answers an input that begins no turn."""
-        data = {"event": self.event} if self.event else {}
+        data: dict[str, Any] = {"event": self.event} if self.event else {}
+        if left := next((event.agent for event in self.events if isinstance(event, AgentDismissed)), ""):
+            data["agent"] = left
         if self.error is None:
             return CommandRan(submission=submission, line=text, text=self.text, data=data)
         said = "\n".join(filter(None, (self.error.message, self.error.hint)))
@@ -121,7 +123,7 @@ class Dispatcher:
 
     def _dismiss(self) -> Dispatched:
         events = agent_commands.leaving(self._core, self._state, self._agent)
-        return Dispatched(_event("AGENT_DISMISSED"), events=events)
+        return Dispatched(_event("AGENT_DISMISSED"), text=f"{self._agent.id} is dismissed", events=events)
 
     def _put(self, after: RunPhase) -> Dispatched:
         """The active run paused or stopped, between its turns."""
@@ -214,7 +216,7 @@ class Dispatcher:
 def _unclear(command: ResolvedCommand) -> Dispatched:
     width = max(len(str(one.index)) for one in command.candidates)
     lines = [f"{one.index:>{width}}. {one.label}" for one in command.candidates]
-    text = "\n".join([f"{command.reason}; which one?" if lines else command.reason, *lines])
+    text = "\n".join([f"{command.reason}:", *lines])
     return Dispatched(_event("CLARIFY_CHOICE", command=to_builtins(command)), text=text)
 
 

@@ -61,6 +61,7 @@ class Owner:
 
     def __init__(self, core: Core, state: SessionState, lease: Lease) -> None:
         self.core = core
+        self.surface = state.axes.surface
         self.feed = Feed()
         self.journal = Journal(core.store, core.clock, state, lease, self.feed)
         self.journal.heed = ShellWarden(core, self.journal).heed
@@ -193,7 +194,7 @@ class Owner:
 
     async def _command(self, submitted: Submitted, text: str) -> None:
         try:
-            agent = self.state.agent
+            self.surface, agent = submitted.surface, self.state.agent
             command, line = commands.parse(text, [item.trigger for item in agent.menu] if agent else ())
             made = command.handler(self, line)
             outcome = made if isinstance(made, Outcome) else await made
