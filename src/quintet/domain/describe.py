@@ -7,11 +7,10 @@ from msgspec import Struct
 from quintet.domain import badge, persona, rules
 from quintet.domain import protocol as p
 from quintet.domain.gate import Verdict
-from quintet.domain.progress import FINISH_STEP
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.swe_phases import PHASE_TOOLS
 from quintet.domain.todos import TodoStatus
-from quintet.domain.tool_menu import META_TOOLS
+from quintet.domain.tool_menu import FINISH_STEP, META_TOOLS
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import brief, visible
 

@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from quintet.domain.grants import Grant
 from quintet.domain.hook_places import HookEnd
 from quintet.domain.messages import ToolCall
-from quintet.domain.progress import Progress
 from quintet.domain.protected import Protection
 from quintet.domain.rules import Rule
 from quintet.domain.swe_phases import PhaseState
@@ -20,6 +19,7 @@ from quintet.domain.tool_menu import MenuManager
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
     from quintet.domain.messages import Part, Request
+    from quintet.domain.progress import Progress
     from quintet.domain.protocol import Event, Recorded, Submitted
     from quintet.domain.shell_syntax import Script
     from quintet.domain.subjects import Subject

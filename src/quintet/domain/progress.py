@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 from quintet.domain.agents import Agent
 from quintet.domain.workflows import Edge, Node, NodeKind, Workflow
 
-FINISH_STEP = "finish_step"  # the tool that says a step is done; there only while a turn follows a workflow
 MOST_DEPTH = 8  # workflows within workflows
 COMPLETE = "complete"  # the way out of a row of steps that its last word, not an edge, says is over
 

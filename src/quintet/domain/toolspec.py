@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolSchema
-from quintet.domain.progress import Move
 from quintet.domain.swe_phases import PhaseMove
 from quintet.domain.todos import Todo
+
+if TYPE_CHECKING:
+    from quintet.domain.progress import Move
 
 
 class Touch(Struct, frozen=True):

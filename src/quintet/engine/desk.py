@@ -61,6 +61,14 @@ class Beginning(Struct, frozen=True):
     order: Order
 
 
+class Begins(Struct, frozen=True):
+    """The turn that an input to an agent begins."""
+
+    text: str  # what the model is told; empty where the run goes on by itself
+    run: str = ""  # the run it belongs to
+    own: tuple[str, str] | None = None  # a call of the person's own: tool and arguments
+
+
 class Outcome(Struct):
     text: str = ""
     events: list[Event] = field(default_factory=list)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field, to_builtins
 
-from quintet.domain import agents, command_line, failures
+from quintet.domain import agents, failures
 from quintet.domain.agents import Agent
 from quintet.domain.axes import Surface
 from quintet.domain.errors import QuintetError, RunFailed
@@ -18,24 +18,16 @@ from quintet.domain.failures import ErrorInfo
 from quintet.domain.protocol import AgentDismissed, CommandRan, DataLoaded, Event, RunStarted, RunTaken, WorkflowBegun
 from quintet.domain.routing import CommandKind, ResolvedCommand, resolve
 from quintet.domain.run_phases import RunPhase
-from quintet.domain.spoken import spoken
 from quintet.domain.state import SessionState
 from quintet.domain.workflows import is_classic, is_workflow
-from quintet.engine import agent_commands, commands, runs
+from quintet.engine import agent_commands, runs
 from quintet.engine.core import Core
+from quintet.engine.desk import Begins
 
 READ = (".md", ".markdown", ".txt", "")  # endings of scripts that are words for the model
 EventType = Literal[
     "SHOW_MENU", "CLARIFY_CHOICE", "RUN_STARTED", "RUN_RESUMED", "AGENT_DISMISSED", "CHAT_RESPONSE", "RUN_MOVED"
 ]
-
-
-class Begins(Struct, frozen=True):
-    """The turn that a command begins."""
-
-    text: str  # what the model is told; empty where the run goes on by itself
-    run: str = ""  # the run it belongs to
-    own: tuple[str, str] | None = None  # a call of the person's own: tool and arguments
 
 
 class Dispatched(Struct):
@@ -70,22 +62,6 @@ def dispatch(core: Core, state: SessionState, text: str, surface: Surface) -> Di
     except Exception as error:
         core.log_crash(error)
         return Dispatched(error=ErrorInfo(failures.UNKNOWN, f"{type(error).__name__}: {error}"))
-
-
-def command_in(state: SessionState, text: str, surface: Surface) -> str:
-    """The slash command that a text is; empty if it is the input of a turn.
-
-    With an agent a `/word` of no table may be an item of its menu. With a run `*stop` and its like are commands, and
-    wait for nothing.
-    """
-    name = command_line.command_name(text)
-    if name is None or not commands.known(name):
-        if state.agent:
-            kind = resolve(text, state.agent, surface, bool(state.active_run)).kind
-            if kind not in (CommandKind.CHAT, CommandKind.CONTINUE_RUN):
-                return f"/{spoken(text).line}" if state.active_run else ""
-        return text if name is not None else ""
-    return text
 
 
 class Dispatcher:

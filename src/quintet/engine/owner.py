@@ -43,8 +43,7 @@ from quintet.engine import commands, dials, questions, runs
 from quintet.engine.agent_commands import entering
 from quintet.engine.asking import error_info
 from quintet.engine.core import Core
-from quintet.engine.desk import Outcome
-from quintet.engine.dispatch import Begins, command_in, dispatch
+from quintet.engine.desk import Begins, Outcome
 from quintet.engine.feed import Feed
 from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
@@ -178,7 +177,7 @@ class Owner:
     async def _take(self, submitted: Submitted) -> None:
         match submitted.body:
             case Say(text=text):
-                if line := command_in(self.state, text, submitted.surface):
+                if line := commands.command_in(self.state, text, submitted.surface):
                     await self._command(submitted, line)
                 else:
                     event = InputReceived(submission=submitted.id, text=text, surface=submitted.surface)
@@ -255,6 +254,8 @@ class Owner:
         own = command_line.own_call(text)
         begins, opening = Begins(text, "" if submission or order else self.state.active_run, own), list[Event]()
         if self.state.agent and submission and not own and order is None:
+            from quintet.engine.dispatch import dispatch
+
             routed = dispatch(self.core, self.state, text, surface)
             if routed.begins is None:
                 await self.journal.append(*routed.events, routed.answer(submission, text))
