@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec import Struct, structs
 
 from quintet.domain.agents import Agent
+from quintet.domain.toolspec import Move
 from quintet.domain.workflows import Edge, Node, NodeKind, Workflow
 
 MOST_DEPTH = 8  # workflows within workflows
@@ -60,14 +61,6 @@ class Progress(Struct, frozen=True):
     def linear(self) -> bool:
         """Whether its steps are a row of files, without a graph of their author's."""
         return not self.frames[-1].workflow.graph_path
-
-
-class Move(Struct, frozen=True):
-    """The way a run takes from the node it is at; an empty target leaves the workflow."""
-
-    way: str
-    target: str
-    result: str = ""
 
 
 def entered(progress: Progress | None, run: str, leader: Agent, workflow: Workflow, root: str) -> Progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,9 +13,6 @@ from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolSchema
 from quintet.domain.swe_phases import PhaseMove
 from quintet.domain.todos import Todo
-
-if TYPE_CHECKING:
-    from quintet.domain.progress import Move
 
 
 class Touch(Struct, frozen=True):
@@ -57,6 +54,14 @@ class CallStatus(StrEnum):
     ERROR = "error"
     DENIED = "denied"
     INTERRUPTED = "interrupted"
+
+
+class Move(Struct, frozen=True):
+    """The way a run takes from the place in its workflow that it is at; an empty target leaves the workflow."""
+
+    way: str
+    target: str
+    result: str = ""
 
 
 class ToolResult(Struct, frozen=True):

@@ -12,8 +12,9 @@ from quintet.domain import failures, progress
 from quintet.domain.errors import RunFailed
 from quintet.domain.messages import Message
 from quintet.domain.persona import told
-from quintet.domain.progress import Finished, Move, Progress
+from quintet.domain.progress import Finished, Progress
 from quintet.domain.protocol import StepBegun, StepFinished, WorkflowBegun
+from quintet.domain.toolspec import Move
 from quintet.domain.workflows import NodeKind
 from quintet.engine.core import Core
 from quintet.engine.journal import Journal
