@@ -91,6 +91,8 @@ async def open_session(
     assert isinstance(store, SqliteStore)
     surface = Surface(surface)
     try:
+        if agent:
+            core.agents.find(agent)  # before there is a session of nobody
         if resume:
             session = await _take_up(core, store, surface, resume, fork, notes, agent)
         else:

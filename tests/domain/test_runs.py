@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from quintet.domain.agents import Agent, Persona
 from quintet.domain.failures import CODES, ErrorInfo
-from quintet.domain.progress import Finished, Move, by_itself, chosen, entered, moved, passes
+from quintet.domain.progress import Finished, by_itself, chosen, entered, moved, passes
 from quintet.domain.run_phases import MOVES, TERMINAL, RunPhase, outcome
 from quintet.domain.templates import render
+from quintet.domain.toolspec import Move
 from quintet.domain.workflows import Edge, Graph, Node, NodeKind, Workflow
 
 LEADER = Agent("a", "A", Persona("r"))

@@ -413,3 +413,19 @@ def test_the_offline_rules_leave_a_choice_to_the_person(repo: Path) -> None:
         assert steps(driver) == ["look", "more"]
 
     drive(repo, script, Models(Settings()).get("builtin"), agent="crew")
+
+
+def test_a_steps_instructions_outlive_a_summary_of_the_conversation(repo: Path) -> None:
+    package(repo, row("tally", "Count with care."), "tally")
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("tally")
+        for number in range(8):
+            await driver.turn(f"more {number}")
+        assert (await driver.command("/compact")).ok
+        await driver.turn("and now?")
+
+    _, model = run(repo, script, ["hm"] * 10, settings={"compression.keep_messages": 4})
+    assert "Count with care." not in told(model.requests[-1])
+    assert "Its instructions:\nCount with care." in model.requests[-1].messages[0].text
+    assert "Its instructions" not in model.requests[0].messages[0].text

@@ -99,3 +99,15 @@ def test_line_by_line_the_agent_shows_itself_and_its_steps(quintet: Program, mod
     person.sees("crew is dismissed", "› ")
     person.types("/quit")
     assert person.leaves()[0] == 0
+
+
+def test_entering_an_unknown_agent_opens_no_session(quintet: Program) -> None:
+    quintet.run("--agent", "nobody", "-p", "x").clean(1)
+    assert quintet.sessions() == []
+
+
+def test_headless_commands_on_agents_say_what_they_did(quintet: Program) -> None:
+    assert quintet.run("-p", "/agents crew").clean(0).out == "you are with Crew, The crew\n"
+    assert quintet.run("-p", "goodbye", "--resume").clean(0).out == "crew is dismissed\n"
+    refused = quintet.run("-p", "/resume run-none").clean(1)
+    assert "there is no run run-none" in refused.err

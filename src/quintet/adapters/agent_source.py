@@ -10,13 +10,9 @@ import os
 import re
 from typing import Any
 
-from quintet.adapters.agent_data import FORMATS, parsed
-from quintet.adapters.agent_shelf import all_agents, find_agent
-from quintet.adapters.crew_packages import MANIFEST, read_package, read_single
 from quintet.adapters.located import NotReadable, frontmatter, read_json
 from quintet.adapters.package_files import PackageFiles
 from quintet.adapters.places import Places
-from quintet.adapters.workflow_files import read_workflow
 from quintet.domain import failures
 from quintet.domain.agents import Agent, Diagnostic
 from quintet.domain.errors import NotFound, RunFailed, UsageError
@@ -37,10 +33,16 @@ class LocalAgents:
         self._protection = protection
         self.trusted = trusted
 
+    # The readers are imported where an agent is wanted: most sessions have none.
+
     def listed(self) -> list[tuple[Agent, str]]:
+        from quintet.adapters.agent_shelf import all_agents
+
         return [(one.agent, one.origin) for one in all_agents(self._places).agents.values()]
 
     def find(self, name: str) -> Agent:
+        from quintet.adapters.agent_shelf import find_agent
+
         try:
             return find_agent(name, self._places)[0].agent
         except NotFound as error:
@@ -90,6 +92,8 @@ class LocalAgents:
         )
 
     def _alone(self, files: PackageFiles, path: str) -> Workflow:
+        from quintet.adapters.workflow_files import read_workflow
+
         workflow, problems = read_workflow(files, path)
         if workflow is None:
             raise RunFailed(failures.VALIDATION_FAILED, "\n".join(map(str, problems)))
@@ -114,6 +118,8 @@ class LocalAgents:
 
     def _listed(self, files: PackageFiles) -> list[tuple[str, str, str]]:
         """The workflows that the manifest lists: id, file, graph."""
+        from quintet.adapters.crew_packages import MANIFEST
+
         if not files.exists(MANIFEST):
             return []
         try:
@@ -128,6 +134,8 @@ class LocalAgents:
         return [tuple(str(row.get(name) or "") for name in ("id", "workflow", "graph")) for row in fields]  # type: ignore[misc]
 
     def _package(self, agent: Agent) -> tuple[AgentPackage | None, list[Diagnostic]]:
+        from quintet.adapters.crew_packages import MANIFEST, read_package, read_single
+
         if not os.path.isdir(self._places.root):
             raise RunFailed(failures.PROJECT_ROOT_INVALID, f"{self._places.root}: there is no such folder any more")
         if not os.path.isdir(agent.package):
@@ -157,6 +165,8 @@ class LocalAgents:
             raise RunFailed(code, f"{whole}:{error.line}: {error.problem}") from None
 
     def data(self, path: str, agent: Agent) -> Loaded:
+        from quintet.adapters.agent_data import FORMATS, parsed
+
         root, inside = self._placed(path, agent)
         ending = os.path.splitext(inside)[1].lower()
         format = FORMATS.get(ending)

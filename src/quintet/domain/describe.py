@@ -7,11 +7,10 @@ from msgspec import Struct
 from quintet.domain import badge, persona, rules
 from quintet.domain import protocol as p
 from quintet.domain.gate import Verdict
-from quintet.domain.progress import FINISH_STEP
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.swe_phases import PHASE_TOOLS
 from quintet.domain.todos import TodoStatus
-from quintet.domain.tool_menu import META_TOOLS
+from quintet.domain.tool_menu import FINISH_STEP, META_TOOLS
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import brief, visible
 
@@ -19,7 +18,8 @@ from quintet.domain.visible import brief, visible
 QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
 }
-SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "task"})  # what a command did has an event that says it
+# What a command did has an event that says it.
+SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "agent", "task"})
 MOST_LINES = 60  # of one tool's output
 
 

@@ -13,9 +13,8 @@ from msgspec import Struct, field
 
 from quintet.domain import gate, swe_phases
 from quintet.domain.axes import Axes, WorkMode
-from quintet.domain.progress import FINISH_STEP
 from quintet.domain.standing import Stage, Standing
-from quintet.domain.tool_menu import META_TOOLS, TOOL_MODES, Presentation, ToolMode, visible_tools
+from quintet.domain.tool_menu import FINISH_STEP, META_TOOLS, TOOL_MODES, Presentation, ToolMode, visible_tools
 from quintet.domain.toolspec import ToolSpec
 
 

@@ -11,7 +11,6 @@ from quintet.domain.changes import FileChange, LeftAlone, Restoration
 from quintet.domain.grants import Grant
 from quintet.domain.hook_places import HookEnd
 from quintet.domain.messages import ToolCall
-from quintet.domain.progress import Progress
 from quintet.domain.protected import Protection
 from quintet.domain.rules import Rule
 from quintet.domain.store_rows import Batch as Batch
@@ -25,6 +24,7 @@ from quintet.domain.tool_menu import MenuManager
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
     from quintet.domain.messages import Part, Request
+    from quintet.domain.progress import Progress
     from quintet.domain.protocol import Event, Recorded, Submitted
     from quintet.domain.shell_syntax import Script
     from quintet.domain.subjects import Subject

@@ -9,9 +9,9 @@ from __future__ import annotations
 from msgspec import Struct, structs
 
 from quintet.domain.agents import Agent
+from quintet.domain.toolspec import Move
 from quintet.domain.workflows import Edge, Node, NodeKind, Workflow
 
-FINISH_STEP = "finish_step"  # the tool that says a step is done; there only while a turn follows a workflow
 MOST_DEPTH = 8  # workflows within workflows
 COMPLETE = "complete"  # the way out of a row of steps that its last word, not an edge, says is over
 
@@ -36,6 +36,7 @@ class Progress(Struct, frozen=True):
     leader: Agent  # whose run it is
     frames: tuple[Frame, ...]  # the innermost last; empty once the end is reached
     begun: bool = False  # whether the model has the instructions of the node it is at
+    text: str = ""  # those instructions
     agent: Agent | None = None  # of this step, where it is not the session's
     persona: str = ""  # that agent's, as the model is told it
     finished: tuple[Finished, ...] = ()
@@ -62,14 +63,6 @@ class Progress(Struct, frozen=True):
         return not self.frames[-1].workflow.graph_path
 
 
-class Move(Struct, frozen=True):
-    """The way a run takes from the node it is at; an empty target leaves the workflow."""
-
-    way: str
-    target: str
-    result: str = ""
-
-
 def entered(progress: Progress | None, run: str, leader: Agent, workflow: Workflow, root: str) -> Progress:
     """A run at the entry of a workflow, its first or one that a node calls."""
     frame = Frame(workflow, root, workflow.graph.entry)
@@ -88,7 +81,7 @@ def moved(progress: Progress, way: str, target: str, result: str) -> Progress:
         frames = progress.frames[:-1]
         if frames:
             frames = (*frames[:-1], structs.replace(frames[-1], returned=True))
-    return structs.replace(progress, frames=frames, begun=False, agent=None, persona="", finished=behind)
+    return structs.replace(progress, frames=frames, begun=False, text="", agent=None, persona="", finished=behind)
 
 
 def chosen(progress: Progress, way: str, result: str = "") -> Move | None:

@@ -62,7 +62,9 @@ def _workflow(state: SessionState, event: r.WorkflowBegun) -> None:
 
 def _begun(state: SessionState, event: r.StepBegun) -> None:
     if now := state.progress.get(event.run):
-        state.progress[event.run] = structs.replace(now, begun=True, agent=event.agent, persona=event.persona)
+        state.progress[event.run] = structs.replace(
+            now, begun=True, text=event.text, agent=event.agent, persona=event.persona
+        )
     state.messages.append(Message(Role.USER, event.text))
 
 

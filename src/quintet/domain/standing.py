@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from quintet.domain.axes import Axes
-from quintet.domain.progress import Progress
 from quintet.domain.swe_phases import PhaseState
 from quintet.domain.todos import Todo
+
+if TYPE_CHECKING:
+    from quintet.domain.progress import Progress
 
 
 class Stage(StrEnum):

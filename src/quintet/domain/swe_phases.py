@@ -16,8 +16,7 @@ from msgspec import Struct, field, structs
 
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
-from quintet.domain.progress import FINISH_STEP
-from quintet.domain.tool_menu import META_TOOLS
+from quintet.domain.tool_menu import FINISH_STEP, META_TOOLS
 
 
 class Phase(Struct, frozen=True):

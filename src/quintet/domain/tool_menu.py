@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from quintet.domain.errors import ToolFailed
 from quintet.domain.nearest import did_you_mean
 
+FINISH_STEP = "finish_step"  # says that a step is done; there only while a turn follows a workflow
 META_TOOLS = ["menu_list", "menu_enter", "menu_exit", "complete", "think", "message_user"]
 
 

@@ -11,7 +11,6 @@ from msgspec import Struct
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolSchema
-from quintet.domain.progress import Move
 from quintet.domain.swe_phases import PhaseMove
 from quintet.domain.todos import Todo
 
@@ -55,6 +54,14 @@ class CallStatus(StrEnum):
     ERROR = "error"
     DENIED = "denied"
     INTERRUPTED = "interrupted"
+
+
+class Move(Struct, frozen=True):
+    """The way a run takes from the place in its workflow that it is at; an empty target leaves the workflow."""
+
+    way: str
+    target: str
+    result: str = ""
 
 
 class ToolResult(Struct, frozen=True):

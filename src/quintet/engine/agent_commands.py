@@ -7,7 +7,7 @@ from quintet.domain.axes import Surface
 from quintet.domain.columns import table
 from quintet.domain.command_line import CommandLine
 from quintet.domain.errors import UsageError
-from quintet.domain.persona import numbered, told
+from quintet.domain.persona import headline, numbered, told
 from quintet.domain.protocol import AgentDismissed, AgentEntered, Event
 from quintet.domain.state import SessionState
 from quintet.engine import runs
@@ -18,10 +18,9 @@ from quintet.engine.desk import Desk, Outcome
 def agents(desk: Desk, line: CommandLine) -> Outcome:
     if line.words:
         _not_while_running(desk, "/agents")
-        return Outcome(
-            events=entering(desk.core, desk.state, " ".join(line.words), desk.state.axes.surface),
-            data={"agent": line.words[0]},
-        )
+        events = entering(desk.core, desk.state, " ".join(line.words), desk.surface)
+        agent = next(event.agent for event in events if isinstance(event, AgentEntered))
+        return Outcome(f"you are with {headline(agent)}", events, data={"agent": agent.id})
     rows = [(agent.id, agent.title or agent.persona.role, origin) for agent, origin in desk.core.agents.listed()]
     here = desk.state.agent
     said = f"you are with {here.name}; /menu shows what it offers" if here else "/agents NAME enters one"
@@ -29,13 +28,14 @@ def agents(desk: Desk, line: CommandLine) -> Outcome:
 
 
 def menu(desk: Desk, line: CommandLine) -> Outcome:
-    return Outcome(menu_text(_agent(desk), desk.state.axes.surface), data={"event": {"type": "SHOW_MENU"}})
+    return Outcome(menu_text(_agent(desk), desk.surface), data={"event": {"type": "SHOW_MENU"}})
 
 
 def dismiss(desk: Desk, line: CommandLine) -> Outcome:
     agent = _agent(desk)
     _not_while_running(desk, "/dismiss")
-    return Outcome(events=leaving(desk.core, desk.state, agent), data={"event": {"type": "AGENT_DISMISSED"}})
+    data = {"agent": agent.id, "event": {"type": "AGENT_DISMISSED"}}
+    return Outcome(f"{agent.id} is dismissed", leaving(desk.core, desk.state, agent), data=data)
 
 
 def entering(core: Core, state: SessionState, name: str, surface: Surface) -> list[Event]:

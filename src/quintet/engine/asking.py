@@ -148,7 +148,7 @@ class Asker:
         if TOOLSET_STATE in plan.prompts:
             written[TOOLSET_STATE] = self._core.toolbox.place(state.standing)
         if WORKFLOW_STATE in plan.prompts and step:
-            written[WORKFLOW_STATE] = place_told(step)
+            written[WORKFLOW_STATE] = place_told(step, state.messages)
         return written
 
     def _replied(self, step: str, reply: Reply, *, cost: float = 0.0, partial: bool = False) -> ModelReplied:

@@ -27,7 +27,7 @@ from quintet.domain.protocol import (
 from quintet.domain.rules import subject_of
 from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
 from quintet.domain.steering import Boundary
-from quintet.domain.toolspec import CallStatus, ToolResult
+from quintet.domain.toolspec import CallStatus, Move, ToolResult
 from quintet.engine import dials
 from quintet.engine.asking import LimitReached
 from quintet.engine.checkpointing import Keeper
@@ -193,6 +193,6 @@ def phase_moved(move: swe_phases.PhaseMove) -> PhaseMoved:
     return PhaseMoved(before=move.before, after=move.after, reason=move.reason, values=move.values)
 
 
-def step_finished(place: progress.Progress, move: progress.Move) -> StepFinished:
+def step_finished(place: progress.Progress, move: Move) -> StepFinished:
     node = place.node.id
     return StepFinished(run=place.run, node=node, way=move.way, target=move.target, result=move.result)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from quintet.domain import command_line
-from quintet.domain.axes import AXIS_WORDS, AxesChange, RunControl
+from quintet.domain.axes import AXIS_WORDS, AxesChange, RunControl, Surface
 from quintet.domain.command_line import CommandLine
 from quintet.domain.errors import UsageError
 from quintet.domain.nearest import nearest
+from quintet.domain.state import SessionState
 from quintet.engine import agent_commands as agents
 from quintet.engine import dial_commands as turns
 from quintet.engine import report_commands as reports
@@ -171,3 +172,22 @@ def parse(text: str, others: Iterable[str] = ()) -> tuple[Command, CommandLine]:
     if command.prose:
         return command, command_line.parse_prose(text)
     return command, command_line.parse(text, valued=command.valued, switches=command.switches)
+
+
+def command_in(state: SessionState, text: str, surface: Surface) -> str:
+    """The slash command that a text is; empty if it is the input of a turn.
+
+    With an agent a `/word` of no table may be an item of its menu. With a run `*stop` and its like are commands, and
+    wait for nothing.
+    """
+    name = command_line.command_name(text)
+    if name is None or not known(name):
+        if state.agent:
+            from quintet.domain.routing import CommandKind, resolve
+            from quintet.domain.spoken import spoken
+
+            kind = resolve(text, state.agent, surface, bool(state.active_run)).kind
+            if kind not in (CommandKind.CHAT, CommandKind.CONTINUE_RUN):
+                return f"/{spoken(text).line}" if state.active_run else ""
+        return text if name is not None else ""
+    return text

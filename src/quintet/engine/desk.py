@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
+from quintet.domain.axes import Surface
 from quintet.domain.command_line import CommandLine
 from quintet.domain.protocol import Event, QuestionAsked
 from quintet.domain.reports import Order
@@ -23,6 +24,7 @@ class Desk(Protocol):
     """What a command may see and do."""
 
     core: Core
+    surface: Surface  # of whoever gave the command
 
     @property
     def state(self) -> SessionState: ...
@@ -67,6 +69,14 @@ class Beginning(Struct, frozen=True):
 
     text: str
     order: Order
+
+
+class Begins(Struct, frozen=True):
+    """The turn that an input to an agent begins."""
+
+    text: str  # what the model is told; empty where the run goes on by itself
+    run: str = ""  # the run it belongs to
+    own: tuple[str, str] | None = None  # a call of the person's own: tool and arguments
 
 
 class Outcome(Struct):

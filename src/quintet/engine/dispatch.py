@@ -15,26 +15,19 @@ from quintet.domain.agents import Agent
 from quintet.domain.axes import Surface
 from quintet.domain.errors import QuintetError, RunFailed
 from quintet.domain.failures import ErrorInfo
-from quintet.domain.protocol import CommandRan, DataLoaded, Event, RunStarted, RunTaken, WorkflowBegun
+from quintet.domain.protocol import AgentDismissed, CommandRan, DataLoaded, Event, RunStarted, RunTaken, WorkflowBegun
 from quintet.domain.routing import CommandKind, ResolvedCommand, resolve
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.state import SessionState
 from quintet.domain.workflows import is_classic, is_workflow
 from quintet.engine import agent_commands, runs
 from quintet.engine.core import Core
+from quintet.engine.desk import Begins
 
 READ = (".md", ".markdown", ".txt", "")  # endings of scripts that are words for the model
 EventType = Literal[
     "SHOW_MENU", "CLARIFY_CHOICE", "RUN_STARTED", "RUN_RESUMED", "AGENT_DISMISSED", "CHAT_RESPONSE", "RUN_MOVED"
 ]
-
-
-class Begins(Struct, frozen=True):
-    """The turn that a command begins."""
-
-    text: str  # what the model is told; empty where the run goes on by itself
-    run: str = ""  # the run it belongs to
-    own: tuple[str, str] | None = None  # a call of the person's own: tool and arguments
 
 
 class Dispatched(Struct):
@@ -46,14 +39,15 @@ class Dispatched(Struct):
     events: list[Event] = field(default_factory=list)
     begins: Begins | None = None
 
-    def answer(self, submission: str, text: str) -> list[Event]:
-        """An input that begins no turn is answered by what became of it."""
-        error = self.error
-        said = self.text if error is None else "\n".join(filter(None, (error.message, error.hint)))
-        data = {"event": self.event} if self.event else {}
-        code = error.code if error else ""
-        ran = CommandRan(submission=submission, line=text, text=said, ok=error is None, code=code, data=data)
-        return [*self.events, ran]
+    def answer(self, submission: str, text: str) -> CommandRan:
+        """What answers an input that begins no turn."""
+        data: dict[str, Any] = {"event": self.event} if self.event else {}
+        if left := next((event.agent for event in self.events if isinstance(event, AgentDismissed)), ""):
+            data["agent"] = left
+        if self.error is None:
+            return CommandRan(submission=submission, line=text, text=self.text, data=data)
+        said = "\n".join(filter(None, (self.error.message, self.error.hint)))
+        return CommandRan(submission=submission, line=text, text=said, ok=False, code=self.error.code)
 
 
 def dispatch(core: Core, state: SessionState, text: str, surface: Surface) -> Dispatched:
@@ -68,14 +62,6 @@ def dispatch(core: Core, state: SessionState, text: str, surface: Surface) -> Di
     except Exception as error:
         core.log_crash(error)
         return Dispatched(error=ErrorInfo(failures.UNKNOWN, f"{type(error).__name__}: {error}"))
-
-
-def of_the_agent(state: SessionState, text: str, surface: Surface) -> CommandKind | None:
-    """What an input is by the active agent's menu and the commands of runs; None if it is words for a model."""
-    if state.agent is None:
-        return None
-    kind = resolve(text, state.agent, surface, bool(state.active_run)).kind
-    return None if kind in (CommandKind.CHAT, CommandKind.CONTINUE_RUN) else kind
 
 
 class Dispatcher:
@@ -113,7 +99,7 @@ class Dispatcher:
 
     def _dismiss(self) -> Dispatched:
         events = agent_commands.leaving(self._core, self._state, self._agent)
-        return Dispatched(_event("AGENT_DISMISSED"), events=events)
+        return Dispatched(_event("AGENT_DISMISSED"), text=f"{self._agent.id} is dismissed", events=events)
 
     def _put(self, after: RunPhase) -> Dispatched:
         """The active run paused or stopped, between its turns."""
@@ -206,7 +192,7 @@ class Dispatcher:
 def _unclear(command: ResolvedCommand) -> Dispatched:
     width = max(len(str(one.index)) for one in command.candidates)
     lines = [f"{one.index:>{width}}. {one.label}" for one in command.candidates]
-    text = "\n".join([f"{command.reason}; which one?" if lines else command.reason, *lines])
+    text = "\n".join([f"{command.reason}:", *lines])
     return Dispatched(_event("CLARIFY_CHOICE", command=to_builtins(command)), text=text)
 
 

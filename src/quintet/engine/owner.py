@@ -34,8 +34,6 @@ from quintet.domain.protocol import (
     TurnStarted,
 )
 from quintet.domain.reports import Order
-from quintet.domain.routing import CommandKind
-from quintet.domain.spoken import spoken
 from quintet.domain.state import SessionState
 from quintet.domain.steering import Activity, Boundary, Scope
 from quintet.engine import commands, dials, questions, runs
@@ -43,8 +41,7 @@ from quintet.engine.agent_commands import entering
 from quintet.engine.asking import error_info
 from quintet.engine.checkpointing import Keeper
 from quintet.engine.core import Core
-from quintet.engine.desk import Outcome
-from quintet.engine.dispatch import Begins, dispatch, of_the_agent
+from quintet.engine.desk import Begins, Outcome
 from quintet.engine.feed import Feed
 from quintet.engine.hooks import Hooks
 from quintet.engine.journal import Journal
@@ -62,6 +59,7 @@ class Owner:
 
     def __init__(self, core: Core, state: SessionState, lease: Lease) -> None:
         self.core = core
+        self.surface = state.axes.surface
         self.feed = Feed()
         self.journal = Journal(core.store, core.clock, state, lease, self.feed)
         self.journal.heed = ShellWarden(core, self.journal).heed
@@ -165,7 +163,7 @@ class Owner:
     async def _take(self, submitted: Submitted) -> None:
         match submitted.body:
             case Say(text=text):
-                if line := self._command_in(text, submitted.surface):
+                if line := commands.command_in(self.state, text, submitted.surface):
                     await self._command(submitted, line)
                 else:
                     event = InputReceived(submission=submitted.id, text=text, surface=submitted.surface)
@@ -179,22 +177,10 @@ class Owner:
                 await self._ran(submitted, "interrupt", said, ok=running)
                 self._cut_short("interrupted")
 
-    def _command_in(self, text: str, surface: Surface) -> str:
-        """The slash command that a text is; empty if it is the input of a turn.
-
-        With an agent a `/word` of no table may be an item of its menu. With a run `*stop` and its like are commands,
-        and wait for nothing.
-        """
-        name = command_line.command_name(text)
-        if name is not None and commands.known(name):
-            return text
-        if kind := of_the_agent(self.state, text, surface):
-            return f"/{spoken(text).line}" if self.state.active_run and kind is not CommandKind.CLARIFY_CHOICE else ""
-        return text if name is not None else ""
-
     async def _command(self, submitted: Submitted, text: str) -> None:
         try:
-            command, line = commands.parse(text, self._menu_names())
+            self.surface, agent = submitted.surface, self.state.agent
+            command, line = commands.parse(text, [item.trigger for item in agent.menu] if agent else ())
             made = command.handler(self, line)
             outcome = made if isinstance(made, Outcome) else await made
         except (UsageError, RunFailed) as error:
@@ -208,10 +194,6 @@ class Owner:
         self._start_next()
         if outcome.then:
             await outcome.then()
-
-    def _menu_names(self) -> list[str]:
-        agent = self.state.agent
-        return [item.trigger for item in agent.menu if item.trigger] if agent else []
 
     def _begun(self, submitted: Submitted, outcome: Outcome, asked: list[QuestionAsked]) -> list[Event]:
         """The input that a command begins a turn with; where the command asks something, it comes with the answer."""
@@ -258,9 +240,11 @@ class Owner:
         own = command_line.own_call(text)
         begins, opening = Begins(text, "" if submission or order else self.state.active_run, own), list[Event]()
         if self.state.agent and submission and not own and order is None:
+            from quintet.engine.dispatch import dispatch
+
             routed = dispatch(self.core, self.state, text, surface)
             if routed.begins is None:
-                await self.journal.append(*routed.answer(submission, text))
+                await self.journal.append(*routed.events, routed.answer(submission, text))
                 return
             begins, opening = routed.begins, routed.events
         text, own = begins.text, begins.own

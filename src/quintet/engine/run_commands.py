@@ -42,7 +42,7 @@ def resume(desk: Desk, line: CommandLine) -> Outcome:
 
 def _resume_run(desk: Desk, wanted: str) -> Outcome:
     try:
-        events = resuming(desk.core, desk.state, wanted, desk.state.axes.surface)
+        events = resuming(desk.core, desk.state, wanted, desk.surface)
     except RunFailed as error:
         if not wanted and error.code == failures.PRECONDITION:
             raise UsageError("nothing is paused or interrupted, and no run can be resumed") from None

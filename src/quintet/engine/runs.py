@@ -17,6 +17,7 @@ from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
 from quintet.engine.leases import owner_lives
 
+MOST_NAMED = 5  # runs that an error names
 KINDS = ("run_started", "run_taken", "run_moved")
 
 
@@ -65,13 +66,14 @@ def ended(core: Core, state: SessionState, finished: TurnFinished) -> list[Event
 def take_up(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
     """The run of this project with that id, or the latest one that can be resumed."""
     every = listed(core)
-    if wanted:
-        found = [one for one in every if one[0].run_id == wanted]
-    else:
-        found = [one for one in every if one[0].phase not in TERMINAL and _free(core, state, one[1])]
+    can = [one for one in every if one[0].phase not in TERMINAL and _free(core, state, one[1])]
+    found = [one for one in every if one[0].run_id == wanted] if wanted else can
     if not found:
+        rows = [f"{run.run_id}  {run.phase}  {run.workflow_ref}" for run, _ in can[-MOST_NAMED:]]
         raise RunFailed(
-            failures.PRECONDITION, f"there is no run {wanted} in this project" if wanted else "no run can be resumed"
+            failures.PRECONDITION,
+            f"there is no run {wanted} in this project" if wanted else "no run can be resumed",
+            hint="\n".join(["These can be resumed:", *reversed(rows)]) if rows else "",
         )
     run, session = max(found, key=lambda one: one[0].created_at)
     if run.phase in TERMINAL:

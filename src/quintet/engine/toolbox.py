@@ -21,11 +21,10 @@ from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
 from quintet.domain.policy import Menu, StagePlan
 from quintet.domain.ports import RuleBook, ShellGrammar, ShellState, Workbench
-from quintet.domain.progress import FINISH_STEP
 from quintet.domain.rules import subject_of
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.todos import with_criteria
-from quintet.domain.tool_menu import MenuManager, Presentation, toolsets_of, with_own
+from quintet.domain.tool_menu import FINISH_STEP, MenuManager, Presentation, toolsets_of, with_own
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
 
 # What a shell at a terminal takes for more than text: keys, its history, and a line that goes on in the next one.

@@ -6,11 +6,15 @@ a step came to is also kept as a file in the run's folder.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from quintet.domain import failures, progress
 from quintet.domain.errors import RunFailed
+from quintet.domain.messages import Message
 from quintet.domain.persona import told
-from quintet.domain.progress import Finished, Move, Progress
+from quintet.domain.progress import Finished, Progress
 from quintet.domain.protocol import StepBegun, StepFinished, WorkflowBegun
+from quintet.domain.toolspec import Move
 from quintet.domain.workflows import NodeKind
 from quintet.engine.core import Core
 from quintet.engine.journal import Journal
@@ -111,8 +115,8 @@ class WorkflowRun:
         self._kept = len(finished)
 
 
-def place_told(place: Progress) -> str:
-    """Where the run stands, as the model is told it."""
+def place_told(place: Progress, messages: Iterable[Message]) -> str:
+    """Where the run stands, as the model is told it; with the step's instructions if a summary has taken them."""
     if place.done:
         return "The workflow is complete: every step is finished."
     frame = place.frames[-1]
@@ -123,6 +127,8 @@ def place_told(place: Progress) -> str:
         lines.append(f"Ways on: {progress.named_ways(place)}")
     elif not place.ways:
         lines.append("It is the last step.")
+    if place.text and all(message.text != place.text for message in messages):
+        lines += ["Its instructions:", place.text]
     if place.finished:
         lines += ["Finished so far:", *(_behind(step) for step in place.finished[-STEPS_SHOWN:])]
     return "\n".join(lines)
