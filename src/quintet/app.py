@@ -47,6 +47,7 @@ from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 
 if TYPE_CHECKING:
+    from quintet.engine.doctor import Look
     from quintet.engine.task_keeper import TaskKeeper
 
 LATEST = "latest"
@@ -167,6 +168,7 @@ def make_core(
         log_crash=lambda error: log_crash(places, error),
     )
     core.tasks = cache(lambda: _make_keeper(core, places))
+    core.look = lambda: _make_look(core, places)
     return core
 
 
@@ -174,6 +176,12 @@ def _make_keeper(core: Core, places: Places) -> TaskKeeper:
     from quintet.task_wiring import make_keeper
 
     return make_keeper(core.store, places, core.clock)
+
+
+def _make_look(core: Core, places: Places) -> Look:
+    from quintet.task_wiring import make_look
+
+    return make_look(places, core.settings, core.clock)
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:

@@ -153,6 +153,12 @@ class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
     )
 
 
+class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What counts as healthy."""
+
+    free_bytes: Annotated[int, _about("bytes that have to be free on each disk that is written to")] = 100_000_000
+
+
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
 
@@ -169,6 +175,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     protect: ProtectSettings = ProtectSettings()
     display: DisplaySettings = DisplaySettings()
     hooks: HookSettings = HookSettings()
+    doctor: DoctorSettings = DoctorSettings()
 
 
 class SettingInfo(Struct, frozen=True):
