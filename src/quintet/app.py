@@ -50,6 +50,7 @@ from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
 
 if TYPE_CHECKING:
+    from quintet.engine.doctor import Look
     from quintet.engine.task_keeper import TaskKeeper
 
 LATEST = "latest"
@@ -181,6 +182,7 @@ def make_core(
         log=lambda text: log(places, text),
     )
     core.tasks = cache(lambda: _make_keeper(core, places))
+    core.look = lambda: _make_look(core, places)
     return core
 
 
@@ -188,6 +190,12 @@ def _make_keeper(core: Core, places: Places) -> TaskKeeper:
     from quintet.task_wiring import make_keeper
 
     return make_keeper(core.store, places, core.clock)
+
+
+def _make_look(core: Core, places: Places) -> Look:
+    from quintet.task_wiring import make_look
+
+    return make_look(places, core.settings, core.clock)
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:

@@ -371,6 +371,12 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
             p.add_argument("--list", action="store_true", help="list the trusted folders"),
         ),
     ),
+    "doctor": _lookup(
+        "doctor",
+        "What is wrong with this project, its state and its machine; exit code 1 if there is an error.",
+        lambda p: p.add_argument("action", nargs="?", choices=("fix",), help="mend what can be mended, and say it"),
+        "doctor_lookups",
+    ),
     "logs": _lookup("logs", "Every model request: when, for what, at which axes, its cost and end.", _logs, REPORTS),
     "cost": _lookup("cost", "Tokens and money, over all sessions of this project.", _by, REPORTS),
     "report": _lookup(

@@ -160,6 +160,12 @@ class CheckpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep: Annotated[int, _about("turns of the project whose files are kept; 0 for all", TRUSTED)] = 200
 
 
+class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What counts as healthy."""
+
+    free_bytes: Annotated[int, _about("bytes that have to be free on each disk that is written to")] = 100_000_000
+
+
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
 
@@ -187,6 +193,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     display: DisplaySettings = DisplaySettings()
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
+    doctor: DoctorSettings = DoctorSettings()
 
 
 class SettingInfo(Struct, frozen=True):

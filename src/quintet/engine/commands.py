@@ -109,6 +109,7 @@ TABLE: tuple[Command, ...] = (
         task_list.tasks,
     ),
     Command("queue", "/queue", "open tasks in the order they will be done, and what they wait for", task_list.queue),
+    Command("doctor", "/doctor [fix]", "what is wrong here; fix mends what can be mended", task_list.doctor),
     Command("status", "/status", "where this session stands", reports.status),
     Command(
         "cost",

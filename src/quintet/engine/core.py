@@ -16,6 +16,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from quintet.engine.doctor import Look
     from quintet.engine.task_keeper import TaskKeeper
 
 
@@ -37,6 +38,7 @@ class Core(Struct):
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
     keep_page: Callable[[str, str, Iterable[str]], str] = lambda session, name, pieces: ""
     tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()  # made when first asked for: most sessions never do
+    look: Callable[[], Look] = lambda: _no_tasks()  # the doctor's, at this project as it is now
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question
@@ -62,5 +64,5 @@ class Core(Struct):
         return (fresh + cached + usage.output_tokens * priced.price_output) / 1_000_000
 
 
-def _no_tasks() -> TaskKeeper:
+def _no_tasks() -> Any:
     raise UsageError("no tasks are kept here")

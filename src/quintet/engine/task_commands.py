@@ -1,6 +1,8 @@
-"""The slash commands on durable tasks: list them, move one, the queue. What they need is imported when asked for."""
+"""The slash commands on durable tasks and health: what they need is imported when one is asked for."""
 
 from __future__ import annotations
+
+import asyncio
 
 from quintet.domain.command_line import CommandLine
 from quintet.domain.describe import task_moved
@@ -48,3 +50,13 @@ def queue(desk: Desk, line: CommandLine) -> Outcome:
 
     every = desk.core.tasks().look().tasks
     return Outcome("\n".join(shown.queue_lines(every)) or ("no task is open" if every else shown.NONE_YET))
+
+
+async def doctor(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine.doctor import fix, health_lines
+
+    if line.words not in ((), ("fix",)):
+        raise UsageError("/doctor [fix]")
+    done = await fix(desk.core.look(), desk.core.tasks(), desk.core.store) if line.words else []
+    findings = await asyncio.to_thread(desk.core.look().health)
+    return Outcome("\n".join([*done, *health_lines(findings)]))

@@ -175,6 +175,11 @@ class TaskKeeper:
     async def release(self, claim: Claim) -> None:
         await self.store.release_task(claim.task, claim.owner)
 
+    def stale_claims(self) -> list[Claim]:
+        """The claims of processes that are gone."""
+        now = self._clock.epoch()
+        return [claim for claim in self.store.claims().values() if not owner_lives(claim, now, self._process_start)]
+
     # ── mending
 
     async def _settle(self) -> None:

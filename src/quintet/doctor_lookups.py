@@ -1,0 +1,46 @@
+"""`quintet doctor`: what is wrong with this project and its machine, and `fix`, which mends what can be mended."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from quintet.adapters import config
+from quintet.adapters.clock import SystemClock
+from quintet.adapters.places import Places, locate
+from quintet.domain.errors import UsageError
+from quintet.domain.findings import Severity
+from quintet.engine.doctor import Look, fix, health_lines
+from quintet.surfaces.tables import say, say_json
+from quintet.task_wiring import make_keeper, make_look
+
+
+def doctor(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    settings = config.load(places).settings
+    look = make_look(places, settings, SystemClock())
+    done: list[str] = []
+    if arguments.action == "fix":
+        if problem := look.store_problem():
+            raise UsageError(f"nothing can be mended while the state cannot be used: {problem}")
+        done = _fixed(places, look)
+    findings = make_look(places, settings, SystemClock()).health(thorough=True)
+    if arguments.json:
+        say_json({"findings": findings, "fixed": done} if arguments.action == "fix" else findings)
+    else:
+        say([*done, *[""] * bool(done), *health_lines(findings)])
+    return 1 if any(finding.severity is Severity.ERROR for finding in findings) else 0
+
+
+def _fixed(places: Places, look: Look) -> list[str]:
+    import asyncio
+
+    from quintet.adapters.sqlite.store import SqliteStore
+
+    async def run() -> list[str]:
+        store = SqliteStore(places.database)
+        try:
+            return await fix(look, make_keeper(store, places, SystemClock()), store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
