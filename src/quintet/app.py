@@ -31,7 +31,7 @@ from quintet.adapters.terms import make_terms
 from quintet.adapters.trust import decided, set_trust
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.command_line import CommandLine, format_command
-from quintet.domain.errors import NotFound, SettingsError, StoreDamaged
+from quintet.domain.errors import NotFound, StoreDamaged
 from quintet.domain.gate import Sandbox, Terms
 from quintet.domain.ports import Clock, Ids, Model, Workbench
 from quintet.domain.protocol import Noticed, ReasoningSwitched
@@ -44,6 +44,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
+from quintet.models import Models
 from quintet.observing import observe
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
@@ -339,48 +340,6 @@ def ask_for_trust(path: str) -> None:
     set_trust(places.trust_file, places.root, answer in ("y", "yes"))
 
 
-class Models:
-    """Models by their name in the settings, made when first used."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._made: dict[str, Model] = {}
-
-    def get(self, name: str) -> Model:
-        if name not in self._made:
-            self._made[name] = self._make(name)
-        return self._made[name]
-
-    async def close(self) -> None:
-        for model in self._made.values():
-            await model.close()
-
-    def _make(self, name: str) -> Model:
-        if name == "builtin":
-            from quintet.adapters.discovery import found_here
-            from quintet.adapters.offline_rules.model import OfflineRules
-
-            return OfflineRules(found_here)
-        configured = self._settings.models[name]
-        key = os.environ.get(configured.api_key_env, "") if configured.api_key_env else ""
-        if configured.api_key_env and not key:
-            raise SettingsError(
-                f"models.{name}: the variable {configured.api_key_env} is not set",
-                hint="Export the key, then try again.",
-            )
-        if configured.wire == "anthropic":
-            from quintet.adapters.anthropic_messages import AnthropicMessages
-
-            return AnthropicMessages(configured, key, name)
-        if configured.wire == "pydantic-ai":
-            from quintet.adapters.other_providers import OtherProvider
-
-            return OtherProvider(configured, key, name)
-        from quintet.adapters.chat_completions import ChatCompletions
-
-        return ChatCompletions(configured, key, name)
-
-
 def find_ripgrep() -> str:
     """The rg that came with Quintet, else the one on PATH."""
     beside = os.path.join(os.path.dirname(sys.executable), "rg")
@@ -401,4 +360,4 @@ def log(places: Places, text: str) -> None:
         sys.stderr.write(f"{text}\n")
 
 
-__all__ = ["LATEST", "Models", "make_core", "open_session"]
+__all__ = ["LATEST", "make_core", "open_session"]

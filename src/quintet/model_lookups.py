@@ -108,7 +108,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 async def _tested(settings: Settings, names: list[str]) -> list[dict[str, Any]]:
     import asyncio
 
-    from quintet.app import Models
+    from quintet.models import Models
 
     models = Models(settings)
     try:

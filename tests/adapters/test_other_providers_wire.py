@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from quintet.app import Models
 from quintet.domain.errors import SettingsError
 from quintet.domain.settings import ModelSettings, Settings
+from quintet.models import Models
 
 
 def test_a_missing_extra_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:

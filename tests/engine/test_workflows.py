@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from quintet.adapters.places import locate
-from quintet.app import Models
 from quintet.domain import protocol as p
 from quintet.domain.errors import ModelRateLimited
 from quintet.domain.messages import Request, Role
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.settings import Settings
+from quintet.models import Models
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.packages import CHOICE, agent, graph, item, row, write
