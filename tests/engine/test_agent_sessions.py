@@ -677,3 +677,18 @@ def test_a_record_of_runs_that_cannot_be_read_is_an_error_with_its_code(repo: Pa
         assert (await driver.turn("hello")).answer == "hi"
 
     enter(repo, second, ["hi"])
+
+
+def test_resume_goes_on_with_the_active_run_even_if_another_is_newer(repo: Path, crew: Path) -> None:
+    async def other(driver: Driver) -> None:
+        await driver.turn("tally")
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("tally")
+        run = driver.session.state.active_run
+        async with open_session(str(repo), agent="crew", model=ScriptedModel(["what?"])) as session:
+            await other(Driver(session))
+        assert (await driver.command("/resume")).data["event"]["run"]["run_id"] == run
+        assert (await driver.until_type(p.TurnFinished)).answer == "still here"
+
+    enter(repo, script, ["what?", "still here"])

@@ -58,7 +58,7 @@ def test_a_row_of_steps_is_followed_to_its_end(repo: Path) -> None:
     assert told(model.requests[0]) == ["tally\n\nthe words", "Count."]
     assert told(model.requests[2])[-1] == "Write it down."
     system = model.requests[1].messages[0].text
-    assert "Step: Step 2" in system and "- step-01-s → next: 7" in system
+    assert "Workflow: tally\n# tally\nStep: Step 2" in system and "- step-01-s → next: 7" in system
     assert "finish_step" in [tool.name for tool in model.requests[0].tools]
     assert "finish_step" not in [tool.name for tool in model.requests[3].tools]
     kept = Path(locate(str(repo)).runs, driver.of(p.RunStarted)[0].run.run_id)

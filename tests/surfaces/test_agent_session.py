@@ -67,6 +67,12 @@ def test_chat_that_fails_has_the_models_code(quintet: Program, model: Model) -> 
     assert result["chat"]["error"]["code"] == "LLM_AUTH_FAILED"  # type: ignore[index]
 
 
+def test_chat_that_is_blocked_has_a_code_too(quintet: Program, model: Model) -> None:
+    model(call("bash", command="git push origin main"))
+    result = asked(quintet, "publish it", 3, "--agent", "crew")
+    assert result["chat"]["error"]["code"] == "TOOL_EXEC_FAILED"  # type: ignore[index]
+
+
 def test_an_empty_input_shows_the_menu_and_an_unclear_one_is_not_carried_out(quintet: Program) -> None:
     shown = quintet.run("--agent", "crew", "-p", "").clean(0)
     assert shown.out.splitlines()[2:4] == ["3. Item tally", "4. Item greet"]

@@ -127,9 +127,9 @@ class LocalAgents:
         except NotReadable as error:
             problem = f"{files.shown(MANIFEST)}:{error.line}: {error.problem}"
             raise RunFailed(failures.MANIFEST_INVALID, problem) from None
-        rows = value.get("workflows") if isinstance(value, dict) else None
+        rows = value.get("workflows", []) if isinstance(value, dict) else None
         if not isinstance(rows, list):
-            raise RunFailed(failures.MANIFEST_INVALID, f"{files.shown(MANIFEST)}: it lists no workflows")
+            raise RunFailed(failures.MANIFEST_INVALID, f"{files.shown(MANIFEST)}: workflows has to be a list")
         fields = [row for row in rows if isinstance(row, dict)]
         return [tuple(str(row.get(name) or "") for name in ("id", "workflow", "graph")) for row in fields]  # type: ignore[misc]
 

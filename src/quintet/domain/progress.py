@@ -20,6 +20,7 @@ class Frame(Struct, frozen=True):
     workflow: Workflow
     root: str  # the folder its files are in
     node: str
+    about: str = ""  # what its workflow.md says of the whole
     returned: bool = False  # its node is a subworkflow that has ended
 
 
@@ -63,9 +64,11 @@ class Progress(Struct, frozen=True):
         return not self.frames[-1].workflow.graph_path
 
 
-def entered(progress: Progress | None, run: str, leader: Agent, workflow: Workflow, root: str) -> Progress:
+def entered(
+    progress: Progress | None, run: str, leader: Agent, workflow: Workflow, root: str, about: str = ""
+) -> Progress:
     """A run at the entry of a workflow, its first or one that a node calls."""
-    frame = Frame(workflow, root, workflow.graph.entry)
+    frame = Frame(workflow, root, workflow.graph.entry, about)
     if progress is None:
         return Progress(run, leader, (frame,))
     return structs.replace(progress, frames=(*progress.frames, frame), begun=False)

@@ -12,6 +12,7 @@ from msgspec import to_builtins
 
 from quintet.domain import protocol as p
 from quintet.domain.failures import ErrorInfo
+from quintet.domain.run_phases import outcome
 
 
 class Heard:
@@ -58,7 +59,8 @@ class Heard:
         assistant = {"role": "assistant", "content": finished.answer or None}
         usage = to_builtins(finished.usage)
         if finished.status != "done":
-            failed = {"success": False, "error": _plain(finished.error or ErrorInfo(finished.status, finished.reason))}
+            error = finished.error or outcome(finished.status, finished.reason, None, False)[1]
+            failed = {"success": False, "error": _plain(error)}
             return {"dispatch": failed, "chat": failed}
         event = {"type": "CHAT_RESPONSE", "assistant": assistant, "usage": usage}
         chat = {"success": True, "assistant": assistant, "usage": usage}

@@ -62,6 +62,7 @@ class WorkflowBegun(Tagged, frozen=True, kw_only=True, gc=False):
     run: str
     workflow: Workflow
     root: str  # the folder its files are in
+    about: str = ""  # what its workflow.md says of the whole
 
 
 class StepBegun(Tagged, frozen=True, kw_only=True, gc=False):

@@ -57,7 +57,8 @@ def _moved(state: SessionState, event: r.RunMoved) -> None:
 def _workflow(state: SessionState, event: r.WorkflowBegun) -> None:
     before = state.progress.get(event.run)
     if state.agent:  # a workflow is begun from an agent's menu
-        state.progress[event.run] = progress.entered(before, event.run, state.agent, event.workflow, event.root)
+        entry = (event.workflow, event.root, event.about)
+        state.progress[event.run] = progress.entered(before, event.run, state.agent, *entry)
 
 
 def _begun(state: SessionState, event: r.StepBegun) -> None:

@@ -54,7 +54,7 @@ def leaving(core: Core, state: SessionState, agent: Agent) -> list[Event]:
 
 def resuming(core: Core, state: SessionState, wanted: str, surface: Surface) -> list[Event]:
     """A run is taken up, and with it the agent whose run it is."""
-    taken = runs.take_up(core, state, wanted)
+    taken = runs.take_up(core, state, wanted or state.active_run)
     if taken.run.run_id == state.active_run:
         return [taken]
     leader = taken.progress.leader if taken.progress else None
@@ -75,5 +75,5 @@ def _agent(desk: Desk) -> Agent:
 
 
 def _not_while_running(desk: Desk, name: str) -> None:
-    if desk.state.turn:
+    if desk.state.turn or desk.state.waiting:
         raise UsageError(f"a turn is running: wait for it, or /stop it, before {name}")

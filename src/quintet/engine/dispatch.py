@@ -15,7 +15,7 @@ from quintet.domain.agents import Agent
 from quintet.domain.axes import Surface
 from quintet.domain.errors import QuintetError, RunFailed
 from quintet.domain.failures import ErrorInfo
-from quintet.domain.protocol import AgentDismissed, CommandRan, DataLoaded, Event, RunStarted, RunTaken, WorkflowBegun
+from quintet.domain.protocol import AgentDismissed, CommandRan, DataLoaded, Event, RunStarted, RunTaken
 from quintet.domain.routing import CommandKind, ResolvedCommand, resolve
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.state import SessionState
@@ -23,6 +23,7 @@ from quintet.domain.workflows import is_classic, is_workflow
 from quintet.engine import agent_commands, runs
 from quintet.engine.core import Core
 from quintet.engine.desk import Begins
+from quintet.engine.workflow import workflow_begun
 
 READ = (".md", ".markdown", ".txt", "")  # endings of scripts that are words for the model
 EventType = Literal[
@@ -131,7 +132,7 @@ class Dispatcher:
         data = self._data(command)
         started: RunStarted = runs.create(self._core, workflow.id, self._agent)
         run = started.run.run_id
-        events = [started, WorkflowBegun(run=run, workflow=workflow, root=root), *data]
+        events = [started, workflow_begun(self._core, run, self._agent, workflow, root), *data]
         text = _joined(workflow.title or workflow.id, command.details)
         return Dispatched(_event("RUN_STARTED", run=to_builtins(started.run)), events=events, begins=Begins(text, run))
 

@@ -33,7 +33,7 @@ def resume(desk: Desk, line: CommandLine) -> Outcome:
     if desk.state.paused and not line.words:
         turn = desk.state.turn.turn if desk.state.turn else ""
         return Outcome("goes on", [RunResumed(reason="/resume")], after(None, desk.let_go), {"turn": turn})
-    if desk.state.turn:
+    if desk.state.turn or desk.state.waiting:
         raise UsageError("a turn is running: wait for it, or /stop it")
     if desk.state.interrupted and not line.words:
         return Outcome("goes on where it was interrupted", then=desk.continue_turn, data={"turn": "next"})

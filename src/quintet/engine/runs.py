@@ -75,7 +75,7 @@ def take_up(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
             f"there is no run {wanted} in this project" if wanted else "no run can be resumed",
             hint="\n".join(["These can be resumed:", *reversed(rows)]) if rows else "",
         )
-    run, session = max(found, key=lambda one: one[0].created_at)
+    run, session = sorted(found, key=lambda one: one[0].created_at)[-1]
     if run.phase in TERMINAL:
         raise RunFailed(failures.PRECONDITION, f"run {run.run_id} is {run.phase}; there is nothing to resume")
     if not _free(core, state, session):

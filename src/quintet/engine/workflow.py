@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from quintet.domain import failures, progress
+from quintet.domain.agents import Agent
 from quintet.domain.errors import RunFailed
 from quintet.domain.messages import Message
 from quintet.domain.persona import told
 from quintet.domain.progress import Finished, Progress
 from quintet.domain.protocol import StepBegun, StepFinished, WorkflowBegun
 from quintet.domain.toolspec import Move
-from quintet.domain.workflows import NodeKind
+from quintet.domain.workflows import NodeKind, Workflow
 from quintet.engine.core import Core
 from quintet.engine.journal import Journal
 
+ABOUT_SHOWN = 20_000  # characters of a workflow.md
 RESULT_SHOWN = 2_000  # characters of what each finished step came to, in what the model is told
 STEPS_SHOWN = 20
 
@@ -94,7 +96,7 @@ class WorkflowRun:
         except RunFailed as error:
             unknown = error.code == failures.UNKNOWN_WORKFLOW
             raise RunFailed(failures.WORKFLOW_REF_UNKNOWN if unknown else error.code, error.message) from None
-        self._journal.post(WorkflowBegun(run=self._run, workflow=workflow, root=root))
+        self._journal.post(workflow_begun(self._core, self._run, place.leader, workflow, root))
 
     def _begin(self, place: Progress) -> None:
         node, core, leader = place.node, self._core, place.leader
@@ -115,12 +117,20 @@ class WorkflowRun:
         self._kept = len(finished)
 
 
+def workflow_begun(core: Core, run: str, leader: Agent, workflow: Workflow, root: str) -> WorkflowBegun:
+    """A workflow's beginning, with what its workflow.md says, unless that is its one step."""
+    alone = any(node.file == workflow.path for node in workflow.graph.nodes)
+    about = "" if alone else core.agents.rendered(core.agents.step(workflow.path, root), leader, run)
+    return WorkflowBegun(run=run, workflow=workflow, root=root, about=about[:ABOUT_SHOWN])
+
+
 def place_told(place: Progress, messages: Iterable[Message]) -> str:
     """Where the run stands, as the model is told it; with the step's instructions if a summary has taken them."""
     if place.done:
         return "The workflow is complete: every step is finished."
     frame = place.frames[-1]
-    lines = [f"Workflow: {frame.workflow.title or frame.workflow.id}", f"Step: {place.node.title or place.node.id}"]
+    lines = [f"Workflow: {frame.workflow.title or frame.workflow.id}", *filter(None, [frame.about])]
+    lines.append(f"Step: {place.node.title or place.node.id}")
     if place.node.outputs:
         lines.append(f"It leaves: {', '.join(place.node.outputs)}")
     if len(place.ways) > 1:
