@@ -35,19 +35,17 @@ class TaskFolder:
     # ── looking
 
     def found(self) -> list[FoundFile]:
-        return [
-            FoundFile(f"{folder}/{entry.name}" if folder else entry.name, _stamp(entry.stat(follow_symlinks=False)))
-            for folder in FOLDERS
-            for entry in self._entries(folder)
-        ]
-
-    def _entries(self, folder: str) -> Iterator[os.DirEntry[str]]:
         self._refuse_outside()
-        with contextlib.suppress(FileNotFoundError), os.scandir(os.path.join(self._todo, folder)) as entries:
-            for entry in entries:
-                name = entry.name
-                if name.endswith(".md") and not name.startswith(".") and entry.is_file(follow_symlinks=False):
-                    yield entry
+        found: list[FoundFile] = []
+        for folder in FOLDERS:
+            above = f"{folder}/" if folder else ""
+            with contextlib.suppress(FileNotFoundError), os.scandir(self._todo + "/" + folder) as entries:
+                found += [
+                    FoundFile(above + entry.name, _stamp(entry.stat(follow_symlinks=False)))
+                    for entry in entries
+                    if entry.name.endswith(".md") and entry.name[0] != "." and entry.is_file(follow_symlinks=False)
+                ]
+        return found
 
     def read(self, path: str) -> str:
         self._refuse_outside()
@@ -205,4 +203,4 @@ def unwritable(path: str, error: OSError) -> StoreUnwritable:
 
 
 def _stamp(info: os.stat_result) -> str:
-    return f"{info.st_mtime_ns:x}-{info.st_size:x}-{info.st_ino:x}"
+    return f"{info.st_mtime_ns}-{info.st_size}-{info.st_ino}"

@@ -24,11 +24,8 @@ def table(
         widths = [max(pair) for pair in zip(widths, least, strict=True)]
     if len(widths) - 1 not in right:
         widths[-1] = 0
-    return ["  ".join(_cells(row, widths, right)) for row in every]
-
-
-def _cells(row: Sequence[str], widths: Sequence[int], right: Collection[int]) -> list[str]:
-    return [
-        cell.rjust(width) if column in right else cell.ljust(width)
-        for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+    columns = [
+        [cell.rjust(width) for cell in cells] if column in right else [cell.ljust(width) for cell in cells]
+        for column, (cells, width) in enumerate(zip(zip(*every, strict=True), widths, strict=True))
     ]
+    return ["  ".join(row) for row in zip(*columns, strict=True)]

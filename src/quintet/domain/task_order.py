@@ -26,14 +26,14 @@ def next_task(tasks: Sequence[Task]) -> Task | None:
 
     None if no task can be begun as things stand.
     """
-    return next(iter(dispatch_order(tasks)), None)
+    board = _Board(tasks)
+    return next((task for task in _ready(tasks) if not board.waits_for(task)), None)
 
 
 def dispatch_order(tasks: Sequence[Task]) -> list[Task]:
     """Every task that could be begun now, in the order they will be."""
-    waiting = blocked_by(tasks)
-    ready = [task for task in tasks if task.status in READY and task.id not in waiting]
-    return sorted(ready, key=lambda task: (task.created, task.id))
+    board = _Board(tasks)
+    return [task for task in _ready(tasks) if not board.waits_for(task)]
 
 
 def blocked_by(tasks: Sequence[Task]) -> dict[str, tuple[str, ...]]:
@@ -41,28 +41,38 @@ def blocked_by(tasks: Sequence[Task]) -> dict[str, tuple[str, ...]]:
 
     A dependency that does not exist is waited for like any other; `knots` says that it never comes.
     """
-    done = {task.id for task in tasks if task.status is TaskStatus.DONE}
-    claimed: dict[str, list[tuple[str, Intent]]] = {}
-    above: dict[str, list[tuple[str, Intent]]] = {}  # by each folder that holds something claimed
-    for task in tasks:
-        if task.status in AT_WORK:
-            for intent in task.text.intent:
-                claimed.setdefault(_key(intent.path), []).append((task.id, intent))
-                for folder in _folders(intent.path):
-                    above.setdefault(folder, []).append((task.id, intent))
-    waiting = {}
-    for task in tasks:
-        if task.status in OVER or task.status in AT_WORK:
-            continue
-        found = [name for name in task.depends_on if name not in done]
-        for intent in task.text.intent if claimed else ():
-            near = [*claimed.get(_key(intent.path), ()), *above.get(_key(intent.path), ())]
-            for folder in _folders(intent.path):
-                near += claimed.get(folder, ())
-            found += [owner for owner, other in near if owner != task.id and intent.meets(other)]
-        if found:
-            waiting[task.id] = tuple(dict.fromkeys(found))
-    return waiting
+    board = _Board(tasks)
+    waiting = [task for task in tasks if task.status not in OVER and task.status not in AT_WORK]
+    return {task.id: found for task in waiting if (found := board.waits_for(task))}
+
+
+def _ready(tasks: Sequence[Task]) -> list[Task]:
+    return sorted((task for task in tasks if task.status in READY), key=lambda task: (task.created, task.text.id))
+
+
+class _Board:
+    """What is done, and what tasks at work are changing."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self._done = {task.text.id for task in tasks if task.status is TaskStatus.DONE}
+        self._claimed: dict[str, list[tuple[str, Intent]]] = {}  # by path
+        self._above: dict[str, list[tuple[str, Intent]]] = {}  # by each folder above
+        for task in tasks:
+            if task.status is TaskStatus.RUNNING:
+                for intent in task.text.intent:
+                    self._claimed.setdefault(_key(intent.path), []).append((task.id, intent))
+                    for folder in _folders(intent.path):
+                        self._above.setdefault(folder, []).append((task.id, intent))
+
+    def waits_for(self, task: Task) -> tuple[str, ...]:
+        found = [name for name in task.text.depends_on if name not in self._done]
+        for intent in task.text.intent if self._claimed else ():
+            path = _key(intent.path)
+            near = [*self._claimed.get(path, ()), *self._above.get(path, ())]
+            for folder in _folders(path):
+                near += self._claimed.get(folder, ())
+            found += [owner for owner, other in near if intent.meets(other)]
+        return tuple(dict.fromkeys(found)) if found else ()
 
 
 def _key(path: str) -> str:

@@ -69,9 +69,10 @@ LEGAL_MOVES: dict[TaskStatus, frozenset[TaskStatus]] = {
     S.DONE: frozenset(),
     S.CANCELLED: frozenset(),
 }
-READY = frozenset({S.TODO, S.RETRYING})  # may be begun
-AT_WORK = frozenset({S.RUNNING, S.VERIFYING, S.REVIEWING})
-OVER = frozenset({S.DONE, S.FAILED, S.CANCELLED})
+# Tuples: a look into one compares identities, where a set would ask each status for its hash.
+READY = (S.TODO, S.RETRYING)  # may be begun
+AT_WORK = (S.RUNNING, S.VERIFYING, S.REVIEWING)
+OVER = (S.DONE, S.FAILED, S.CANCELLED)
 
 TODO_FOLDER, DONE_FOLDER, VERIFIED_FOLDER = "", "done", "done/verified"
 FOLDERS = (TODO_FOLDER, DONE_FOLDER, VERIFIED_FOLDER)

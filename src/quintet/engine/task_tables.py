@@ -10,7 +10,7 @@ import msgspec
 from quintet.domain.columns import table
 from quintet.domain.errors import UsageError
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.task_order import blocked_by, dispatch_order
+from quintet.domain.task_order import blocked_by, dispatch_order, next_task
 from quintet.domain.task_ports import Claim
 from quintet.domain.tasks import OVER, READY, Task, TaskMove, TaskStatus, milestones
 
@@ -37,7 +37,7 @@ def chosen(tasks: Iterable[Task], statuses: Sequence[TaskStatus]) -> list[Task]:
 
 def list_lines(every: Sequence[Task], shown: Sequence[Task]) -> list[str]:
     """The table of some tasks; which one is next depends on all of them."""
-    following = next(iter(dispatch_order(every)), None)
+    following = next_task(every)
     rows = [
         (
             NEXT if task is following else " ",
@@ -102,7 +102,7 @@ def show_lines(task: Task, moves: Sequence[TaskMove], waits_for: Sequence[str], 
 
 def as_json(every: Sequence[Task], shown: Iterable[Task], claims: Mapping[str, Claim]) -> list[dict[str, Any]]:
     waiting = blocked_by(every)
-    following = next(iter(dispatch_order(every)), None)
+    following = next_task(every)
     return [
         {
             **msgspec.structs.asdict(task.text),

@@ -56,16 +56,13 @@ class TaskRows:
         return int(self.connection.pragma("user_version")) >= SINCE
 
     def _tasks(self, rows: Iterable[tuple[Any, ...]]) -> list[Task]:
-        found, text = [], ""
+        row: tuple[Any, ...] = ("",)
+        found = []
         try:
-            for text, status, work_mode, control, profile, model_mode, surface, *rest in rows:
-                values: list[Any] = [
-                    value if value is not None else blank for value, blank in zip(rest, _BLANKS, strict=True)
-                ]
-                axes = _axes(work_mode, control, profile, model_mode, surface)
-                found.append(Task(_decode_text(text), _STATUSES[status], axes, *values))
+            for row in rows:
+                found.append(Task(_decode_text(row[0]), _STATUSES[row[1]], _axes(*row[2:7]), *row[7:]))
         except (msgspec.DecodeError, ValueError, KeyError, UnicodeError) as error:
-            raise StoreDamaged(f"{self.path}: a task cannot be read ({error}): {text[:80]}") from error
+            raise StoreDamaged(f"{self.path}: a task cannot be read ({error}): {row[0][:80]}") from error
         return found
 
     # ── writing
@@ -122,7 +119,6 @@ class TaskRows:
 
 
 _STATUSES = {str(status): status for status in TaskStatus}
-_BLANKS: tuple[Any, ...] = (0, 0, 0.0, 0.0, *[""] * 8)  # what stands for NULL, in the order of Task's fields
 
 
 @cache

@@ -9,12 +9,14 @@ INSERT INTO tasks (
 
 -- name: all_tasks
 SELECT text, status, work_mode, run_control, permission_profile, model_mode, surface, retry_count, max_retries,
-  cost_budget, cost_spent, created_at, started_at, completed_at, next_action_at, checkpoint_ref, milestone, path, stamp
+  ifnull(cost_budget, 0.0), cost_spent, ifnull(created_at, ''), ifnull(started_at, ''), ifnull(completed_at, ''),
+  ifnull(next_action_at, ''), ifnull(checkpoint_ref, ''), ifnull(milestone, ''), path, stamp
 FROM tasks ORDER BY created_at, id
 
 -- name: task_by_id
 SELECT text, status, work_mode, run_control, permission_profile, model_mode, surface, retry_count, max_retries,
-  cost_budget, cost_spent, created_at, started_at, completed_at, next_action_at, checkpoint_ref, milestone, path, stamp
+  ifnull(cost_budget, 0.0), cost_spent, ifnull(created_at, ''), ifnull(started_at, ''), ifnull(completed_at, ''),
+  ifnull(next_action_at, ''), ifnull(checkpoint_ref, ''), ifnull(milestone, ''), path, stamp
 FROM tasks WHERE id = ?
 
 -- name: amend_task
