@@ -36,6 +36,7 @@ from quintet.domain.protocol import Noticed, ReasoningSwitched
 from quintet.domain.settings import Settings
 from quintet.domain.state import fold
 from quintet.engine.core import Core
+from quintet.engine.hands import Hands
 from quintet.engine.leases import owner_lives
 from quintet.engine.owner import Owner
 from quintet.engine.prompting import Prompts
@@ -143,11 +144,10 @@ def make_core(
         settings=loaded.settings,
         toolbox=Toolbox(
             {**BY_NAME, **(own.specs if own else {})},
-            bench,
+            Hands(bench, rule_book),
             BashGrammar(),
             terms,
             loaded.settings.tools.presentation,
-            rule_book,
         ),
         rule_book=rule_book,
         repository=GitRepository(processes, files),
