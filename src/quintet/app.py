@@ -31,10 +31,10 @@ from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, Axes
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, SettingsError, StoreDamaged
 from quintet.domain.gate import Sandbox, Terms
-from quintet.domain.ports import Clock, Ids, Model, Workbench
-from quintet.domain.protocol import Noticed, ReasoningSwitched
-from quintet.domain.settings import Settings
-from quintet.domain.state import fold
+from quintet.domain.ports import Clock, Ids, Lease, Model, Workbench
+from quintet.domain.protocol import Event, Noticed, ReasoningSwitched
+from quintet.domain.settings import REPLAYED, Settings
+from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
 from quintet.engine.hands import Hands
 from quintet.engine.leases import owner_lives
@@ -85,14 +85,14 @@ async def open_session(
     surface = Surface(surface)
     try:
         if resume:
-            session = await _take_up(core, store, surface, resume, fork, notes)
+            session = await _take_up(core, store, surface, resume, fork, notes, places)
         else:
             first = _first_axes(loaded.settings, surface, person, axes)
             try:
-                session = await _begin(core, surface, first, notes)
+                session = await _begin(core, surface, first, notes, places)
             except StoreDamaged as error:  # nothing new can be written beside the damage: begin afresh, and say so
                 core.store = store = await store.begun_afresh(error)
-                session = await _begin(core, surface, first, notes)
+                session = await _begin(core, surface, first, notes, places)
     except BaseException:
         await store.close()
         raise
@@ -176,20 +176,46 @@ def make_containment(places: Places, settings: Settings, terms: Terms) -> Contai
     return sandbox.contain(terms.sandbox, ground)
 
 
-async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed]) -> Session:
+async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed], places: Places) -> Session:
     lease = new_lease(core, core.ids.new("q5"))
     state = await create_session(core, axes, lease)
     since = core.store.last_seq(lease.session)
-    owner = Owner(core, state, lease)
-    await owner.start()
-    if core.settings.runs.reasoning:
-        await owner.journal.append(ReasoningSwitched(enabled=True))
-    await _tell(owner, core, notes)
+    owner = await _owned(core, places, state, lease, since, notes)
     return Session(core, lease.session, surface, owner, since)
 
 
+async def _owned(
+    core: Core,
+    places: Places,
+    state: SessionState,
+    lease: Lease,
+    since: int,
+    notes: list[Noticed],
+    reason: str = "",
+) -> Owner:
+    """Make this process the session's owner, and tell the person what there is to know."""
+    opening: list[Event] = list(notes)
+    if isinstance(core.store, SqliteStore) and core.store.notice:
+        opening.append(Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice))
+    if core.settings.runs.reasoning and not reason:
+        opening.insert(0, ReasoningSwitched(enabled=True))
+    if core.settings.runs.record:
+        from quintet.on_record import on_record
+
+        core = on_record(core, places, lease, since, reason, opening)
+    owner = Owner(core, state, lease)
+    await owner.start(reason, opening)
+    return owner
+
+
 async def _take_up(
-    core: Core, store: SqliteStore, surface: Surface, wanted: str, fork: bool, notes: list[Noticed]
+    core: Core,
+    store: SqliteStore,
+    surface: Surface,
+    wanted: str,
+    fork: bool,
+    notes: list[Noticed],
+    places: Places,
 ) -> Session:
     if wanted == LATEST:
         newest = store.newest()
@@ -208,9 +234,8 @@ async def _take_up(
     lease = new_lease(core, row.id)
     if not await store.take_lease(lease, core.clock.epoch(), True):
         raise NotFound(f"session {row.id} is gone")
-    owner = Owner(core, fold(recorded.event for recorded in store.read(row.id)), lease)
-    await owner.start("forked" if fork else "resumed")
-    await _tell(owner, core, notes)
+    state = fold(recorded.event for recorded in store.read(row.id))
+    owner = await _owned(core, places, state, lease, since, notes, "forked" if fork else "resumed")
     return Session(core, row.id, surface, owner, since)
 
 
@@ -221,14 +246,6 @@ def _notes(loaded: config.Loaded, own: user_tools.OwnTools) -> list[Noticed]:
     if own.held_back:
         notes.append(Noticed(level="info", code="OWN_TOOLS", text=own.held_back))
     return notes
-
-
-async def _tell(owner: Owner, core: Core, notes: list[Noticed]) -> None:
-    """Put what the person should know into the journal, with what the store has to say."""
-    if isinstance(core.store, SqliteStore) and core.store.notice:
-        notes = [*notes, Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice)]
-    if notes:
-        await owner.journal.append(*notes)
 
 
 def _first_axes(settings: Settings, surface: Surface, person: bool, axes: AxesChange | None) -> Axes:
@@ -322,6 +339,10 @@ class Models:
             from quintet.adapters.offline_rules.model import OfflineRules
 
             return OfflineRules(found_here)
+        if name.startswith(REPLAYED):
+            from quintet.adapters.replay_model import ReplayedModel
+
+            return ReplayedModel(name.removeprefix(REPLAYED))
         configured = self._settings.models[name]
         key = os.environ.get(configured.api_key_env, "") if configured.api_key_env else ""
         if configured.api_key_env and not key:

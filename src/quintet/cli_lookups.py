@@ -213,6 +213,14 @@ def _by(parser: ArgumentParser) -> None:
     parser.add_argument("--by", choices=GROUPINGS, default="model", help="what to add up by; a day is one of UTC")
 
 
+def _replay(parser: ArgumentParser) -> None:
+    parser.add_argument("run", help="a session's id or the beginning of one, or an exported file")
+    parser.add_argument(
+        "--turn", type=int, default=0, metavar="N", help="only this turn of the session; 1 is the first"
+    )
+    parser.add_argument("--export", default="", metavar="FILE", help="write it as one file that can be shared")
+
+
 LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "status": _lookup(
         "status",
@@ -242,6 +250,12 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
         "One session: its axes, turns, requests, tools, approvals, files, cost and ratings.",
         lambda p: p.add_argument("id", nargs="?", default="", help="its id or the beginning of one; else the newest"),
         REPORTS,
+    ),
+    "replay": _lookup(
+        "replay",
+        "Run a recorded session again without a model, a tool or a process; exit code 1 at the first difference.",
+        _replay,
+        "replay_lookups",
     ),
     "why": _lookup(
         "why", "What stands behind an event.", lambda p: p.add_argument("event", type=int, help="its number")

@@ -12,7 +12,7 @@ from argparse import Namespace
 
 import msgspec
 
-from quintet.adapters import config, sandbox
+from quintet.adapters import config, recording_files, sandbox
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_read
@@ -161,6 +161,7 @@ def sessions_purge(arguments: Namespace) -> int:
             raise UsageError(f"this deletes session {row.id} and its {count} events for good; say it with --yes")
         with writer.connection:
             writer.purge(row.id)
+    recording_files.drop(recording_files.path_of(places.runs, row.id))
     say([f"purged {row.id}, {count} events"])
     return 0
 

@@ -10,6 +10,7 @@
     │   ├── LeaseLost         another process owns the session now
     │   └── OwnerGone         the process that owned the session has ended
     ├── NotFound              no such session, event, question                 exit 1
+    ├── Unplayable            a recording that cannot be replayed              exit 1
     ├── ModelError            the model could not answer                       exit 1
     │   ├── ModelAuthFailed, ModelTimeout, ModelRateLimited, ModelHttpError, ModelBadResponse
     │   ├── ModelUnreachable
@@ -90,6 +91,12 @@ class NotFound(QuintetError):
     """There is no such thing."""
 
     code = "NOT_FOUND"
+
+
+class Unplayable(QuintetError):
+    """The recording cannot be replayed."""
+
+    code = "RECORDING_UNPLAYABLE"
 
 
 class ModelError(QuintetError):

@@ -16,6 +16,10 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
 
 
+async def at_once() -> None:
+    """Does not wait."""
+
+
 class Core(Struct):
     project: str
     store: Store
@@ -35,6 +39,9 @@ class Core(Struct):
     person: bool = False  # whether somebody is attached who can answer a question
     chance: Callable[[], float] = random  # a number from 0 to 1, another one each time
     settings_text: Callable[[], str] = lambda: ""
+    durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write  # how a write is waited for
+    settled: Callable[[], Awaitable[None]] = at_once  # waited for before the inbox is looked into
+    on_close: Callable[[], Awaitable[None]] = at_once  # waited for before the owner closes
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
     log_crash: Callable[[BaseException], None] = lambda error: None
 

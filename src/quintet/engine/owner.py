@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -60,7 +60,7 @@ class Owner:
     def __init__(self, core: Core, state: SessionState, lease: Lease) -> None:
         self.core = core
         self.feed = Feed()
-        self.journal = Journal(core.store, core.clock, state, lease, self.feed)
+        self.journal = Journal(core.store, core.clock, state, lease, self.feed, core.durable)
         self.journal.heed = ShellWarden(core, self.journal).heed
         self._lease = lease
         self._questions = questions.Questions(self.journal)
@@ -79,8 +79,8 @@ class Owner:
 
     # ── life
 
-    async def start(self, reason: str = "") -> None:
-        """Take up the session: settle what a former owner left open, then serve the inbox."""
+    async def start(self, reason: str = "", opening: Sequence[Event] = ()) -> None:
+        """Take up the session: settle what a former owner left open, serve the inbox, say what there is to say."""
         if reason:
             taken = SessionTaken(owner=self._lease.owner, pid=self._lease.pid, reason=reason)
             await self.journal.append(*self._leftovers(), taken)
@@ -88,6 +88,8 @@ class Owner:
         await self._hooks.run(HookPlace.SESSION_START, source=reason or "new")
         self._tasks.append(asyncio.create_task(self._serve()))
         self._start_next()
+        if opening:
+            await self.journal.append(*opening)
 
     def _leftovers(self) -> list[Event]:
         state = self.state
@@ -106,6 +108,7 @@ class Owner:
         return events
 
     async def close(self) -> None:
+        await self.core.on_close()
         self._closing = True
         if turn := self._cut_short("interrupted"):
             await asyncio.gather(turn, return_exceptions=True)
@@ -161,6 +164,7 @@ class Owner:
     # ── submissions
 
     async def _take_all(self) -> None:
+        await self.core.settled()
         for submitted in self.core.store.inbox(self.state.session):
             if not isinstance(submitted, Unreadable):
                 await self._take(submitted)
@@ -331,7 +335,7 @@ class Owner:
         self._cut_short("cancelled")
 
     async def continue_turn(self) -> None:
-        if self._turn_task is None:
+        if self._turn_task is None and not self._closing:
             order, axes = self.state.order, self.state.axes
             self._begin("", "", axes.surface, order if order and order.kind == axes.work_mode else None)
 
