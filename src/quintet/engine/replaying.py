@@ -70,19 +70,18 @@ class Tape:
 
     async def wait(self, kind: str) -> Entry:
         """The next entry of a kind, when it is let in."""
-        loop, left = asyncio.get_running_loop(), self._left.get(kind)
-        if not left:
-            await loop.create_future()  # the recording ended first
-        assert left
-        place = left.popleft()
+        left = self._left.get(kind)
+        place = left.popleft() if left else -1 - len(self._waiting)  # the recording ended first: no place on the tape
         while not self.stopped:
-            self._waiting[place] = door = loop.create_future()
+            self._waiting[place] = door = asyncio.get_running_loop().create_future()
             try:
                 await door
                 break
             except asyncio.CancelledError:
                 # What is cancelled ends when it did in the recording: a process takes its time to die.
                 self._cancelled.add(place)
+                if place < 0:
+                    raise
         if self.stopped:
             raise asyncio.CancelledError
         return self._pass(place)
