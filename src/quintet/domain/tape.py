@@ -161,31 +161,33 @@ def digest(data: bytes | str) -> str:
 
 
 class Digests:
-    """Digests of requests, each message and each set of tools taken once: a long conversation costs no more."""
+    """Digests of requests. Each message and each set of tools is taken once: a long conversation costs no more."""
 
     def __init__(self) -> None:
-        self._messages: dict[int, tuple[Message, bytes]] = {}
+        self._messages: list[Message] = []  # of the last request, each with the digest of all up to it
+        self._chain: list[bytes] = []
         self._tools: dict[tuple[str, ...], str] = {}
         self._encode = msgspec.json.Encoder().encode
 
     def asked(self, request: Request) -> Asked:
-        system = [m.text for m in request.messages if m.role is Role.SYSTEM]
-        messages = [m for m in request.messages if m.role is not Role.SYSTEM]
+        system, messages = request.messages[0], list(request.messages[1:])
         said = next((m.text for m in reversed(messages) if m.role is Role.USER), "")
-        if len(self._messages) > 2 * len(messages) + 100:
-            self._messages = {}  # the conversation was compacted
-        names = (request.tool_choice, *(tool.name for tool in request.tools))
+        names = (request.tool_choice, *[tool.name for tool in request.tools])
         if names not in self._tools:
             self._tools[names] = digest(self._encode([request.tool_choice, request.tools]))
-        whole = digest(b"".join(map(self._of, messages)))
-        return Asked(digest("\0".join(system)), self._tools[names], whole, len(messages), digest(said))
+        whole = self._whole(messages)
+        return Asked(digest(system.text), self._tools[names], whole.hex(), len(messages), digest(said))
 
-    def _of(self, message: Message) -> bytes:
-        known = self._messages.get(id(message))
-        if known is None or known[0] is not message:
-            known = message, blake2b(self._encode(message), digest_size=8).digest()
-            self._messages[id(message)] = known
-        return known[1]
+    def _whole(self, messages: list[Message]) -> bytes:
+        known = len(self._messages)
+        while messages[:known] != self._messages[:known]:
+            known -= 1
+        del self._messages[known:], self._chain[known:]
+        for message in messages[known:]:
+            before = self._chain[-1] if self._chain else b""
+            self._messages.append(message)
+            self._chain.append(blake2b(before + self._encode(message), digest_size=8).digest())
+        return self._chain[-1] if self._chain else b""
 
 
 # ── lines

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from quintet.domain import tape
 
 T = TypeVar("T")
-REST = 12  # rounds of the loop; no consequence of what came in is more tasks and futures away
+REST = 8  # rounds of the loop; no consequence of what came in is more tasks and futures away
 
 
 class Sink(Protocol):
