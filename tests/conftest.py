@@ -1,9 +1,10 @@
-"""What every test gets: a private home, no settings or keys from outside, and the `repo` and `system` helpers."""
+"""What every test gets: a private home, no settings or keys from outside; `repo`, `replays` and `system` to use."""
 
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -75,6 +76,19 @@ def repo(private: None, tmp_path: Path) -> Path:
     for command in (["init", "-b", "main"], ["add", "."], ["commit", "-m", "A small package"]):
         subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
     return root
+
+
+@pytest.fixture
+def replays(private: None, tmp_path: Path) -> Iterator[None]:
+    """What a test recorded is replayed when its project is gone, reaches nothing outside, and comes out the same."""
+    yield
+    from quintet.engine.replay import lines
+    from tests.replaying import loaded, recordings, replay
+
+    shutil.rmtree(tmp_path / "repo", ignore_errors=True)
+    for path in recordings(tmp_path / "state"):
+        outcome = replay(loaded(path))
+        assert outcome.equal, "\n".join(lines(outcome))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

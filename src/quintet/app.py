@@ -33,11 +33,12 @@ from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, Axes
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, StoreDamaged
 from quintet.domain.gate import Sandbox, Terms
-from quintet.domain.ports import Clock, Ids, Model, Workbench
-from quintet.domain.protocol import Noticed, ReasoningSwitched
+from quintet.domain.ports import Clock, Ids, Lease, Model, Workbench
+from quintet.domain.protocol import Event, Noticed, ReasoningSwitched
 from quintet.domain.settings import Settings
-from quintet.domain.state import fold
+from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
+from quintet.engine.hands import Hands
 from quintet.engine.leases import owner_lives
 from quintet.engine.owner import Owner
 from quintet.engine.prompting import Prompts
@@ -45,7 +46,7 @@ from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
 from quintet.models import Models
-from quintet.observing import observe
+from quintet.observing import observer
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
@@ -96,14 +97,14 @@ async def open_session(
         if agent:
             core.agents.find(agent)  # before there is a session of nobody
         if resume:
-            session = await _take_up(core, store, surface, resume, fork, notes, agent)
+            session = await _take_up(core, store, surface, resume, fork, notes, agent, places)
         else:
             first = _first_axes(loaded.settings, surface, person, axes)
             try:
-                session = await _begin(core, surface, first, notes, agent)
+                session = await _begin(core, surface, first, notes, agent, places)
             except StoreDamaged as error:  # nothing new can be written beside the damage: begin afresh, and say so
                 core.store = store = await store.begun_afresh(error)
-                session = await _begin(core, surface, first, notes, agent)
+                session = await _begin(core, surface, first, notes, agent, places)
     except BaseException:
         await store.close()
         raise
@@ -159,11 +160,10 @@ def make_core(
         settings=loaded.settings,
         toolbox=Toolbox(
             {**BY_NAME, finish_step.name: finish_step, **(own.specs if own else {})},
-            bench,
+            Hands(bench, rule_book),
             BashGrammar(),
             terms,
             loaded.settings.tools.presentation,
-            rule_book,
         ),
         rule_book=rule_book,
         repository=GitRepository(processes, files),
@@ -211,21 +211,51 @@ def make_containment(places: Places, settings: Settings, terms: Terms) -> Contai
     return sandbox.contain(terms.sandbox, ground)
 
 
-async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed], agent: str) -> Session:
+async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed], agent: str, places: Places) -> Session:
     lease = new_lease(core, core.ids.new("q5"))
     state = await create_session(core, axes, lease)
     since = core.store.last_seq(lease.session)
-    owner = Owner(core, state, lease)
-    notes = [*notes, *observe(core, owner)]
-    await owner.start(agent=agent)
-    if core.settings.runs.reasoning:
-        await owner.journal.append(ReasoningSwitched(enabled=True))
-    await _tell(owner, core, notes)
+    owner = await _owned(core, places, state, lease, since, notes, agent)
     return Session(core, lease.session, surface, owner, since)
 
 
+async def _owned(
+    core: Core,
+    places: Places,
+    state: SessionState,
+    lease: Lease,
+    since: int,
+    notes: list[Noticed],
+    agent: str,
+    reason: str = "",
+) -> Owner:
+    """Make this process the session's owner, and tell the person what there is to know."""
+    told, listener = observer(core, state.session)
+    opening: list[Event] = [*notes, *told]
+    if isinstance(core.store, SqliteStore) and core.store.notice:
+        opening.append(Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice))
+    if core.settings.runs.reasoning and not reason:
+        opening.insert(0, ReasoningSwitched(enabled=True))
+    if core.settings.runs.record:
+        from quintet.on_record import on_record
+
+        core = on_record(core, places, lease, since, reason, opening, agent)
+    owner = Owner(core, state, lease)
+    if listener:
+        owner.feed.listen(listener)
+    await owner.start(reason, opening, agent)
+    return owner
+
+
 async def _take_up(
-    core: Core, store: SqliteStore, surface: Surface, wanted: str, fork: bool, notes: list[Noticed], agent: str
+    core: Core,
+    store: SqliteStore,
+    surface: Surface,
+    wanted: str,
+    fork: bool,
+    notes: list[Noticed],
+    agent: str,
+    places: Places,
 ) -> Session:
     if wanted == LATEST:
         newest = store.newest()
@@ -247,10 +277,8 @@ async def _take_up(
     lease = new_lease(core, row.id)
     if not await store.take_lease(lease, core.clock.epoch(), True):
         raise NotFound(f"session {row.id} is gone")
-    owner = Owner(core, fold(recorded.event for recorded in store.read(row.id)), lease)
-    notes = [*notes, *observe(core, owner)]
-    await owner.start("forked" if fork else "resumed", agent)
-    await _tell(owner, core, notes)
+    state = fold(recorded.event for recorded in store.read(row.id))
+    owner = await _owned(core, places, state, lease, since, notes, agent, "forked" if fork else "resumed")
     return Session(core, row.id, surface, owner, since)
 
 
@@ -261,14 +289,6 @@ def _notes(loaded: config.Loaded, own: user_tools.OwnTools) -> list[Noticed]:
     if own.held_back:
         notes.append(Noticed(level="info", code="OWN_TOOLS", text=own.held_back))
     return notes
-
-
-async def _tell(owner: Owner, core: Core, notes: list[Noticed]) -> None:
-    """Put what the person should know into the journal, with what the store has to say."""
-    if isinstance(core.store, SqliteStore) and core.store.notice:
-        notes = [*notes, Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice)]
-    if notes:
-        await owner.journal.append(*notes)
 
 
 def _first_axes(settings: Settings, surface: Surface, person: bool, axes: AxesChange | None) -> Axes:

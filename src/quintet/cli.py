@@ -38,6 +38,7 @@ commands:
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money
   quintet logs [--follow]     every model request, and how it ended
+  quintet replay RUN [--export FILE]       a recorded session again, compared event by event
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
   quintet trust               let this folder's own settings loosen things, and load its own tools
@@ -132,6 +133,7 @@ def _session_flags(parser: ArgumentParser) -> None:
     session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a session")
     session.add_argument("--agent", default="", metavar="NAME|FILE", help="enter an agent's session")
     session.add_argument("--fork", action="store_true", help="with --resume: go on in a copy")
+    session.add_argument("--model", default="", metavar="NAME", help="one of your models, builtin, or replay:FILE")
     session.add_argument("--reasoning", action="store_true", help="show the agent's reasoning")
     session.add_argument("--max-turns", type=int, metavar="N", help="model requests at most")
     session.add_argument("--max-cost", type=float, metavar="MONEY", help="money at most")
@@ -241,6 +243,8 @@ def _options(parsed: Namespace) -> dict[str, Any]:
         flags["limits.max_cost"] = parsed.max_cost
     if parsed.reasoning:
         flags["runs.reasoning"] = True
+    if parsed.model:
+        flags.update({f"routing.{model_mode}": parsed.model for model_mode in ("fast", "smart", "deep")})
     if parsed.swe:
         flags["tools.swe_phases"] = True
     named = {"resume": parsed.resume, "fork": parsed.fork, "agent": parsed.agent}

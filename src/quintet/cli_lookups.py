@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from quintet import report_parsers as parsers
 from quintet.flags import dial_flags, make_parser, turned
 
 TYPE_CHECKING = False
@@ -311,40 +312,6 @@ async def _rewound(parsed: Namespace, session: str, words: list[str]) -> int:
         return await one_command(opened, line, as_json=parsed.json)
 
 
-def _logs(parser: ArgumentParser) -> None:
-    from quintet.engine.accounts import LEVELS
-
-    parser.add_argument("--session", default="", metavar="ID", help="of one session, not of the whole project")
-    parser.add_argument("--follow", action="store_true", help="go on with new ones as they end; JSON one a line")
-    parser.add_argument("--level", choices=tuple(LEVELS), default="info", help="this one and above")
-    parser.add_argument("--stage", default="", metavar="STAGE", help="only this stage's, for example act")
-    parser.add_argument("-n", type=int, default=None, metavar="N", dest="lines", help="the last N only")
-
-
-def _by(parser: ArgumentParser) -> None:
-    from quintet.engine.accounts import GROUPINGS
-
-    parser.add_argument("--by", choices=GROUPINGS, default="model", help="what to add up by; a day is one of UTC")
-    parser.add_argument(
-        "--since", default="", metavar="WHEN", help="only from a day or time of UTC on, or 7d, 12h, 30m ago"
-    )
-
-
-def _forensics(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "run", nargs="?", default="", help="a session's id, the beginning of one, or latest; else the newest"
-    )
-    parser.add_argument("--turn", type=int, default=None, metavar="N", help="one turn of it, counted from 1")
-    parser.add_argument(
-        "--html",
-        nargs="?",
-        const="",
-        default=None,
-        metavar="FILE",
-        help="as one page with charts, that needs nothing else; forensics-ID.html here if no FILE is named",
-    )
-
-
 LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "status": _lookup(
         "status",
@@ -377,8 +344,10 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
         lambda p: p.add_argument("action", nargs="?", choices=("fix",), help="mend what can be mended, and say it"),
         "doctor_lookups",
     ),
-    "logs": _lookup("logs", "Every model request: when, for what, at which axes, its cost and end.", _logs, REPORTS),
-    "cost": _lookup("cost", "Tokens and money, over all sessions of this project.", _by, REPORTS),
+    "logs": _lookup(
+        "logs", "Every model request: when, for what, at which axes, its cost and end.", parsers.logs, REPORTS
+    ),
+    "cost": _lookup("cost", "Tokens and money, over all sessions of this project.", parsers.by, REPORTS),
     "report": _lookup(
         "report",
         "One session: its axes, turns, requests, tools, approvals, files, cost and ratings.",
@@ -386,7 +355,13 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
         REPORTS,
     ),
     "forensics": _lookup(
-        "forensics", "One session step by step: requests, calls, decisions, axes, cost.", _forensics, REPORTS
+        "forensics", "One session step by step: requests, calls, decisions, axes, cost.", parsers.forensics, REPORTS
+    ),
+    "replay": _lookup(
+        "replay",
+        "Run a recorded session again without a model, a tool or a process; exit code 1 at the first difference.",
+        parsers.replay,
+        "replay_lookups",
     ),
     "why": _lookup(
         "why", "What stands behind an event.", lambda p: p.add_argument("event", type=int, help="its number")

@@ -12,7 +12,7 @@ from argparse import Namespace
 
 import msgspec
 
-from quintet.adapters import config, sandbox
+from quintet.adapters import config, recording_files, sandbox
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_read
@@ -164,6 +164,7 @@ def sessions_purge(arguments: Namespace) -> int:
     from quintet.adapters.sqlite.history import forget
 
     forget(places.history)  # its words are gone too; the next search makes it anew
+    recording_files.drop(recording_files.path_of(places.runs, row.id))
     say([f"purged {row.id}, {count} events"])
     return 0
 

@@ -6,7 +6,7 @@ import os
 
 from quintet.domain.errors import SettingsError
 from quintet.domain.ports import Model
-from quintet.domain.settings import Settings
+from quintet.domain.settings import REPLAYED, Settings
 
 
 class Models:
@@ -31,6 +31,10 @@ class Models:
             from quintet.adapters.offline_rules.model import OfflineRules
 
             return OfflineRules(found_here)
+        if name.startswith(REPLAYED):
+            from quintet.adapters.replay_model import ReplayedModel
+
+            return ReplayedModel(name.removeprefix(REPLAYED))
         configured = self._settings.models[name]
         key = os.environ.get(configured.api_key_env, "") if configured.api_key_env else ""
         if configured.api_key_env and not key:

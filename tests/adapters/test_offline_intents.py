@@ -12,6 +12,7 @@ from offline_running import BUILD, CHAT, calls, contents, run
 from quintet.domain import protocol as p
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 
+pytestmark = pytest.mark.usefixtures("replays")
 RESTRICTED = AxesChange(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
 
 

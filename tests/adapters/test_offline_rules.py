@@ -17,6 +17,8 @@ from quintet.domain import protocol as p
 from quintet.domain.grants import Effect
 from quintet.domain.messages import CallPart, EndPart, Finish, Message, Request, Role, TextPart, ToolCall, ToolSchema
 
+pytestmark = pytest.mark.usefixtures("replays")
+
 # ── what a request means
 
 

@@ -38,6 +38,7 @@ from quintet.domain.standing import Standing
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import ToolResult
 from quintet.engine.core import Core
+from quintet.engine.hands import Hands
 from quintet.engine.owner import Owner
 from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
@@ -283,7 +284,7 @@ class ReportingToolbox(Toolbox):
             find_ripgrep(),
             places.outputs,
         )
-        super().__init__(BY_NAME, bench, BashGrammar(), terms, Presentation.FLAT)
+        super().__init__(BY_NAME, Hands(bench), BashGrammar(), terms, Presentation.FLAT)
         self._report = report
 
     async def run(

@@ -21,6 +21,7 @@ from quintet.domain.standing import Standing
 from quintet.domain.swe_phases import PhaseState
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
+from quintet.engine.hands import Hands
 from quintet.engine.toolbox import Prepared, Toolbox
 from quintet.tools.registry import BY_NAME
 
@@ -48,7 +49,7 @@ class Caller:
             places.outputs,
             servers=servers,
         )
-        self.toolbox = Toolbox(BY_NAME, bench, BashGrammar(), terms, Presentation.FLAT)
+        self.toolbox = Toolbox(BY_NAME, Hands(bench), BashGrammar(), terms, Presentation.FLAT)
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
         return self.toolbox.prepare(ToolCall("call-1", tool, arguments), Standing(axes, swe=self.swe), person=True)

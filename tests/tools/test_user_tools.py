@@ -16,6 +16,7 @@ from quintet.domain.toolspec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 
+pytestmark = pytest.mark.usefixtures("replays")
 ROWS = '''\
 from quintet import Effect, ToolResult, Workbench, tool
 

@@ -19,7 +19,16 @@ from quintet.adapters.places import Places
 from quintet.adapters.trust import is_trusted
 from quintet.domain.errors import SettingsError
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.settings import FREE, TIGHTEN, RoutingSettings, SettingInfo, Settings, catalogue, is_tighter
+from quintet.domain.settings import (
+    FREE,
+    REPLAYED,
+    TIGHTEN,
+    RoutingSettings,
+    SettingInfo,
+    Settings,
+    catalogue,
+    is_tighter,
+)
 
 PREFIX = "QUINTET_"
 MOST_BYTES = 1_000_000
@@ -196,7 +205,7 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
     names = [*settings.models, "builtin"]
     for model_mode in RoutingSettings.__struct_fields__:
         routed = getattr(settings.routing, model_mode)
-        if routed and routed not in names:
+        if routed and routed not in names and not routed.startswith(REPLAYED):
             source = values[f"routing.{model_mode}"][1]
             hint = did_you_mean(routed, names)
             raise SettingsError(f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}')

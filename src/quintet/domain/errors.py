@@ -12,6 +12,7 @@
     │   └── TaskTaken         another process works at the task, or has moved it
     ├── NotFound              no such session, event, question                 exit 1
     ├── RunFailed             an agent's command or a run; `failures` has codes exit 1
+    ├── Unplayable            a recording that cannot be replayed              exit 1
     ├── ModelError            the model could not answer                       exit 1
     │   ├── ModelAuthFailed, ModelTimeout, ModelRateLimited, ModelHttpError, ModelBadResponse
     │   ├── ModelUnreachable
@@ -108,6 +109,12 @@ class RunFailed(QuintetError):
     def __init__(self, code: str, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.code = code
+
+
+class Unplayable(QuintetError):
+    """The recording cannot be replayed."""
+
+    code = "RECORDING_UNPLAYABLE"
 
 
 class ModelError(QuintetError):

@@ -14,6 +14,7 @@ from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMo
 from quintet.domain.tool_menu import Presentation
 
 FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
+REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
 
 
 def _about(text: str, reach: str = FREE) -> Meta:
@@ -55,7 +56,7 @@ class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RoutingSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which model each model mode uses: a name from [models], or `builtin`, the offline rules."""
+    """Which model each model mode uses: a name from [models], `builtin` (the offline rules), or `replay:FILE`."""
 
     fast: Annotated[str, _about("model for fast; empty means the one for smart", TRUSTED)] = ""
     smart: Annotated[str, _about("model for smart", TRUSTED)] = "builtin"
@@ -85,6 +86,8 @@ class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
         WorkMode.BUILD,
         WorkMode.REPAIR,
     )
+    record: Annotated[bool, _about("keep a recording of each session, for `quintet replay`")] = True
+    keep_recordings: Annotated[int, _about("sessions whose recordings are kept, the newest ones")] = 100
 
 
 class CompressionSettings(Struct, frozen=True, forbid_unknown_fields=True):

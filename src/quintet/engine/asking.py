@@ -7,7 +7,7 @@ sent.
 from __future__ import annotations
 
 import asyncio
-import random
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import structs
@@ -69,7 +69,7 @@ class Asker:
                 raise
             except ModelError as error:
                 again = error.retryable and attempt <= self._core.settings.limits.retries
-                wait = _delay(error, attempt) if again else None
+                wait = _delay(error, attempt, self._core.chance) if again else None
                 if not again:
                     self._keep_partial(step, reply)
                 self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=wait))
@@ -195,7 +195,7 @@ def error_info(error: QuintetError) -> ErrorInfo:
     return ErrorInfo(error.code, error.message, error.hint)
 
 
-def _delay(error: ModelError, attempt: int) -> float:
+def _delay(error: ModelError, attempt: int, chance: Callable[[], float]) -> float:
     if error.retry_after is not None:
         return error.retry_after
-    return round(FIRST_RETRY * float(2 ** (attempt - 1)) * random.uniform(1.0, 1.5), 2)
+    return round(FIRST_RETRY * float(2 ** (attempt - 1)) * (1.0 + chance() / 2), 2)

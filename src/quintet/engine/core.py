@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from random import random
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -18,6 +19,10 @@ from quintet.engine.toolbox import Toolbox
 if TYPE_CHECKING:
     from quintet.engine.doctor import Look
     from quintet.engine.task_keeper import TaskKeeper
+
+
+async def at_once() -> None:
+    """Does not wait."""
 
 
 class Core(Struct):
@@ -42,7 +47,11 @@ class Core(Struct):
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question
+    chance: Callable[[], float] = random  # a number from 0 to 1, another one each time
     settings_text: Callable[[], str] = lambda: ""
+    durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write  # how a write is waited for
+    settled: Callable[[], Awaitable[None]] = at_once  # waited for before the inbox is looked into
+    on_close: Callable[[], Awaitable[None]] = at_once  # waited for before the owner closes
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
     log: Callable[[str], None] = lambda text: None  # what nobody needs to be told at once
     log_crash: Callable[[BaseException], None] = lambda error: None

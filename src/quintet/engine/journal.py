@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from quintet.domain.ports import Batch, Clock, Lease, Store
 from quintet.domain.protocol import Event, QuestionAnswered, QuestionAsked, Recorded, Signal, TurnStarted, encode
@@ -20,8 +21,17 @@ TITLE_LENGTH = 80
 
 
 class Journal:
-    def __init__(self, store: Store, clock: Clock, state: SessionState, lease: Lease, feed: Feed) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        state: SessionState,
+        lease: Lease,
+        feed: Feed,
+        durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write,
+    ) -> None:
         self._store = store
+        self._durable = durable  # how a write is waited for
         self._clock = clock
         self._lease = lease
         self.state = state
@@ -47,7 +57,7 @@ class Journal:
 
     def append(self, *events: Event, consumed: str = "") -> Awaitable[list[Recorded]]:
         """As `post`, to be awaited; a cancelled wait does not take the write back."""
-        return asyncio.shield(self.post(*events, consumed=consumed))
+        return self._durable(asyncio.shield(self.post(*events, consumed=consumed)))
 
     def signal(self, signal: Signal) -> None:
         if self._held is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
@@ -61,7 +61,7 @@ class Owner:
         self.core = core
         self.surface = state.axes.surface
         self.feed = Feed()
-        self.journal = Journal(core.store, core.clock, state, lease, self.feed)
+        self.journal = Journal(core.store, core.clock, state, lease, self.feed, core.durable)
         self.journal.heed = ShellWarden(core, self.journal).heed
         self._lease = lease
         self._questions = questions.Questions(self.journal)
@@ -81,8 +81,8 @@ class Owner:
 
     # ── life
 
-    async def start(self, reason: str = "", agent: str = "") -> None:
-        """Take up the session: settle what a former owner left open, enter the agent, then serve the inbox."""
+    async def start(self, reason: str = "", opening: Sequence[Event] = (), agent: str = "") -> None:
+        """Take up the session: settle what a former owner left open, enter the agent, serve the inbox, open."""
         if reason:
             taken = SessionTaken(owner=self._lease.owner, pid=self._lease.pid, reason=reason)
             await self.journal.append(*leftovers(self.core, self.state), taken)
@@ -94,8 +94,11 @@ class Owner:
         await self._hooks.run(HookPlace.SESSION_START, source=reason or "new")
         self._tasks.append(asyncio.create_task(self._serve()))
         self._start_next()
+        if opening:
+            await self.journal.append(*opening)
 
     async def close(self) -> None:
+        await self.core.on_close()
         self._closing = True
         if turn := self._cut_short("interrupted"):
             await asyncio.gather(turn, return_exceptions=True)
@@ -152,6 +155,7 @@ class Owner:
     # ── submissions
 
     async def _take_all(self) -> None:
+        await self.core.settled()
         for submitted in self.core.store.inbox(self.state.session):
             if not isinstance(submitted, Unreadable):
                 await self._take(submitted)
@@ -345,7 +349,7 @@ class Owner:
         self._cut_short("cancelled")
 
     async def continue_turn(self) -> None:
-        if self._turn_task is None:
+        if self._turn_task is None and not self._closing:
             order, axes = self.state.order, self.state.axes
             self._begin("", "", axes.surface, order if order and order.kind == axes.work_mode else None)
 

@@ -43,12 +43,15 @@ class Part(Struct, frozen=True):
 class Prompts:
     """Loads at once, so that a missing file or an unknown variable fails before anything is sent."""
 
-    def __init__(self, folder: str, overrides: str = "") -> None:
+    def __init__(self, folder: str, overrides: str = "", own: Mapping[str, str] | None = None) -> None:
+        """`overrides` is the folder of a project's own pages, or `own` has their texts."""
+        self._folder = folder
         self._pages: dict[str, tuple[str, str]] = {}
         for name in sorted(_names(folder)):
-            own = os.path.join(overrides, name) if overrides else ""
-            path = own if own and os.path.isfile(own) else os.path.join(folder, name)
+            theirs = os.path.join(overrides, name) if overrides else ""
+            path = theirs if theirs and os.path.isfile(theirs) else os.path.join(folder, name)
             self._pages[name] = (path, _load(path))
+        self._pages.update({name: (name, text) for name, text in (own or {}).items()})
 
     def parts(self, names: Iterable[str], values: Mapping[str, str], written: Mapping[str, str]) -> list[Part]:
         """The parts of a request in order, empty ones left out; `written` holds those that are no files."""
@@ -69,6 +72,12 @@ class Prompts:
 
     def correction(self, kind: Correction, values: Mapping[str, str]) -> str:
         return _VARIABLE.sub(lambda m: values.get(m[1], ""), self._page(PAGES[kind])[1])
+
+    def in_use(self) -> tuple[dict[str, str], dict[str, str]]:
+        """The texts of the pages that are the project's own, and of those that are the shipped ones."""
+        own = set(self.overridden(self._folder))
+        texts = {name: text for name, (_, text) in self._pages.items()}
+        return {n: t for n, t in texts.items() if n in own}, {n: t for n, t in texts.items() if n not in own}
 
     def overridden(self, folder: str) -> list[str]:
         """The pages that are not the shipped ones."""

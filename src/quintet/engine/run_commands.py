@@ -11,6 +11,7 @@ from quintet.domain.errors import RunFailed, UsageError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed, RunTaken
 from quintet.domain.run_phases import RunPhase
+from quintet.domain.settings import REPLAYED
 from quintet.engine import compaction, dials, runs
 from quintet.engine.agent_commands import resuming
 from quintet.engine.desk import Desk, Outcome, after
@@ -69,7 +70,7 @@ def choose_model(desk: Desk, line: CommandLine) -> Outcome:
         used = desk.core.route(desk.state.axes, desk.state.model)
         return Outcome(f"{used} is in use. /model takes one of: {', '.join(names)}, or auto for the routing table")
     name = line.words[0]
-    if name != "auto" and name not in names:
+    if name != "auto" and name not in names and not name.startswith(REPLAYED):
         raise UsageError(f'model "{name}": not one of {", ".join(names)}.{did_you_mean(name, names)}')
     chosen = "" if name == "auto" else name
     return Outcome(

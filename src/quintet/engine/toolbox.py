@@ -20,12 +20,13 @@ from quintet.domain.grants import Effect, exceeds
 from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
 from quintet.domain.policy import Menu, StagePlan
-from quintet.domain.ports import RuleBook, ShellGrammar, ShellState, Workbench
+from quintet.domain.ports import ShellGrammar, ShellState
 from quintet.domain.rules import subject_of
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.todos import with_criteria
 from quintet.domain.tool_menu import FINISH_STEP, MenuManager, Presentation, toolsets_of, with_own
-from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
+from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
+from quintet.engine.hands import Hands, refused
 
 # What a shell at a terminal takes for more than text: keys, its history, and a line that goes on in the next one.
 _MORE_THAN_TEXT = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
@@ -45,37 +46,39 @@ class Toolbox:
     def __init__(
         self,
         specs: Mapping[str, ToolSpec],
-        bench: Workbench,
+        hands: Hands,
         grammar: ShellGrammar,
         terms: Terms,
         presentation: Presentation,
-        rule_book: RuleBook | None = None,
     ) -> None:
-        self._specs = specs
+        self.specs = specs
+        self.hands = hands
         self._grammar = grammar
-        self._bench = bench
-        self._terms = terms
-        self._rule_book = rule_book
+        self.terms = terms
         own = {name: spec.toolset for name, spec in specs.items() if spec.toolset}
         self._menu = Menu(presentation, with_own(own))
         self._plans: dict[tuple[object, ...], StagePlan] = {}
         self._shown: dict[tuple[str, ...], tuple[ToolSchema, ...]] = {}
         self._about: dict[tuple[object, ...], dict[str, str]] = {}
 
+    def with_hands(self, hands: Hands, specs: Mapping[str, ToolSpec]) -> Toolbox:
+        """The same toolbox, reaching outside by other hands."""
+        return Toolbox(specs, hands, self._grammar, self.terms, self._menu.presentation)
+
     @property
     def sandbox(self) -> Sandbox:
-        return self._terms.sandbox
+        return self.terms.sandbox
 
     def plan(self, standing: Standing, *, reasoning: bool = False) -> StagePlan:
         """The policy's plan for a stage: what a model is shown, and what it may call."""
         key = (*_mask(standing), standing.toolset, standing.stage, standing.report, reasoning)
         if key not in self._plans:
-            self._plans[key] = policy.plan_stage(standing, self._specs, reasoning=reasoning, menu=self._menu)
+            self._plans[key] = policy.plan_stage(standing, self.specs, reasoning=reasoning, menu=self._menu)
         return self._plans[key]
 
     def schemas(self, plan: StagePlan) -> tuple[ToolSchema, ...]:
         if plan.tools not in self._shown:
-            self._shown[plan.tools] = tuple(self._specs[name].shown() for name in plan.tools)
+            self._shown[plan.tools] = tuple(self.specs[name].shown() for name in plan.tools)
         return self._shown[plan.tools]
 
     def place(self, standing: Standing) -> str:
@@ -85,8 +88,8 @@ class Toolbox:
     def _manager(self, standing: Standing) -> MenuManager:
         key = _mask(standing)
         if key not in self._about:
-            useful = policy.within_reach(standing, self._specs)
-            self._about[key] = {name: spec.description for name, spec in self._specs.items() if name in useful}
+            useful = policy.within_reach(standing, self.specs)
+            self._about[key] = {name: spec.description for name, spec in self.specs.items() if name in useful}
         return MenuManager(self._about[key], standing.toolset, self._menu.toolsets)
 
     def home(self, tool: str) -> str:
@@ -94,26 +97,26 @@ class Toolbox:
         return next(iter(toolsets_of(tool, self._menu.toolsets)), "")
 
     def prepare(self, call: ToolCall, standing: Standing, *, person: bool) -> Prepared | ToolResult:
-        spec = self._specs.get(call.name)
+        spec = self.specs.get(call.name)
         if spec is None:
-            close = nearest(call.name, self._specs)
-            known = ", ".join(close or list(self._specs))
-            return _refused(f"there is no tool {call.name}. {'Nearest' if close else 'Tools'}: {known}")
+            close = nearest(call.name, self.specs)
+            known = ", ".join(close or list(self.specs))
+            return refused(f"there is no tool {call.name}. {'Nearest' if close else 'Tools'}: {known}")
         if reason := swe_phases.refusal(standing.swe, call.name):
-            return _refused(reason)
+            return refused(reason)
         if reason := self._masked(spec, standing):
-            return _refused(reason)
+            return refused(reason)
         try:
             arguments = spec.bind(call.arguments)
             touch = with_criteria(spec.touch(arguments), standing.todos)
             touch = self._typed(touch) if touch.shell else self._judged(touch)
-            rules = self._rule_book.rules() if self._rule_book else ()
+            rules = self.hands.rules()
         except QuintetError as error:
-            return _refused(str(error))
-        terms = structs.replace(self._terms, person=person, rules=rules)
+            return refused(str(error))
+        terms = structs.replace(self.terms, person=person, rules=rules)
         decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines))
-        if touch.shell and exceeds(decision.grant, held := self._bench.shells.state(touch.shell).grant):
-            return _refused(
+        if touch.shell and exceeds(decision.grant, held := self.hands.shell(touch.shell).grant):
+            return refused(
                 f"shell {touch.shell} was started for {', '.join(held.effects)} and cannot do more; "
                 "start another with bash and run_in_background"
             )
@@ -143,7 +146,7 @@ class Toolbox:
 
     def _typed(self, touch: Touch) -> Touch:
         """What is typed where a shell waits for a line is a line; what another program makes of it, nobody knows."""
-        shell = self._bench.shells.state(touch.shell)
+        shell = self.hands.shell(touch.shell)
         line = shell.begun + touch.lines[0]
         if not shell.folder:
             why = "typed into a program that is no shell, or is not waiting for a line"
@@ -156,7 +159,7 @@ class Toolbox:
     def withdrawn(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
         """The running shells that a turned dial takes the ground from, each with the reason."""
         found = []
-        for shell in self._bench.shells.running():
+        for shell in self.hands.shells():
             home = self.home(shell.call.name)
             was, now = (self.prepare(shell.call, Standing(axes, home), person=person) for axes in (before, after))
             if isinstance(was, ToolResult) or isinstance(now, ToolResult):
@@ -167,55 +170,34 @@ class Toolbox:
         return found
 
     async def end_shell(self, name: str, why: str) -> None:
-        await self._bench.shells.kill(name, why)
+        await self.hands.end_shell(name, why)
 
     def digest(self, prepared: Prepared, axes: Axes) -> str:
         """Names the exact call an approval is for: arguments, axes, and the files it would change as they are."""
-        parts = [prepared.spec.name, prepared.call.arguments, *prepared.touch.lines, self._bench.root, str(axes)]
-        for path in prepared.touch.writes:
-            try:
-                parts.append(hashlib.sha256(self._bench.files.read(path)).hexdigest())
-            except (OSError, QuintetError):
-                parts.append("")
+        parts = [prepared.spec.name, prepared.call.arguments, *prepared.touch.lines, self.terms.root, str(axes)]
+        parts += [self.hands.digest(path) for path in prepared.touch.writes]
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def content(self, path: str) -> str:
-        """A file as it is now; empty where there is none to be read."""
-        try:
-            return self._bench.files.read(path).decode("utf-8", "replace")
-        except (OSError, QuintetError):
-            return ""
+        return self.hands.content(path)
 
     async def run(
         self, prepared: Prepared, standing: Standing, *, person: bool, progress: Callable[[str], None]
     ) -> ToolResult:
-        bench = structs.replace(
-            self._bench,
-            call=prepared.call,
-            grant=prepared.decision.grant,
-            progress=progress,
-            menu=self._manager(standing),
-            todos=standing.todos,
-            swe=standing.swe or swe_phases.PhaseState(),
-            step=standing.step,
-            may_wait=person and standing.axes.run_control is not RunControl.AUTONOMOUS,
-        )
-        try:
-            result = await prepared.spec.run(bench, **prepared.arguments)
-            # File names and contents may hold bytes that are no text; what is journalled and sent has to be.
-            return structs.replace(result, content=result.content.encode("utf-8", "replace").decode())
-        except QuintetError as error:
-            return _refused(str(error))
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            return _refused(f"{where}{error.strerror or error}")
+        at_hand = {
+            "call": prepared.call,
+            "grant": prepared.decision.grant,
+            "progress": progress,
+            "menu": self._manager(standing),
+            "todos": standing.todos,
+            "swe": standing.swe or swe_phases.PhaseState(),
+            "step": standing.step,
+            "may_wait": person and standing.axes.run_control is not RunControl.AUTONOMOUS,
+        }
+        return await self.hands.run(prepared.spec, prepared.arguments, at_hand)
 
 
 def _mask(standing: Standing) -> tuple[object, ...]:
     """All of a standing that decides which tools are within reach."""
     step = None if standing.step is None else standing.step.done
     return standing.axes, standing.swe and standing.swe.phase, standing.allowed, step
-
-
-def _refused(text: str) -> ToolResult:
-    return ToolResult(text, CallStatus.ERROR)

@@ -1,0 +1,75 @@
+"""Any port on record: what its methods give is written down under their names, and given back by them in a replay.
+
+A method's answer has to have a JSON form, and its declared type is what a replay makes of it. Waits are numbered, since
+several may go on at once and end in any order.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from quintet.domain.errors import ToolFailed
+from quintet.engine.recorder import Recorder
+from quintet.engine.replaying import Tape, given
+
+
+class RecordedPort:
+    def __init__(self, name: str, port: Any, recorder: Recorder) -> None:
+        self._name = name
+        self._port = port
+        self._recorder = recorder
+        self._waits = 0
+
+    def __getattr__(self, member: str) -> Any:
+        found = getattr(self._port, member)
+        kind = f"{self._name}.{member}"
+        if not callable(found):
+            return self._recorder.asked(kind, lambda: found)
+        if not inspect.iscoroutinefunction(found):
+            return lambda *words, **named: self._recorder.asked(kind, lambda: found(*words, **named))
+
+        async def awaited(*words: Any, **named: Any) -> Any:
+            self._waits += 1
+            return await self._recorder.awaited(f"{kind}.{self._waits}", found(*words, **named))
+
+        return awaited
+
+
+class ReplayedPort:
+    """`port` is the class that declares the members, `names` what its annotations may mean beside its module's."""
+
+    def __init__(self, name: str, port: type, recorded: Tape, **names: Any) -> None:
+        self._name = name
+        self._port = port
+        self._tape = recorded
+        self._names = names
+        self._waits = 0
+
+    def __getattr__(self, member: str) -> Any:
+        kind = f"{self._name}.{member}"
+        declared = inspect.getattr_static(self._port, member, None)
+        if declared is None or isinstance(declared, property):
+            return self._asked(kind, self._type(declared.fget if declared else self._port, member))
+        wanted = self._type(declared, member)
+        if not inspect.iscoroutinefunction(declared):
+            return lambda *_, **__: self._asked(kind, wanted)
+
+        async def awaited(*_: Any, **__: Any) -> Any:
+            self._waits += 1
+            return given(await self._tape.wait(f"{kind}.{self._waits}"), wanted)
+
+        return awaited
+
+    def _asked(self, kind: str, wanted: Any) -> Any:
+        entry = self._tape.take(kind)
+        if entry is None:
+            raise ToolFailed(f"the recording ends before {kind}")
+        return given(entry, wanted)
+
+    def _type(self, declared: Callable[..., Any] | type | None, member: str) -> Any:
+        module = inspect.getmodule(self._port)
+        hints = typing.get_type_hints(declared, {**vars(module), **self._names})
+        return hints[member if isinstance(declared, type) else "return"]

@@ -1,0 +1,65 @@
+"""What the toolbox reaches outside with: files and shells as they are now, the user's rules, and the tools themselves.
+
+Everything the engine learns about a call from the outside comes through here, and nothing else does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from msgspec import structs
+
+from quintet.domain.errors import QuintetError
+from quintet.domain.ports import RuleBook, ShellState, Workbench
+from quintet.domain.rules import Rule
+from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec
+
+
+class Hands:
+    def __init__(self, bench: Workbench, rule_book: RuleBook | None = None) -> None:
+        self._bench = bench
+        self._rule_book = rule_book
+
+    def rules(self) -> tuple[Rule, ...]:
+        return self._rule_book.rules() if self._rule_book else ()
+
+    def digest(self, path: str) -> str:
+        """Names a file's content; empty where there is none to be read."""
+        try:
+            return hashlib.sha256(self._bench.files.read(path)).hexdigest()
+        except (OSError, QuintetError):
+            return ""
+
+    def content(self, path: str) -> str:
+        """A file as it is now; empty where there is none to be read."""
+        try:
+            return self._bench.files.read(path).decode("utf-8", "replace")
+        except (OSError, QuintetError):
+            return ""
+
+    def shell(self, name: str) -> ShellState:
+        return self._bench.shells.state(name)
+
+    def shells(self) -> list[ShellState]:
+        """The background shells that run."""
+        return self._bench.shells.running()
+
+    async def end_shell(self, name: str, why: str) -> None:
+        await self._bench.shells.kill(name, why)
+
+    async def run(self, spec: ToolSpec, arguments: dict[str, Any], at_hand: dict[str, Any]) -> ToolResult:
+        """Carry a call out; `at_hand` are the fields of the workbench that are this call's own."""
+        try:
+            result = await spec.run(structs.replace(self._bench, **at_hand), **arguments)
+            # File names and contents may hold bytes that are no text; what is journalled and sent has to be.
+            return structs.replace(result, content=result.content.encode("utf-8", "replace").decode())
+        except QuintetError as error:
+            return refused(str(error))
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            return refused(f"{where}{error.strerror or error}")
+
+
+def refused(text: str) -> ToolResult:
+    return ToolResult(text, CallStatus.ERROR)
