@@ -33,7 +33,7 @@ from quintet.domain.protocol import VERSION, Event, Recorded, Submitted
 from quintet.domain.rules import Rule
 from quintet.domain.subjects import Subject
 from quintet.domain.toolspec import ToolResult, ToolSpec
-from quintet.engine.core import Core, at_once
+from quintet.engine.core import Core
 from quintet.engine.hands import Hands
 from quintet.engine.recorder import Recorder
 
@@ -87,7 +87,7 @@ def recorded(core: Core, recorder: Recorder) -> Core:
         chance=lambda: recorder.asked("chance", chance),
         durable=_Writes(recorder).durable,
         settled=recorder.settled,
-        on_close=lambda: recorder.awaited("close", at_once()),
+        on_close=lambda: _closing(recorder),
     )
 
 
@@ -98,6 +98,12 @@ def _own(spec: ToolSpec, recorder: Recorder) -> ToolSpec:
         return recorder.asked("bind", lambda: spec.bind(arguments))
 
     return structs.replace(spec, bind=bind, touch=lambda values: recorder.asked("touch", lambda: spec.touch(values)))
+
+
+async def _closing(recorder: Recorder) -> None:
+    await recorder.settled_at_last()
+    recorder.ends += 1
+    recorder.add("close")
 
 
 class _Writes:
@@ -187,6 +193,7 @@ class _Store:
         unread = {one.id for one in found if isinstance(one, Unreadable)}
         if len(found) > len(unread) or unread - self._seen:
             self._seen |= unread
+            self._recorder.ends += 1
             pairs = [[one, None] if isinstance(one, Submitted) else [None, one] for one in found]
             self._recorder.add("inbox", pairs)
         return found
@@ -245,30 +252,41 @@ class _Model:
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         recorder = self._recorder
         recorder.add("ask", self._digests.asked(request))
-        latest = recorder.count
+        recorder.outstanding += 1
+        latest = recorder.count  # what comes in right after another part of the reply has nothing to wait for
         try:
             async for part in self._model.stream(request):
-                if recorder.count != latest:  # what comes in right after another part has nothing to wait for
+                if recorder.count != latest:
                     await recorder.settled()
-                match part:
-                    case TextPart(text):
-                        recorder.text("reply.text", text)
-                    case ThinkingPart(text):
-                        recorder.text("reply.thinking", text)
-                    case CallPart(call):
-                        recorder.add("reply.call", call)
-                    case OriginalPart(original):
-                        recorder.add("reply.original", original)
-                    case EndPart():
-                        recorder.add("reply.end", part)
+                self._note(part)
                 latest = recorder.count
                 yield part
-            await recorder.settled()
+            if recorder.count != latest:
+                await recorder.settled()
+            recorder.add("reply.over")
         except (Exception, asyncio.CancelledError) as error:
-            await recorder.settled_at_last()
+            if recorder.count != latest:
+                await recorder.settled_at_last()
             recorder.add("reply.over", error=error)
             raise
-        recorder.add("reply.over")
+        finally:
+            recorder.outstanding -= 1
+            recorder.ends += 1
+
+    def _note(self, part: Part) -> None:
+        recorder = self._recorder
+        recorder.ends += 1
+        match part:
+            case TextPart(text):
+                recorder.text("reply.text", text)
+            case ThinkingPart(text):
+                recorder.text("reply.thinking", text)
+            case CallPart(call):
+                recorder.add("reply.call", call)
+            case OriginalPart(original):
+                recorder.add("reply.original", original)
+            case EndPart():
+                recorder.add("reply.end", part)
 
     async def close(self) -> None:
         await self._model.close()
