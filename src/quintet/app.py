@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -173,7 +174,7 @@ def make_core(
         checkpoints=checkpoints,
         hook_runner=ShellHooks(),
         keep_artifact=artifacts.keep,
-        keep_page=artifacts.keep_page,
+        keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
         closing=(checkpoints.close, shells.close, servers.close, models.close, processes.close, containment.close),
@@ -182,6 +183,7 @@ def make_core(
         log_crash=lambda error: log_crash(places, error),
         log=lambda text: log(places, text),
     )
+    core.open_elsewhere = lambda session: _is_open(core, session)
     core.tasks = cache(lambda: _make_keeper(core, places))
     core.look = lambda: _make_look(core, places)
     return core
@@ -197,6 +199,11 @@ def _make_look(core: Core, places: Places) -> Look:
     from quintet.task_wiring import make_look
 
     return make_look(places, core.settings, core.clock)
+
+
+def _is_open(core: Core, session: str) -> bool:
+    row = core.store.session(session)
+    return row is not None and owner_lives(row, core.clock.epoch(), core.process_start)
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:

@@ -27,4 +27,4 @@ def on_record(
         recorder.close()
 
     core.closing = (*core.closing, close)
-    return recording.recorded(core, recorder)
+    return recording.recorded(core, recorder, lease.session)

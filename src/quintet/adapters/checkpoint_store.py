@@ -86,6 +86,9 @@ class ShadowCheckpoints:
 
         return await _apart(states)
 
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(os.path.join(self._root, inside(path, self._root) or path))
+
     def touched(self, paths: Iterable[str]) -> list[str]:
         """The paths that writing to these may change: themselves, what they link to, and folders to be made."""
         found: dict[str, None] = {}

@@ -259,6 +259,8 @@ class Checkpoints(Protocol):
     async def compare(self, before: str, after: str, *, folders: bool = False) -> Compared:
         """What differs between two snapshots; with `folders`, also which folders were made."""
 
+    def is_folder(self, path: str) -> bool: ...
+
     def touched(self, paths: Iterable[str]) -> list[str]:
         """The paths that a tool which writes to these may change."""
 

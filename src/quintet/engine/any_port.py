@@ -15,6 +15,12 @@ from quintet.domain.errors import ToolFailed
 from quintet.engine.recorder import Recorder
 from quintet.engine.replaying import Tape, given
 
+UNHEARD = frozenset({"close", "tidy"})  # housekeeping, that nothing depends on
+
+
+async def _nothing(*_: object) -> None:
+    """A replay has nothing to keep in order."""
+
 
 class RecordedPort:
     def __init__(self, name: str, port: Any, recorder: Recorder) -> None:
@@ -25,6 +31,8 @@ class RecordedPort:
 
     def __getattr__(self, member: str) -> Any:
         found = getattr(self._port, member)
+        if member in UNHEARD:
+            return found
         kind = f"{self._name}.{member}"
         if not callable(found):
             return self._recorder.asked(kind, lambda: found)
@@ -49,6 +57,8 @@ class ReplayedPort:
         self._waits = 0
 
     def __getattr__(self, member: str) -> Any:
+        if member in UNHEARD:
+            return _nothing
         kind = f"{self._name}.{member}"
         declared = inspect.getattr_static(self._port, member, None)
         if declared is None or isinstance(declared, property):

@@ -107,9 +107,11 @@ class Asker:
         cost = core.price(name, reply.usage)
         self.usage = self.usage.plus(reply.usage)
         self.cost += cost
-        written = self._journal.post(self._replied(step, reply, cost=cost))
-        if not reply.calls:  # a call's start is synced before its effect, and this reply with it
-            await asyncio.shield(written)
+        replied = self._replied(step, reply, cost=cost)
+        if reply.calls:  # a call's start is synced before its effect, and this reply with it
+            self._journal.post(replied)
+        else:
+            await self._journal.append(replied)
 
     def _composed(self, plan: StagePlan, model: str, values: dict[str, str]) -> Request:
         """The request as it is sent. A stage without tools keeps the schemas, so caches hold, and forbids calls."""

@@ -15,7 +15,6 @@ from msgspec import Struct
 from quintet.domain.changes import FOLDER, FileChange, same, uncovers
 from quintet.domain.errors import QuintetError
 from quintet.domain.ports import Checkpoints, Snapshot
-from quintet.domain.protected import inside
 from quintet.domain.protocol import CheckpointTaken, Event, FilesChanged, Noticed
 from quintet.engine.core import Core
 from quintet.engine.journal import Journal
@@ -42,7 +41,6 @@ class Keeper:
         self._journal = journal
         self._keep = core.settings.checkpoints.keep
         self._checkpoints: Checkpoints | None = core.checkpoints if core.settings.checkpoints.enabled else None
-        self._root = core.project
         self._point = ""  # the turn that has its checkpoint
         self._told: set[str] = set()
         self._failed = False
@@ -97,14 +95,9 @@ class Keeper:
         touch = one.touch
         if not (one.spec.confined and touch.writes) or touch.lines or touch.shell:
             return None
-        if one.spec.name == "fs_move" and self._is_folder(touch.writes[0]):
+        if one.spec.name == "fs_move" and kept.is_folder(touch.writes[0]):
             return None
         return kept.touched(touch.writes)
-
-    def _is_folder(self, path: str) -> bool:
-        from os.path import isdir, join
-
-        return isdir(join(self._root, inside(path, self._root) or path))
 
     async def after(self, watched: Watched | None) -> list[Event]:
         """To be called when the call is over; what is known at once of what it changed."""

@@ -25,6 +25,11 @@ async def at_once() -> None:
     """Does not wait."""
 
 
+async def _no_page(session: str, name: str, pieces: Iterable[str]) -> str:
+    """Keeps none."""
+    return ""
+
+
 class Core(Struct):
     project: str
     store: Store
@@ -41,12 +46,13 @@ class Core(Struct):
     agents: Agents
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
-    keep_page: Callable[[str, str, Iterable[str]], str] = lambda session, name, pieces: ""
+    keep_page: Callable[[str, str, Iterable[str]], Awaitable[str]] = _no_page
     tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()  # made when first asked for: most sessions never do
     look: Callable[[], Look] = lambda: _no_tasks()  # the doctor's, at this project as it is now
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question
+    open_elsewhere: Callable[[str], bool] = lambda session: False  # whether another process owns a session
     chance: Callable[[], float] = random  # a number from 0 to 1, another one each time
     settings_text: Callable[[], str] = lambda: ""
     durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write  # how a write is waited for

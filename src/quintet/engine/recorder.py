@@ -34,9 +34,11 @@ class Recorder:
         self._sink: Sink | None = sink
         self._stretch: list[str] = []
         self._stretch_kind = ""
-        self._until_rest = 0  # rounds of the loop; 0 once nothing has come in for REST of them
+        self._until_rest = 0  # rounds of the loop, while somebody waits at the door
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self.count = 0
+        self.outstanding = 0  # what is waited for now
+        self.ends = 0  # of what was waited for
+        self.count = 0  # of entries
 
     def begin(self, header: tape.Header) -> None:
         self._write(header)
@@ -87,44 +89,55 @@ class Recorder:
         return value
 
     async def awaited(self, kind: str, wait: Awaitable[T], shown: Callable[[T], Any] = lambda value: value) -> T:
+        self.outstanding += 1
+        ends = self.ends
         try:
             value = await wait
-            await self.settled()
+            if not self.alone(ends):
+                await self.settled()
         except BaseException as error:
-            await self.settled_at_last()
+            if not self.alone(ends):
+                await self.settled_at_last()
             self.add(kind, error=error)
             raise
-        self.add(kind, shown(value))
-        return value
+        else:
+            self.add(kind, shown(value))
+            return value
+        finally:
+            self.outstanding -= 1
+            self.ends += 1
+
+    def alone(self, ends: int) -> bool:
+        """Whether nothing else is waited for, and nothing has ended since: then the engine rests but for this."""
+        return self.outstanding == 1 and ends == self.ends and not self._waiting
 
     async def settled(self) -> None:
         """Returns when what came in before has had all its consequences, so that the next may come in."""
-        if self._until_rest:
-            door = asyncio.get_running_loop().create_future()
-            self._waiting.append(door)
-            await door
+        door = asyncio.get_running_loop().create_future()
+        self._waiting.append(door)
+        if not self._until_rest:
+            self._until_rest = REST
+            asyncio.get_running_loop().call_soon(self._tick)
+        await door
 
     async def settled_at_last(self) -> None:
         """The same for what has failed or was cancelled: it has to come in, however often it is cancelled."""
-        while self._until_rest:
+        while True:
             with contextlib.suppress(asyncio.CancelledError):
                 await self.settled()
                 break
 
     def _stir(self) -> None:
         self.count += 1
-        if not self._until_rest:
-            asyncio.get_running_loop().call_soon(self._tick)
-        self._until_rest = REST
+        self._until_rest = REST if self._until_rest else 0
 
     def _tick(self) -> None:
         self._until_rest -= 1
         if not self._until_rest:
-            while self._waiting:
-                door = self._waiting.popleft()
-                if not door.done():
-                    door.set_result(None)
-                    self._until_rest = REST  # who comes in now will stir things
-                    break
+            while self._waiting and self._waiting[0].done():  # cancelled while it waited
+                self._waiting.popleft()
+            if self._waiting:
+                self._waiting.popleft().set_result(None)
+                self._until_rest = REST  # who comes in now will stir things
         if self._until_rest:
             asyncio.get_running_loop().call_soon(self._tick)

@@ -35,7 +35,7 @@ from quintet.domain.rules import Rule
 from quintet.domain.subjects import Subject
 from quintet.domain.toolspec import ToolResult, ToolSpec
 from quintet.engine.any_port import RecordedPort
-from quintet.engine.core import Core, at_once
+from quintet.engine.core import Core
 from quintet.engine.hands import Hands
 from quintet.engine.recorder import Recorder
 
@@ -67,23 +67,24 @@ def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[
     )
 
 
-def recorded(core: Core, recorder: Recorder) -> Core:
+def recorded(core: Core, recorder: Recorder, session: str) -> Core:
     """The same core; what comes through its ports is written down."""
     specs = {name: _own(spec, recorder) if spec.toolset else spec for name, spec in core.toolbox.specs.items()}
     keep, text, chance, hooks = core.keep_artifact, core.settings_text, core.chance, core.hook_runner
-    tasks, look, page = core.tasks, core.look, core.keep_page
+    tasks, look, page, elsewhere = core.tasks, core.look, core.keep_page, core.open_elsewhere
 
     def kept(turn: str, name: str, body: str, value: Struct) -> str:
         return recorder.asked("artifact", lambda: keep(turn, name, body, value))
 
     return structs.replace(
         core,
-        store=_Store(core.store, recorder),
+        store=_Store(core.store, recorder, session),
         clock=_Clock(core.clock, recorder),
         ids=_Ids(core.ids, recorder),
         toolbox=core.toolbox.with_hands(_Hands(core.toolbox.hands, recorder), specs),
         rule_book=_RuleBook(core.rule_book, recorder),
         repository=_Repository(core.repository, recorder),
+        open_elsewhere=lambda other: recorder.asked("open_elsewhere", lambda: elsewhere(other)),
         checkpoints=_port("checkpoints", core.checkpoints, recorder),
         agents=_port("agents", core.agents, recorder),
         tasks=cache(lambda: _port("tasks", tasks(), recorder)),
@@ -91,12 +92,12 @@ def recorded(core: Core, recorder: Recorder) -> Core:
         make_model=_Models(core.make_model, recorder).get,
         hook_runner=_Hooks(hooks, recorder) if hooks else None,
         keep_artifact=kept,
-        keep_page=lambda *words: recorder.asked("page", lambda: page(*words)),
+        keep_page=lambda *words: recorder.awaited("page", page(*words)),
         settings_text=lambda: recorder.asked("settings", text),
         chance=lambda: recorder.asked("chance", chance),
         durable=_Writes(recorder).durable,
         settled=recorder.settled,
-        on_close=lambda: recorder.awaited("close", at_once()),
+        on_close=lambda: _closing(recorder),
     )
 
 
@@ -111,6 +112,12 @@ def _own(spec: ToolSpec, recorder: Recorder) -> ToolSpec:
         return recorder.asked("bind", lambda: spec.bind(arguments))
 
     return structs.replace(spec, bind=bind, touch=lambda values: recorder.asked("touch", lambda: spec.touch(values)))
+
+
+async def _closing(recorder: Recorder) -> None:
+    await recorder.settled_at_last()
+    recorder.ends += 1
+    recorder.add("close")
 
 
 class _Writes:
@@ -164,8 +171,9 @@ class _Ids:
 
 
 class _Store:
-    def __init__(self, store: Store, recorder: Recorder) -> None:
+    def __init__(self, store: Store, recorder: Recorder, session: str) -> None:
         self._store = store
+        self._session = session
         self._recorder = recorder
         self._seen: set[str] = set()  # unreadable submissions; they stay in the inbox
         self._last = 0  # number of the newest event
@@ -200,6 +208,7 @@ class _Store:
         unread = {one.id for one in found if isinstance(one, Unreadable)}
         if len(found) > len(unread) or unread - self._seen:
             self._seen |= unread
+            self._recorder.ends += 1
             pairs = [[one, None] if isinstance(one, Submitted) else [None, one] for one in found]
             self._recorder.add("inbox", pairs)
         return found
@@ -207,6 +216,8 @@ class _Store:
     def read(
         self, session: str, after: int = 0, before: int | None = None, kinds: Sequence[str] = ()
     ) -> list[Recorded]:
+        if session != self._session:
+            return self._recorder.asked("read_other", lambda: self._store.read(session, after, before, kinds))
         found = self._store.read(session, after, before, kinds)
         self._recorder.add("read", found[-1].seq if found else 0)
         return found
@@ -264,30 +275,41 @@ class _Model:
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         recorder = self._recorder
         recorder.add("ask", self._digests.asked(request))
-        latest = recorder.count
+        recorder.outstanding += 1
+        latest = recorder.count  # what comes in right after another part of the reply has nothing to wait for
         try:
             async for part in self._model.stream(request):
-                if recorder.count != latest:  # what comes in right after another part has nothing to wait for
+                if recorder.count != latest:
                     await recorder.settled()
-                match part:
-                    case TextPart(text):
-                        recorder.text("reply.text", text)
-                    case ThinkingPart(text):
-                        recorder.text("reply.thinking", text)
-                    case CallPart(call):
-                        recorder.add("reply.call", call)
-                    case OriginalPart(original):
-                        recorder.add("reply.original", original)
-                    case EndPart():
-                        recorder.add("reply.end", part)
+                self._note(part)
                 latest = recorder.count
                 yield part
-            await recorder.settled()
+            if recorder.count != latest:
+                await recorder.settled()
+            recorder.add("reply.over")
         except (Exception, asyncio.CancelledError) as error:
-            await recorder.settled_at_last()
+            if recorder.count != latest:
+                await recorder.settled_at_last()
             recorder.add("reply.over", error=error)
             raise
-        recorder.add("reply.over")
+        finally:
+            recorder.outstanding -= 1
+            recorder.ends += 1
+
+    def _note(self, part: Part) -> None:
+        recorder = self._recorder
+        recorder.ends += 1
+        match part:
+            case TextPart(text):
+                recorder.text("reply.text", text)
+            case ThinkingPart(text):
+                recorder.text("reply.thinking", text)
+            case CallPart(call):
+                recorder.add("reply.call", call)
+            case OriginalPart(original):
+                recorder.add("reply.original", original)
+            case EndPart():
+                recorder.add("reply.end", part)
 
     async def close(self) -> None:
         await self._model.close()

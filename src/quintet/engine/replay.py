@@ -36,6 +36,7 @@ from quintet.engine.replaying import (
     ReplayRuleBook,
     ReplayStore,
     Tape,
+    given,
     replay_tool,
 )
 from quintet.engine.task_keeper import TaskKeeper
@@ -150,7 +151,7 @@ class Replay:
         recorded = self._tape
         own = {tool.name: replay_tool(tool, recorded) for tool in header.own_tools}
         presentation = header.settings.tools.presentation
-        store = ReplayStore(recorded, past, self._heard)
+        store = ReplayStore(recorded, header.lease.session, past, self._heard)
         return Core(
             project=header.project,
             store=store,
@@ -163,6 +164,7 @@ class Replay:
             prompts=self._prompts,
             rule_book=ReplayRuleBook(recorded),
             repository=ReplayRepository(recorded),
+            open_elsewhere=lambda _: bool(recorded.ask("open_elsewhere", bool, False)),
             checkpoints=_port("checkpoints", ports.Checkpoints, recorded),
             agents=_port("agents", ports.Agents, recorded),
             tasks=cache(lambda: _port("tasks", TaskKeeper, recorded)),
@@ -171,13 +173,16 @@ class Replay:
             process_start=lambda pid: "",
             agents_page=header.agents_page,
             keep_artifact=lambda *_: str(recorded.ask("artifact", str, "")),
-            keep_page=lambda *_: str(recorded.ask("page", str, "")),
+            keep_page=self._page,
             hook_runner=ReplayHooks(recorded),
             answer_schema=header.answer_schema,
             person=header.person,
             chance=lambda: float(recorded.ask("chance", float, 0.0)),
             settings_text=lambda: str(recorded.ask("settings", str, "")),
         )
+
+    async def _page(self, *_: object) -> str:
+        return str(given(await self._tape.wait("page"), str))
 
     # ── comparing
 

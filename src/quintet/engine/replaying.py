@@ -84,7 +84,12 @@ class Tape:
                     raise
         if self.stopped:
             raise asyncio.CancelledError
-        return self._pass(place)
+        entry = self._pass(place)
+        if place in self._cancelled and not _is_cancelled(entry):
+            current = asyncio.current_task()  # it was cancelled only after this: its next wait ends so
+            assert current
+            current.cancel()
+        return entry
 
     async def inbox_next(self) -> None:
         """Returns when the inbox is to be looked into: when there is something in it, or never will be again."""
@@ -173,8 +178,11 @@ class ReplayIds:
 class ReplayStore:
     """Holds the events of the session; `heard` is told of each batch, and gives the numbers of its events."""
 
-    def __init__(self, recorded: Tape, past: Iterable[Recorded], heard: Callable[[Batch], Sequence[int]]) -> None:
+    def __init__(
+        self, recorded: Tape, session: str, past: Iterable[Recorded], heard: Callable[[Batch], Sequence[int]]
+    ) -> None:
         self._tape = recorded
+        self._session = session
         self._events = list(past)
         self._heard = heard
         self._writes = 0
@@ -217,6 +225,9 @@ class ReplayStore:
     def read(
         self, session: str, after: int = 0, before: int | None = None, kinds: Sequence[str] = ()
     ) -> list[Recorded]:
+        if session != self._session:
+            other: list[Recorded] = self._tape.ask("read_other", list[Recorded], [])
+            return other
         last = self._tape.ask("read", int, 0)
         last = last if before is None else min(last, before)
         found = [recorded for recorded in self._events if after < recorded.seq <= last]

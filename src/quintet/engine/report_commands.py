@@ -82,7 +82,7 @@ async def forensics(desk: Desk, line: CommandLine) -> Outcome:
     found = examiner.findings()
     name = f"forensics-turn-{turn}" if turn else "forensics"
     try:
-        path = await asyncio.to_thread(lambda: desk.core.keep_page(session, name, page(found)))
+        path = await desk.core.keep_page(session, name, page(found))
     except OSError as error:
         raise UsageError(f"the page cannot be written: {error}") from error
     return Outcome(f"the page is {path}", data={"path": path})

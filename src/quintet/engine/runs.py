@@ -15,7 +15,6 @@ from quintet.domain.protocol import Event, RunMoved, RunStarted, RunTaken, TurnF
 from quintet.domain.run_phases import MOVES, TERMINAL, RunMetadata, RunPhase, outcome
 from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
-from quintet.engine.leases import owner_lives
 
 MOST_NAMED = 5  # runs that an error names
 KINDS = ("run_started", "run_taken", "run_moved")
@@ -110,5 +109,4 @@ def listed(core: Core) -> list[tuple[RunMetadata, str]]:
 
 def _free(core: Core, state: SessionState, session: str) -> bool:
     """Whether a run of that session can be taken from it."""
-    row = core.store.session(session)
-    return session == state.session or row is None or not owner_lives(row, core.clock.epoch(), core.process_start)
+    return session == state.session or not core.open_elsewhere(session)
