@@ -66,9 +66,9 @@ async def main(project: str, events: int) -> None:
     await core.store.close()
     core.store = store = MortalStore(places.database, events)
     if store.newest() is None:
-        session = await app._begin(core, Surface.RPC, AXES, [], "crew")
+        session = await app._begin(core, Surface.RPC, AXES, [], "crew", places)
     else:
-        session = await app._take_up(core, store, Surface.RPC, app.LATEST, False, [], "")
+        session = await app._take_up(core, store, Surface.RPC, app.LATEST, False, [], "", places)
     state = session.state
     if not state.turn and not state.waiting:
         await session.say("/resume" if state.runs else "tally")
