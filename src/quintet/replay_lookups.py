@@ -19,6 +19,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.replay import Outcome, Parts, Replay, lines, split
 from quintet.lookups import needed
 from quintet.places_of_prompts import PROMPTS
+from quintet.report_lookups import session_of
 from quintet.surfaces.tables import say, say_json
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
@@ -53,7 +54,7 @@ def found(places: Places, wanted: str) -> tuple[tape.Recording, str]:
         raise NotFound(f"{wanted}: no such file")
     rows = needed(places)
     with clear_errors(places.database):
-        session = rows.find_session(wanted).id
+        session = session_of(rows, wanted).id
         events = rows.read(session)
     path = recording_files.path_of(places.runs, session)
     try:

@@ -100,7 +100,7 @@ def cost(arguments: Namespace) -> int:
     return 0
 
 
-def _session(rows: Rows, name: str) -> SessionRow:
+def session_of(rows: Rows, name: str) -> SessionRow:
     """The session of this id or beginning of one; the newest if there is no name, or it is `latest`."""
     if name and name != LATEST:
         return rows.find_session(name)
@@ -114,7 +114,7 @@ def report(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     rows = needed(places)
     with clear_errors(places.database):
-        found = session_report.report(rows.pieces(_session(rows, arguments.id).id))
+        found = session_report.report(rows.pieces(session_of(rows, arguments.id).id))
     if arguments.json:
         say_json(found)
     else:
@@ -128,7 +128,7 @@ def forensics(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     rows = needed(places)
     with clear_errors(places.database):
-        row = _session(rows, arguments.run)
+        row = session_of(rows, arguments.run)
         clip = forensics.allowance(0 if arguments.turn else rows.count(row.id))
         found = forensics.examine(rows.pieces(row.id), clip, arguments.turn)
     if arguments.html is not None:

@@ -43,7 +43,12 @@ def forensics(parser: ArgumentParser) -> None:
 
 
 def replay(parser: ArgumentParser) -> None:
-    parser.add_argument("run", help="a session's id or the beginning of one, or an exported file")
+    parser.add_argument(
+        "run",
+        nargs="?",
+        default="",
+        help="a session's id, the beginning of one, or latest; or an exported file; else the newest session",
+    )
     parser.add_argument(
         "--turn", type=int, default=0, metavar="N", help="only this turn of the session; 1 is the first"
     )

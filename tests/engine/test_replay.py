@@ -394,6 +394,13 @@ def test_a_changed_export_is_told_with_exit_code_1(repo: Path, tmp_path: Path, m
     assert "model_replied, field text" in done.stdout and done.stdout.startswith("different: ")
 
 
+@pytest.mark.parametrize("named", [(), ("latest",)])
+def test_without_a_name_the_newest_session_is_replayed(repo: Path, named: tuple[str, ...]) -> None:
+    two_calls(repo)
+    done = _quintet(repo, "replay", *named)
+    assert done.returncode == 0 and done.stdout.startswith("equal: ")
+
+
 def test_a_recording_that_was_not_exported_is_no_file_to_replay(repo: Path, tmp_path: Path) -> None:
     two_calls(repo)
     done = _quintet(repo, "replay", str(recorded(tmp_path)))
