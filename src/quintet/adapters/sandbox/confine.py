@@ -18,8 +18,10 @@ import stat
 import struct
 import sys
 import termios
+import time
 
 NOT_CONFINED = 125
+LOOK_AGAIN_SECONDS = 0.005
 COMPLAINT = "the sandbox could not be put up: "
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the rights a rule on a single file may carry
@@ -137,9 +139,11 @@ def _end_the_rest() -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGKILL)
         try:
-            os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
         except ChildProcessError:
             return
+        time.sleep(LOOK_AGAIN_SECONDS)  # one that came to us just now may not have been on the list
 
 
 def _parent_died(number: int, frame: object) -> None:
