@@ -1,15 +1,3 @@
-<<<<<<< HEAD
-"""How a missing Python package gets here: one line to copy, for the very Python that runs."""
-
-from __future__ import annotations
-
-import sys
-
-
-def install(extra: str) -> str:
-    """The command that brings an extra of Quintet's."""
-    return f"{sys.executable} -m pip install 'quintet[{extra}]'"
-=======
 """Python packages that tools need and Quintet does not bring: whether they are here, and the line that gets them."""
 
 from __future__ import annotations
@@ -40,4 +28,3 @@ def package_part(name: str, module: str, requirement: str) -> Part:
         return Part(name, True, f"{module} {version(module)}")
     except PackageNotFoundError:
         return Part(name, True, module)
->>>>>>> main

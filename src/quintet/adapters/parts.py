@@ -15,11 +15,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from quintet.adapters import languages, sandbox
-<<<<<<< HEAD
-from quintet.adapters.packages import install
-=======
 from quintet.adapters.packages import install_line, package_part
->>>>>>> main
 from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.readiness import Part
@@ -139,7 +135,7 @@ def _web_search(around: Surroundings) -> Part:
         "brave": "" if os.environ.get(web.brave_key_env) else f"export {web.brave_key_env}=… with your key",
         "exa": "" if os.environ.get(web.exa_key_env) else f"export {web.exa_key_env}=… with your key",
         "searxng": "" if web.searxng_url else 'set its address: [web] searxng_url = "https://…"',
-        "ddgs": "" if find_spec("ddgs") else install("web"),
+        "ddgs": "" if find_spec("ddgs") else install_line("quintet[web]"),
     }[name]
     return Part("web search", not missing, "" if missing else name, f"{name}: {missing}" if missing else "")
 
@@ -150,9 +146,6 @@ CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "bash": _bash,
     "pytest": _pytest,
     "language server": _language_server,
-<<<<<<< HEAD
     "web search": _web_search,
-=======
     "mcp": _mcp,
->>>>>>> main
 }

@@ -67,10 +67,10 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
         from importlib.util import find_spec
 
         if find_spec("ddgs") is None:
-            from quintet.adapters.packages import install
+            from quintet.adapters.packages import install_line
 
             raise ToolFailed(
-                "nothing here searches the web: no key is set, and ddgs is not installed", hint=install("web")
+                "nothing here searches the web: no key is set, and ddgs is not installed", hint=install_line("quintet[web]")
             )
         request = {
             "query": _worded(sought),
