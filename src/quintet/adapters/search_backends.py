@@ -70,7 +70,8 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
             from quintet.adapters.packages import install_line
 
             raise ToolFailed(
-                "nothing here searches the web: no key is set, and ddgs is not installed", hint=install_line("quintet[web]")
+                "nothing here searches the web: no key is set, and ddgs is not installed",
+                hint=install_line("quintet[web]"),
             )
         request = {
             "query": _worded(sought),
