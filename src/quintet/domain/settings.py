@@ -15,7 +15,7 @@ from quintet.domain.described import FREE as FREE
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
-from quintet.domain.outside_settings import WebSettings
+from quintet.domain.outside_settings import ForgeSettings, WebSettings
 from quintet.domain.tool_menu import Presentation
 
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
@@ -246,6 +246,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
     web: WebSettings = WebSettings()
+    forge: ForgeSettings = ForgeSettings()
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
