@@ -213,7 +213,8 @@ class KeyedUi(App[int]):
         except QuintetError as error:
             self.note(str(error), "error")
             return ""
-        self.own.add(submission)
+        if not isinstance(body, p.Answer):  # an answer is answered by its question's end
+            self.own.add(submission)
         return submission
 
     async def enter(self, text: str) -> None:

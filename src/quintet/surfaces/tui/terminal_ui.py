@@ -158,6 +158,8 @@ class TerminalUi(KeyedUi):
                     self._want(f"{finished.status}: {self.around.name}")
             case p.CheckpointTaken():
                 self.query_one(StatusLine).checkpoint = local_time(recorded.at)
+            case p.InputReceived() as received:
+                self.own.discard(received.submission)
             case p.CommandRan() as ran if ran.submission in self.own:
                 self.own.discard(ran.submission)
                 if ran.data.get("quit"):
