@@ -50,6 +50,7 @@ from quintet.observing import observer
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
+from quintet.web_wiring import make_web
 
 if TYPE_CHECKING:
     from quintet.engine.doctor import Look
@@ -148,6 +149,7 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
+        web=make_web(loaded.settings),
     )
     models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
