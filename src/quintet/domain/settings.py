@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from msgspec import Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
-from quintet.domain.key_settings import KeySettings
 from quintet.domain.described import FREE as FREE
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
+from quintet.domain.key_settings import KeySettings
 from quintet.domain.outside_settings import WebSettings
 from quintet.domain.tool_menu import Presentation
 

@@ -140,7 +140,13 @@ def watch(
     async def run() -> TerminalUi:
         ui = TerminalUi(
             Surroundings(
-                name="tally", root=str(root), sandbox="bwrap", settings=own or Settings(), open=opened, theme=theme, **around
+                name="tally",
+                root=str(root),
+                sandbox="bwrap",
+                settings=own or Settings(),
+                open=opened,
+                theme=theme,
+                **around,
             )
         )
         async with ui.run_test(size=size) as pilot:
