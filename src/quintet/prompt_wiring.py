@@ -12,12 +12,12 @@ from quintet.adapters.settings_file import UserSettings
 from quintet.adapters.task_folder import TaskFolder
 from quintet.adapters.task_input import TaskInput
 from quintet.app import find_ripgrep
-from quintet.domain.prompt_ports import AgentShown, ModelShown, SessionShown, Surroundings
+from quintet.domain.prompt_ports import AgentShown, AtHand, ModelShown, SessionShown
 
 
-def surroundings(path: str = ".") -> Surroundings:
+def at_hand(path: str = ".") -> AtHand:
     places = locate(path)
-    return Surroundings(
+    return AtHand(
         finder=ProjectFinder(places.root, find_ripgrep()),
         drafts=TaskInput(TaskFolder(places.root, places.runs)),
         past=InputHistory(places.inputs),

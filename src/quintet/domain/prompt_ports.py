@@ -87,7 +87,7 @@ class AgentShown(Struct, frozen=True):
     origin: str
 
 
-class Surroundings(Struct):
+class AtHand(Struct):
     """What a prompt and its pickers get to know of the project and the user."""
 
     finder: FileFinder

@@ -135,7 +135,7 @@ def test_s4_results_of_an_older_search_are_dropped(repo: Path) -> None:
 def test_a_file_that_was_made_meanwhile_is_found(repo: Path) -> None:
     async def scenario() -> None:
         async with at_prompt(repo) as typist:
-            finder = typist.prompt._around.finder  # type: ignore[union-attr]
+            finder = typist.prompt._at_hand.finder  # type: ignore[union-attr]
             await finder.find("", 8)
             finder._listing.made -= 60  # type: ignore[attr-defined]
             (repo / "brand_new.py").write_text("")

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from quintet.app import open_session
 from quintet.domain.axes import Surface
 from quintet.engine.session import Session
-from quintet.prompt_wiring import surroundings
+from quintet.prompt_wiring import at_hand
 from quintet.surfaces.tui.popup import Popup
 from quintet.surfaces.tui.prompt import Prompt
 from quintet.surfaces.tui.prompt_area import PromptArea
@@ -37,7 +37,7 @@ class Alone(App[None]):
 
     def compose(self) -> ComposeResult:
         yield Static("above", id="above")
-        yield Prompt(self._session, self._root.name, surroundings(str(self._root)))
+        yield Prompt(self._session, self._root.name, at_hand(str(self._root)))
 
     def on_mount(self) -> None:
         self.query_one(Prompt).focus()

@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widgets import Static, TextArea
 
 from quintet.domain.errors import QuintetError
-from quintet.domain.prompt_ports import Surroundings
+from quintet.domain.prompt_ports import AtHand
 from quintet.domain.recall import Recall
 from quintet.engine.session import Session
 from quintet.surfaces.tui.offers import Offers
@@ -52,17 +52,20 @@ class Prompt(Vertical):
             self.past = past  # newest first
             self.typed = typed
 
-    def __init__(self, session: Session, project: str, around: Surroundings | None = None) -> None:
+    class KeysWanted(Message):
+        """A question mark was typed into an empty prompt."""
+
+    def __init__(self, session: Session, project: str, at_hand: AtHand | None = None) -> None:
         super().__init__(id="prompt")
         self._session = session
         self._project = project
-        self._around = around
+        self._at_hand = at_hand
         chosen = session.settings.prompt
         self._popup = Popup()
         self._area = PromptArea(self._looks, enter_submits=chosen.enter == "submit", rapid=chosen.rapid_paste)
-        self._offers = Offers(self._area, self._popup, session, around.finder if around else None)
+        self._offers = Offers(self._area, self._popup, session, at_hand.finder if at_hand else None)
         self._recall = Recall()
-        self._drafts = around.drafts if around else None
+        self._drafts = at_hand.drafts if at_hand else None
         self._draft_timer: Timer | None = None
         self._draft_lock = asyncio.Lock()
         self._draft_kept = ""
@@ -99,6 +102,11 @@ class Prompt(Vertical):
         self._area.focus(scroll_visible)
         return self
 
+    def begin(self, text: str) -> None:
+        """Put the beginning of something in, as if it were typed: what can follow is offered."""
+        self._area.put(text)
+        self.focus()
+
     def insert(self, text: str) -> None:
         """Put something in where the cursor is, as if it were pasted."""
         self._area.paste_text(text)
@@ -111,9 +119,9 @@ class Prompt(Vertical):
 
     def _looks(self, event: events.Key) -> bool:
         """Whether a key is not for the text: the popup comes first, then the history."""
-        if not self._prepared and self._around:
+        if not self._prepared and self._at_hand:
             self._prepared = True
-            self._around.finder.prepare()
+            self._at_hand.finder.prepare()
         if self._offers.key(event.key):
             if self._offers.ready:
                 self._submit()
@@ -123,6 +131,9 @@ class Prompt(Vertical):
                 return self._walk(self._recall.older(self._area.text))
             case "down" if self._area.cursor_at_last_line and self._area.selection.is_empty:
                 return self._walk(self._recall.newer())
+            case "question_mark" if not self._area.text:
+                self.post_message(self.KeysWanted())
+                return True
             case "ctrl+r":
                 self.post_message(self.SearchWanted(self._recall.past[::-1], self.text))
                 return True
@@ -154,8 +165,8 @@ class Prompt(Vertical):
         self._offers.close()
         self._area.put("")
         self._recall.add(text)
-        if self._around and text:
-            self.run_worker(asyncio.to_thread(self._around.past.add, text), exit_on_error=False)
+        if self._at_hand and text:
+            self.run_worker(asyncio.to_thread(self._at_hand.past.add, text), exit_on_error=False)
         self._keep_draft()
         self.post_message(self.Submitted(text))
 
@@ -181,13 +192,13 @@ class Prompt(Vertical):
     # ── what is kept
 
     async def on_mount(self) -> None:
-        if self._around:
-            self.run_worker(self._bring_back(self._around))
+        if self._at_hand:
+            self.run_worker(self._bring_back(self._at_hand))
 
-    async def _bring_back(self, around: Surroundings) -> None:
-        self._recall.fill(await asyncio.to_thread(around.past.all))
+    async def _bring_back(self, at_hand: AtHand) -> None:
+        self._recall.fill(await asyncio.to_thread(at_hand.past.all))
         try:
-            draft = await asyncio.to_thread(around.drafts.restore)
+            draft = await asyncio.to_thread(at_hand.drafts.restore)
         except QuintetError as error:
             self._drafts = None  # what cannot be read is not written over
             self.app.notify(f"{error}. Drafts are not kept.", severity="warning", markup=False)
