@@ -28,6 +28,11 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "history.db")
 
     @property
+    def inputs(self) -> str:
+        """What was typed at the prompt."""
+        return os.path.join(self.state, "inputs.jsonl")
+
+    @property
     def log(self) -> str:
         return os.path.join(self.state, "quintet.log")
 

@@ -16,6 +16,8 @@ from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
 from quintet.domain.outside_settings import ForgeSettings, WebSettings
+from quintet.domain.key_settings import KeySettings
+from quintet.domain.outside_settings import WebSettings
 from quintet.domain.tool_menu import Presentation
 
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
@@ -219,6 +221,23 @@ class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
+    theme: Annotated[
+        Literal["auto", "dark", "light", "high-contrast", "16", "plain"],
+        _about("of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others"),
+    ] = "auto"
+    bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
+
+
+class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where you type."""
+
+    enter: Annotated[
+        Literal["submit", "newline"],
+        _about("what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"),
+    ] = "submit"
+    rapid_paste: Annotated[
+        bool, _about("take keys that come too fast to be typed for a paste; for terminals that do not say so")
+    ] = True
 
 
 class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -242,9 +261,11 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     protect: ProtectSettings = ProtectSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     display: DisplaySettings = DisplaySettings()
+    prompt: PromptSettings = PromptSettings()
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
+    keys: KeySettings = KeySettings()
     web: WebSettings = WebSettings()
     forge: ForgeSettings = ForgeSettings()
     cycle: CycleSettings = CycleSettings()
