@@ -163,6 +163,15 @@ class CheckpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep: Annotated[int, _about("turns of the project whose files are kept; 0 for all", TRUSTED)] = 200
 
 
+class LibrarySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The documents of `quintet library`."""
+
+    embeddings: Annotated[
+        str,
+        _about("model of [models] that makes vectors, so that pages are found by meaning too; empty: none", TRUSTED),
+    ] = ""
+
+
 class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What counts as healthy."""
 
@@ -197,6 +206,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
+    library: LibrarySettings = LibrarySettings()
 
 
 class SettingInfo(Struct, frozen=True):
