@@ -18,9 +18,11 @@ from msgspec import Struct, field
 from quintet.adapters.places import Places
 from quintet.adapters.trust import is_trusted
 from quintet.domain.errors import SettingsError
+from quintet.domain.executors import AI_CLIS
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.settings import (
     FREE,
+    NAMED,
     REPLAYED,
     TIGHTEN,
     RoutingSettings,
@@ -120,9 +122,9 @@ def _choices(kind: Any) -> list[str]:
 
 
 def _pattern(key: str) -> str:
-    """The catalogue's key: a model's own name stands as NAME."""
+    """The catalogue's key: the name of a model or an executor stands as NAME."""
     section, _, rest = key.partition(".")
-    return f"models.NAME.{rest.rpartition('.')[2]}" if section == "models" and "." in rest else key
+    return f"{section}.NAME.{rest.rpartition('.')[2]}" if section in NAMED and "." in rest else key
 
 
 def _from_file(path: str) -> list[Leaf]:
@@ -201,6 +203,10 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             if needed not in table:
                 source = next(source for key, (_, source) in values.items() if key.startswith(f"models.{name}."))
                 raise SettingsError(f"{source}: models.{name} has no {needed}")
+    for name, table in tree.get("executors", {}).items():
+        if name not in AI_CLIS and not table.get("command"):
+            source = next(source for key, (_, source) in values.items() if key.startswith(f"executors.{name}."))
+            raise SettingsError(f"{source}: executors.{name} has no command: what starts this ACP agent?")
     settings = msgspec.convert(tree, Settings)
     names = [*settings.models, "builtin"]
     for model_mode in RoutingSettings.__struct_fields__:
@@ -220,10 +226,10 @@ def shown(loaded: Loaded) -> list[tuple[str, Any, str]]:
     """Every setting with its value and where it came from."""
     rows = []
     for key, info in catalogue().items():
-        if not key.startswith("models."):
+        if key.partition(".")[0] not in NAMED:
             value, source = loaded.values.get(key, (info.default, "default"))
             rows.append((key, value, source))
-    rows += [(key, value, source) for key, (value, source) in loaded.values.items() if key.startswith("models.")]
+    rows += [(key, value, source) for key, (value, source) in loaded.values.items() if key.partition(".")[0] in NAMED]
     return rows
 
 

