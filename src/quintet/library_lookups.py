@@ -220,7 +220,8 @@ def _tell(outcome: object, bar: Bar) -> None:
     bar.clear()
     if outcome.state != "failed" and outcome.document:
         one = outcome.document
-        say([f"{outcome.state:<9}  {one.id:>4}  {one.format:<8}  {one.pages:>5} pages  {_short(one.title)}"])
+        pages = "page" if one.pages == 1 else "pages"
+        say([f"{outcome.state:<9}  {one.id:>4}  {one.format:<8}  {one.pages:>5} {pages:<5}  {_short(one.title)}"])
         sys.stdout.flush()
     if outcome.problem:
         sys.stderr.write(f"{visible(outcome.problem)}\n")

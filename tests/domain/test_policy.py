@@ -36,6 +36,8 @@ READING = [
     "fs_read_file",
     "fs_list_directory",
     "fs_file_info",
+    "librarian",
+    "librarian_search",
 ]
 READ_ONLY = (WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH)
 
