@@ -52,6 +52,7 @@ from quintet.outside_wiring import Outside
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
+from quintet.web_wiring import make_web
 
 if TYPE_CHECKING:
     from quintet.engine.doctor import Look
@@ -151,6 +152,7 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
+        web=make_web(loaded.settings),
         **outside.at_hand(),
     )
     artifacts = Artifacts(places.runs)

@@ -14,6 +14,7 @@ from quintet.tools import (
     search_tools,
     shell_tools,
     todo_tools,
+    web_tools,
 )
 
 ALL: tuple[ToolSpec, ...] = (
@@ -39,6 +40,8 @@ ALL: tuple[ToolSpec, ...] = (
     shell_tools.write_to_shell,
     shell_tools.kill_shell,
     shell_tools.wait,
+    web_tools.web_search,
+    web_tools.web_get_contents,
     library_tools.librarian,
     library_tools.librarian_search,
     todo_tools.TodoCreate,
