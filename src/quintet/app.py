@@ -29,7 +29,6 @@ from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
-from quintet.adapters.trust import decided, set_trust
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, StoreDamaged
@@ -352,23 +351,6 @@ def looks(path: str) -> tuple[str, str, str]:
     contained = sandbox.chosen(settings.sandbox.use)
     about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
     return places.name, about, settings.display.color
-
-
-def ask_for_trust(path: str) -> None:
-    """The first interactive start in a folder with settings or tools of its own asks whether to trust it."""
-    places = locate(path)
-    settings, tools = os.path.exists(places.project_settings), bool(user_tools.files(places.project_tools))
-    if not (settings or tools) or decided(places.trust_file, places.root):
-        return
-    what = " and ".join(word for word, there in (("settings", settings), ("tools", tools)) if there)
-    sys.stdout.write(
-        f"{places.root} has {what} of its own.\n"
-        "Trusted, its settings may choose models, loosen permissions and run hooks; its tools run with your rights.\n"
-        "Trust this folder? [y/N] "
-    )
-    sys.stdout.flush()
-    answer = sys.stdin.readline().strip().lower()
-    set_trust(places.trust_file, places.root, answer in ("y", "yes"))
 
 
 def find_ripgrep() -> str:

@@ -15,6 +15,7 @@ from quintet.domain.described import FREE as FREE
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
+from quintet.domain.key_settings import KeySettings
 from quintet.domain.library_settings import LibrarySettings
 from quintet.domain.outside_settings import WebSettings
 from quintet.domain.tool_menu import Presentation
@@ -220,6 +221,11 @@ class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
+    theme: Annotated[
+        Literal["auto", "dark", "light", "high-contrast", "16", "plain"],
+        _about("of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others"),
+    ] = "auto"
+    bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
 
 
 class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -246,6 +252,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
+    keys: KeySettings = KeySettings()
     web: WebSettings = WebSettings()
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
