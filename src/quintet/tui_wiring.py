@@ -13,6 +13,7 @@ from quintet.adapters.places import locate
 from quintet.app import open_session
 from quintet.domain.axes import Surface
 from quintet.engine.session import Session
+from quintet.prompt_wiring import at_hand
 from quintet.surfaces.tui.looks import chosen
 from quintet.surfaces.tui.surroundings import Surroundings
 from quintet.trusting import decide, trust_question
@@ -36,6 +37,7 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         theme=chosen(settings.display.theme, dict(os.environ), settings.display.color),
         branch=lambda: branch(places.root),
         found=found_here,
+        at_hand=at_hand(path),
         trust_question=trust_question(places),
         decide_trust=lambda trusted: decide(places, trusted),
     )

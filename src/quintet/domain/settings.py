@@ -228,6 +228,18 @@ class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
 
 
+class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where you type."""
+
+    enter: Annotated[
+        Literal["submit", "newline"],
+        _about("what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"),
+    ] = "submit"
+    rapid_paste: Annotated[
+        bool, _about("take keys that come too fast to be typed for a paste; for terminals that do not say so")
+    ] = True
+
+
 class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is told of sessions to systems outside; where to is said by the standard OTEL_ variables."""
 
@@ -249,6 +261,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     protect: ProtectSettings = ProtectSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     display: DisplaySettings = DisplaySettings()
+    prompt: PromptSettings = PromptSettings()
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()

@@ -139,7 +139,7 @@ class KeyedUi(App[int]):
         finding = self.query_one(FindBar)
         if finding.display:
             finding.close()
-        elif self.focused is not None and not isinstance(self.focused, Prompt):
+        elif self.focused is not None and not self.prompt.has_focus_within:
             self.focus_prompt()
         elif self.state.turn:
             await self.submit(p.Interrupt())
@@ -228,8 +228,8 @@ class KeyedUi(App[int]):
         opens = self.OPENS.get(command_name(text) or "") if len(words) == 1 else None
         if opens:
             await self.act(opens)
-        else:
-            await self.submit(p.Say(text=text))
+        elif not await self.submit(p.Say(text=text)) and self.session:
+            self.prompt.give_back(text)  # what was not taken is not lost
 
     async def begin_command(self, usage: str) -> None:
         """Put the beginning of a command into the prompt; one without arguments is sent."""
@@ -237,9 +237,7 @@ class KeyedUi(App[int]):
         if not rest or line.removeprefix("/") in self.OPENS:
             await self.enter(line)
         else:
-            self.prompt.text = f"{line} "
-            self.prompt.move_cursor(self.prompt.document.end)
-            self.prompt.focus()
+            self.prompt.begin(f"{line} ")
 
     def note(self, text: str, role: str = "dim") -> None:
         """A word of the screen's own in the transcript."""

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 
 from msgspec import Struct
 
+from quintet.domain.prompt_ports import AtHand
 from quintet.domain.settings import Settings
 from quintet.engine.session import Session
 
@@ -24,5 +25,6 @@ class Surroundings(Struct):
     theme: str = "dark"
     branch: Callable[[], Awaitable[str]] = _no_branch  # of the repository, with a star where something is changed
     found: Callable[[], list[str]] = list  # what on this machine could answer as a model
+    at_hand: AtHand | None = None  # files, past inputs and the like for the prompt and the pickers
     trust_question: str = ""  # to be answered before anything is opened
     decide_trust: Callable[[bool], None] = lambda trusted: None
