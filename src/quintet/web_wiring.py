@@ -38,8 +38,3 @@ def make_forge(settings: Settings) -> Forge:
         return GitHub(settings.forge)
 
     return cast(Forge, _Late(make))
-
-
-def outside(settings: Settings) -> dict[str, Any]:
-    """The fields of a workbench that reach the web and the forge."""
-    return {"web": make_web(settings), "forge": make_forge(settings)}

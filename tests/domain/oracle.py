@@ -78,6 +78,8 @@ TOOLS = {
     "get_phase_status": ("restricted", ""),
     "Read": ("restricted", "read"),
     "lsp_tool": ("restricted", "read"),
+    "librarian": ("restricted", "read"),
+    "librarian_search": ("restricted", "read"),
     "grep": ("restricted", "read"),
     "glob": ("restricted", "read"),
     "fs_read_file": ("restricted", "read"),

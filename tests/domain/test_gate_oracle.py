@@ -49,6 +49,8 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "get_phase_status": {},
     "analyze_test_failure": {"test_name": "tests/test_a.py::test_b"},
     "lsp_tool": {"command": "hover_symbol", "path": "src/a.py"},
+    "librarian": {"action": "list"},
+    "librarian_search": {"query": "a"},
     "Read": {"file_path": "src/a.py"},
     "Edit": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"},
     "Write": {"file_path": "src/a.py", "content": "a"},

@@ -43,6 +43,8 @@ READING = [
     "list_repos",
     "web_search",
     "web_get_contents",
+    "librarian",
+    "librarian_search",
 ]
 READ_ONLY = (WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH)
 

@@ -23,6 +23,7 @@ from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
+    from quintet.domain.library import Library
     from quintet.domain.messages import Part, Request
     from quintet.domain.outside_ports import Forge, Web
     from quintet.domain.progress import Progress
@@ -382,3 +383,4 @@ class Workbench(Struct):
     servers: LanguageServers | None = None  # none where a project is only looked at
     web: Web | None = None
     forge: Forge | None = None
+    library: Library | None = None

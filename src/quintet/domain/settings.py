@@ -15,9 +15,9 @@ from quintet.domain.described import FREE as FREE
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
-from quintet.domain.outside_settings import ForgeSettings, WebSettings
 from quintet.domain.key_settings import KeySettings
-from quintet.domain.outside_settings import WebSettings
+from quintet.domain.library_settings import LibrarySettings
+from quintet.domain.outside_settings import ForgeSettings, WebSettings
 from quintet.domain.tool_menu import Presentation
 
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
@@ -272,6 +272,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     repair: RepairSettings = RepairSettings()
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
     retry: RetrySettings = RetrySettings()
+    library: LibrarySettings = LibrarySettings()
 
 
 NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "executors": ExecutorSettings}  # tables by names of yours
