@@ -134,15 +134,16 @@ def make_core(
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
     files = ProjectFiles(places.root, terms.protection)
-    shells = BackgroundShells(containment, places.outputs)
+    outside = Outside(places, loaded.settings, model)
+    vault = outside.vault
+    shells = BackgroundShells(containment, places.outputs, vault)
     servers = LocalLanguageServers(
         files,
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
     rule_book = FileRuleBook(places.rules_file)
-    processes = LocalProcesses(containment)
-    outside = Outside(places, loaded.settings, model)
+    processes = LocalProcesses(containment, vault)
     bench = Workbench(
         root=places.root,
         files=files,
@@ -163,7 +164,7 @@ def make_core(
         settings=loaded.settings,
         toolbox=Toolbox(
             {**BY_NAME, finish_step.name: finish_step, **(own.specs if own else {})},
-            Hands(bench, rule_book),
+            Hands(bench, rule_book, vault),
             BashGrammar(),
             terms,
             loaded.settings.tools.presentation,
@@ -172,7 +173,8 @@ def make_core(
         repository=ForgeRepository(GitRepository(processes, files), outside.forge),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
-        agents_page=agents_page(start or places.root, places.root),
+        agents_page=vault.text(agents_page(start or places.root, places.root)),
+        redactor=vault,
         checkpoints=checkpoints,
         hook_runner=ShellHooks(),
         keep_artifact=artifacts.keep,
@@ -182,8 +184,8 @@ def make_core(
         closing=(checkpoints.close, shells.close, servers.close, outside.close, processes.close, containment.close),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
-        log_crash=lambda error: log_crash(places, error),
-        log=lambda text: log(places, text),
+        log_crash=lambda error: log(places, vault.text(crash(error))),
+        log=lambda text: log(places, vault.text(text)),
     )
     core.open_elsewhere = lambda session: _is_open(core, session)
     core.tasks = cache(lambda: _make_keeper(core, places))
@@ -358,10 +360,10 @@ def find_ripgrep() -> str:
     return beside if os.path.exists(beside) else "rg"
 
 
-def log_crash(places: Places, error: BaseException) -> None:
+def crash(error: BaseException) -> str:
     import traceback
 
-    log(places, "".join(traceback.format_exception(error)))
+    return "".join(traceback.format_exception(error))
 
 
 def log(places: Places, text: str) -> None:

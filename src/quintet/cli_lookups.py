@@ -272,6 +272,12 @@ def _tasks(arguments: list[str]) -> int:
     return _action("tasks", actions, arguments)
 
 
+def _secrets(arguments: list[str]) -> int:
+    from quintet.secret_lookups import secret_actions
+
+    return _action("secrets", secret_actions(_lookup), arguments)
+
+
 def _library(arguments: list[str]) -> int:
     from quintet.library_parsers import library_actions
 
@@ -334,6 +340,7 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "rules": _rules,
     "tasks": _tasks,
     "library": _library,
+    "secrets": _secrets,
     "policy": _policy,
     "prompts": _prompts,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),

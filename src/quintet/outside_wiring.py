@@ -1,4 +1,4 @@
-"""What a session's tools reach outside with, beside files and processes: models, the library, the web and the forge."""
+"""What a session's tools reach outside with, beside files and processes: models, library, web, forge, secrets."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from quintet.adapters.local_library import LocalLibrary
 from quintet.adapters.places import Places
+from quintet.adapters.redacted_model import RedactedModel
+from quintet.adapters.vault import Vault
 from quintet.domain.ports import Model
 from quintet.domain.settings import Settings
 from quintet.models import Models
@@ -17,15 +19,23 @@ class Outside:
     """`model` stands in for every configured model."""
 
     def __init__(self, places: Places, settings: Settings, model: Model | None = None) -> None:
+        self.vault = Vault(places, settings)
         self._models = Models(settings)
-        self.get_model: Callable[[str], Model] = (lambda name: model) if model else self._models.get
+        self._get: Callable[[str], Model] = (lambda name: model) if model else self._models.get
+        self._told: dict[str, Model] = {}
         self._library = LocalLibrary(places.library, settings)
         self._web = make_web(settings)
-        self.forge = make_forge(settings)
+        self.forge = make_forge(settings, self.vault.learn)
+
+    def get_model(self, name: str) -> Model:
+        """A model by its name, which is told no secrets."""
+        if name not in self._told:
+            self._told[name] = RedactedModel(self._get(name), self.vault)
+        return self._told[name]
 
     def at_hand(self) -> dict[str, Any]:
         """Fields of the workbench."""
-        return {"library": self._library, "web": self._web, "forge": self.forge}
+        return {"library": self._library, "web": self._web, "forge": self.forge, "secrets": self.vault}
 
     async def close(self) -> None:
         await self._library.close()

@@ -33,6 +33,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "kill_shell": {"shell_id": "1"},
     "TodoCreate": {"todos": [{"content": "write it", "criteria": []}]},
     "TodoRead": {},
+    "list_secrets": {},
     "git_view_pr": {"repo": "ada/tea", "pull_number": 7},
     "git_pr_checks": {"repo": "ada/tea", "pull_number": 7},
     "git_ci_job_logs": {"repo": "ada/tea", "job_id": 1},

@@ -13,6 +13,7 @@ from quintet.tools import (
     meta_tools,
     phase_tools,
     search_tools,
+    secret_tools,
     shell_tools,
     todo_tools,
     web_tools,
@@ -75,6 +76,7 @@ ALL: tuple[ToolSpec, ...] = (
     fs_tools.fs_delete,
     fs_tools.fs_move,
     fs_tools.fs_file_info,
+    secret_tools.list_secrets,
     meta_tools.request_tools,
 )
 BY_NAME: dict[str, ToolSpec] = {spec.name: spec for spec in ALL}
