@@ -29,7 +29,6 @@ from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
-from quintet.adapters.trust import decided, set_trust
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, StoreDamaged
@@ -46,6 +45,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
+from quintet.mcp_wiring import make_mcp
 from quintet.models import Models
 from quintet.observing import observer
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
@@ -139,6 +139,7 @@ def make_core(
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
+    mcp = make_mcp(places, loaded, containment)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment)
     bench = Workbench(
@@ -149,6 +150,7 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
+        mcp=mcp,
     )
     models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
@@ -177,7 +179,7 @@ def make_core(
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
-        closing=(checkpoints.close, shells.close, servers.close, models.close, processes.close, containment.close),
+        closing=tuple(part.close for part in (mcp, checkpoints, shells, servers, models, processes, containment)),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),
@@ -348,23 +350,6 @@ def looks(path: str) -> tuple[str, str, str]:
     contained = sandbox.chosen(settings.sandbox.use)
     about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
     return places.name, about, settings.display.color
-
-
-def ask_for_trust(path: str) -> None:
-    """The first interactive start in a folder with settings or tools of its own asks whether to trust it."""
-    places = locate(path)
-    settings, tools = os.path.exists(places.project_settings), bool(user_tools.files(places.project_tools))
-    if not (settings or tools) or decided(places.trust_file, places.root):
-        return
-    what = " and ".join(word for word, there in (("settings", settings), ("tools", tools)) if there)
-    sys.stdout.write(
-        f"{places.root} has {what} of its own.\n"
-        "Trusted, its settings may choose models, loosen permissions and run hooks; its tools run with your rights.\n"
-        "Trust this folder? [y/N] "
-    )
-    sys.stdout.flush()
-    answer = sys.stdin.readline().strip().lower()
-    set_trust(places.trust_file, places.root, answer in ("y", "yes"))
 
 
 def find_ripgrep() -> str:

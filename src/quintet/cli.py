@@ -221,10 +221,11 @@ def _schema(given: str) -> dict[str, Any]:
 
 
 async def _plain(parsed: Namespace) -> int:
-    from quintet.app import ask_for_trust, looks, open_session
+    from quintet.app import looks, open_session
     from quintet.domain.axes import Surface
     from quintet.domain.errors import UsageError
     from quintet.surfaces.plain import Plain
+    from quintet.trust_question import ask_for_trust
 
     if sys.stdin is None:
         raise UsageError("nothing to do: there is no standard input to read from")

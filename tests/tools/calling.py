@@ -14,6 +14,7 @@ from quintet.adapters.terms import make_terms
 from quintet.app import find_ripgrep, make_containment
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Verdict
+from quintet.domain.mcp_port import McpServers
 from quintet.domain.messages import ToolCall
 from quintet.domain.ports import LanguageServers, Workbench
 from quintet.domain.settings import SandboxSettings, Settings
@@ -31,7 +32,14 @@ BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICT
 class Caller:
     """A project's tools, and a person who says yes to whatever may be asked."""
 
-    def __init__(self, root: Path, sandbox: Sandbox | None = None, *, servers: LanguageServers | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        sandbox: Sandbox | None = None,
+        *,
+        servers: LanguageServers | None = None,
+        mcp: McpServers | None = None,
+    ) -> None:
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
         places = locate(str(root))
@@ -48,6 +56,7 @@ class Caller:
             find_ripgrep(),
             places.outputs,
             servers=servers,
+            mcp=mcp,
         )
         self.toolbox = Toolbox(BY_NAME, Hands(bench), BashGrammar(), terms, Presentation.FLAT)
 

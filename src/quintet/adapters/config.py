@@ -21,6 +21,7 @@ from quintet.domain.errors import SettingsError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.settings import (
     FREE,
+    NAMED,
     REPLAYED,
     TIGHTEN,
     RoutingSettings,
@@ -28,6 +29,7 @@ from quintet.domain.settings import (
     Settings,
     catalogue,
     is_tighter,
+    pattern,
 )
 
 PREFIX = "QUINTET_"
@@ -73,7 +75,7 @@ def load(places: Places, flags: Mapping[str, Any] | None = None) -> Loaded:
 
 def _take(loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: bool = False) -> None:
     for leaf in leaves:
-        info = known.get(_pattern(leaf.key))
+        info = known.get(pattern(leaf.key))
         if info is None and leaf.key in SECTIONS:
             raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: a table is wanted, [{leaf.key}]")
         if info is None:
@@ -119,12 +121,6 @@ def _choices(kind: Any) -> list[str]:
     return [str(value) for k in kinds if isinstance(k, type) and issubclass(k, StrEnum) for value in k]
 
 
-def _pattern(key: str) -> str:
-    """The catalogue's key: a model's own name stands as NAME."""
-    section, _, rest = key.partition(".")
-    return f"models.NAME.{rest.rpartition('.')[2]}" if section == "models" and "." in rest else key
-
-
 def _from_file(path: str) -> list[Leaf]:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
@@ -152,10 +148,15 @@ def _from_file(path: str) -> list[Leaf]:
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not _is_value(prefix + key):
             yield from _leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def _is_value(key: str) -> bool:
+    """Whether a table is the value of one setting, not a table of settings."""
+    return pattern(key) in ("mcp.servers.NAME.env", "mcp.servers.NAME.headers")
 
 
 def _line_of(text: str, key: str) -> int:
@@ -201,6 +202,10 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             if needed not in table:
                 source = next(source for key, (_, source) in values.items() if key.startswith(f"models.{name}."))
                 raise SettingsError(f"{source}: models.{name} has no {needed}")
+    for name, table in tree.get("mcp", {}).get("servers", {}).items():
+        if bool(table.get("command")) == bool(table.get("url")):
+            source = next(source for key, (_, source) in values.items() if key.startswith(f"mcp.servers.{name}."))
+            raise SettingsError(f"{source}: mcp.servers.{name} wants a command or a url: one of the two")
     settings = msgspec.convert(tree, Settings)
     names = [*settings.models, "builtin"]
     for model_mode in RoutingSettings.__struct_fields__:
@@ -214,13 +219,20 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
 
 def shown(loaded: Loaded) -> list[tuple[str, Any, str]]:
     """Every setting with its value and where it came from."""
+    named = tuple(f"{table}." for table in NAMED)
     rows = []
     for key, info in catalogue().items():
-        if not key.startswith("models."):
+        if not key.startswith(named):
             value, source = loaded.values.get(key, (info.default, "default"))
             rows.append((key, value, source))
-    rows += [(key, value, source) for key, (value, source) in loaded.values.items() if key.startswith("models.")]
-    return rows
+    return rows + [
+        (key, _told(value), source) for key, (value, source) in loaded.values.items() if key.startswith(named)
+    ]
+
+
+def _told(value: Any) -> Any:
+    """Of variables and headers only the names: their values may be secrets."""
+    return dict.fromkeys(value, "…") if isinstance(value, dict) else value
 
 
 def as_lines(loaded: Loaded) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from msgspec import Meta, Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.mcp_settings import McpServerSettings, McpSettings
 from quintet.domain.tool_menu import Presentation
 
 FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
@@ -197,6 +198,11 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
+    mcp: McpSettings = McpSettings()
+
+
+# Tables of things that the user names.
+NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "mcp.servers": McpServerSettings}
 
 
 class SettingInfo(Struct, frozen=True):
@@ -208,18 +214,26 @@ class SettingInfo(Struct, frozen=True):
 
 
 def catalogue() -> dict[str, SettingInfo]:
-    """Every setting by its dotted key; a model's keys are listed under `models.NAME`."""
+    """Every setting by its dotted key; those of what the user names are listed under `models.NAME` and the like."""
     infos: dict[str, SettingInfo] = {}
     for section, kind in get_type_hints(Settings).items():
-        table = ModelSettings if section == "models" else kind
-        prefix = "models.NAME" if section == "models" else section
-        hints = get_type_hints(table, include_extras=True)
-        for name, hint in hints.items():
-            meta = _meta(hint)
-            key = f"{prefix}.{name}"
-            default = _default(table, name)
-            infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
+        tables = {key: table for key, table in NAMED.items() if key.partition(".")[0] == section}
+        prefixes = {f"{key}.NAME": table for key, table in tables.items()} or {section: kind}
+        for prefix, table in prefixes.items():
+            for name, hint in get_type_hints(table, include_extras=True).items():
+                meta, key = _meta(hint), f"{prefix}.{name}"
+                default = _default(table, name)
+                infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
     return infos
+
+
+def pattern(key: str) -> str:
+    """The catalogue's key for a setting: a name of the user's stands as NAME."""
+    for table in NAMED:
+        name, dot, rest = key.removeprefix(f"{table}.").rpartition(".")
+        if dot and name and key.startswith(f"{table}."):
+            return f"{table}.NAME.{rest}"
+    return key
 
 
 def _meta(hint: Any) -> Any:
@@ -232,7 +246,8 @@ def _default(table: type[Struct], name: str) -> Any:
     defaults = table.__struct_defaults__
     offset = len(fields) - len(defaults)
     index = fields.index(name) - offset
-    return defaults[index] if index >= 0 else None
+    found: Any = defaults[index] if index >= 0 else None
+    return found.factory() if hasattr(found, "factory") else found  # a table, empty if nothing is set
 
 
 def is_tighter(key: str, value: Any, than: Any) -> bool:

@@ -8,6 +8,7 @@ from quintet.tools import (
     fs_tools,
     git_tools,
     lsp_tools,
+    mcp_tools,
     meta_tools,
     phase_tools,
     search_tools,
@@ -61,6 +62,7 @@ ALL: tuple[ToolSpec, ...] = (
     fs_tools.fs_delete,
     fs_tools.fs_move,
     fs_tools.fs_file_info,
+    mcp_tools.mcp_tool,
     meta_tools.request_tools,
 )
 BY_NAME: dict[str, ToolSpec] = {spec.name: spec for spec in ALL}
