@@ -48,9 +48,11 @@ from quintet.engine.toolbox import Toolbox
 from quintet.mcp_wiring import make_mcp
 from quintet.models import Models
 from quintet.observing import observer
+from quintet.outside_wiring import Outside
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
+from quintet.web_wiring import make_web
 
 if TYPE_CHECKING:
     from quintet.engine.doctor import Look
@@ -142,6 +144,7 @@ def make_core(
     mcp = make_mcp(places, loaded, containment)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment)
+    outside = Outside(places, loaded.settings, model)
     bench = Workbench(
         root=places.root,
         files=files,
@@ -151,8 +154,9 @@ def make_core(
         outputs=places.outputs,
         servers=servers,
         mcp=mcp,
+        web=make_web(loaded.settings),
+        **outside.at_hand(),
     )
-    models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
     checkpoints = ShadowCheckpoints(places.checkpoints, places.root)
     core = Core(
@@ -178,8 +182,16 @@ def make_core(
         keep_artifact=artifacts.keep,
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
-        make_model=(lambda name: model) if model else models.get,
-        closing=tuple(part.close for part in (mcp, checkpoints, shells, servers, models, processes, containment)),
+        make_model=outside.get_model,
+        closing=(
+            mcp.close,
+            checkpoints.close,
+            shells.close,
+            servers.close,
+            outside.close,
+            processes.close,
+            containment.close,
+        ),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),

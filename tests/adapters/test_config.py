@@ -292,3 +292,12 @@ def test_a_trusted_project_may_loosen(project: Project) -> None:
     assert loaded.settings.dials.permission_profile is PermissionProfile.TRUSTED
     assert loaded.settings.dials.work_mode is WorkMode.BUILD
     assert loaded.settings.limits.max_turns == 0
+
+
+def test_an_acp_agent_of_your_own_needs_a_command(project: Project) -> None:
+    project.user('[executors.codex]\nhome = "/c"\n[executors.mine]\ncommand = "mine --acp"\n')
+    assert project.load().settings.executors["mine"].command == "mine --acp"
+    path = project.user('[executors.other]\nmodel = "m"\n')
+    with pytest.raises(SettingsError, match=r"executors\.other has no command") as raised:
+        project.load()
+    assert str(path) in str(raised.value)

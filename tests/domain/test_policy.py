@@ -36,6 +36,10 @@ READING = [
     "fs_read_file",
     "fs_list_directory",
     "fs_file_info",
+    "web_search",
+    "web_get_contents",
+    "librarian",
+    "librarian_search",
 ]
 READ_ONLY = (WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH)
 

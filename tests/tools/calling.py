@@ -14,7 +14,6 @@ from quintet.adapters.terms import make_terms
 from quintet.app import find_ripgrep, make_containment
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.mcp_port import McpServers
 from quintet.domain.messages import ToolCall
 from quintet.domain.ports import LanguageServers, Workbench
 from quintet.domain.settings import SandboxSettings, Settings
@@ -24,6 +23,7 @@ from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.hands import Hands
 from quintet.engine.toolbox import Prepared, Toolbox
+from quintet.outside_wiring import Outside
 from quintet.tools.registry import BY_NAME
 
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
@@ -33,12 +33,7 @@ class Caller:
     """A project's tools, and a person who says yes to whatever may be asked."""
 
     def __init__(
-        self,
-        root: Path,
-        sandbox: Sandbox | None = None,
-        *,
-        servers: LanguageServers | None = None,
-        mcp: McpServers | None = None,
+        self, root: Path, sandbox: Sandbox | None = None, *, servers: LanguageServers | None = None, **at_hand: Any
     ) -> None:
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
@@ -48,6 +43,7 @@ class Caller:
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)
         self.processes = LocalProcesses(self.containment)
+        self.outside = Outside(places, settings)
         bench = Workbench(
             str(root),
             ProjectFiles(str(root)),
@@ -56,7 +52,7 @@ class Caller:
             find_ripgrep(),
             places.outputs,
             servers=servers,
-            mcp=mcp,
+            **{**self.outside.at_hand(), **at_hand},
         )
         self.toolbox = Toolbox(BY_NAME, Hands(bench), BashGrammar(), terms, Presentation.FLAT)
 

@@ -7,6 +7,7 @@ from quintet.tools import (
     file_tools,
     fs_tools,
     git_tools,
+    library_tools,
     lsp_tools,
     mcp_tools,
     meta_tools,
@@ -14,6 +15,7 @@ from quintet.tools import (
     search_tools,
     shell_tools,
     todo_tools,
+    web_tools,
 )
 
 ALL: tuple[ToolSpec, ...] = (
@@ -39,6 +41,10 @@ ALL: tuple[ToolSpec, ...] = (
     shell_tools.write_to_shell,
     shell_tools.kill_shell,
     shell_tools.wait,
+    web_tools.web_search,
+    web_tools.web_get_contents,
+    library_tools.librarian,
+    library_tools.librarian_search,
     todo_tools.TodoCreate,
     todo_tools.TodoRead,
     todo_tools.TodoStart,
