@@ -16,6 +16,7 @@ from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.forge_repository import ForgeRepository
 from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
@@ -52,7 +53,6 @@ from quintet.outside_wiring import Outside
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
-from quintet.web_wiring import make_web
 
 if TYPE_CHECKING:
     from quintet.engine.doctor import Look
@@ -154,7 +154,6 @@ def make_core(
         outputs=places.outputs,
         servers=servers,
         mcp=mcp,
-        web=make_web(loaded.settings),
         **outside.at_hand(),
     )
     artifacts = Artifacts(places.runs)
@@ -173,7 +172,7 @@ def make_core(
             loaded.settings.tools.presentation,
         ),
         rule_book=rule_book,
-        repository=GitRepository(processes, files),
+        repository=ForgeRepository(GitRepository(processes, files), outside.forge),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=agents_page(start or places.root, places.root),

@@ -1,4 +1,4 @@
-"""What a session's tools reach outside with, beside files and processes: models and the library."""
+"""What a session's tools reach outside with, beside files and processes: models, the library, the web and the forge."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from quintet.adapters.places import Places
 from quintet.domain.ports import Model
 from quintet.domain.settings import Settings
 from quintet.models import Models
+from quintet.web_wiring import make_forge, make_web
 
 
 class Outside:
@@ -19,10 +20,12 @@ class Outside:
         self._models = Models(settings)
         self.get_model: Callable[[str], Model] = (lambda name: model) if model else self._models.get
         self._library = LocalLibrary(places.library, settings)
+        self._web = make_web(settings)
+        self.forge = make_forge(settings)
 
     def at_hand(self) -> dict[str, Any]:
         """Fields of the workbench."""
-        return {"library": self._library}
+        return {"library": self._library, "web": self._web, "forge": self.forge}
 
     async def close(self) -> None:
         await self._library.close()

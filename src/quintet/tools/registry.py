@@ -5,6 +5,7 @@ from __future__ import annotations
 from quintet.domain.toolspec import ToolSpec
 from quintet.tools import (
     file_tools,
+    forge_tools,
     fs_tools,
     git_tools,
     library_tools,
@@ -61,6 +62,13 @@ ALL: tuple[ToolSpec, ...] = (
     git_tools.git_checkout,
     git_tools.git_show,
     git_tools.git_branch_list,
+    forge_tools.git_view_pr,
+    forge_tools.git_create_pr,
+    forge_tools.git_update_pr_description,
+    forge_tools.git_pr_checks,
+    forge_tools.git_ci_job_logs,
+    forge_tools.git_comment_on_pr,
+    forge_tools.list_repos,
     fs_tools.fs_read_file,
     fs_tools.fs_write_file,
     fs_tools.fs_list_directory,
