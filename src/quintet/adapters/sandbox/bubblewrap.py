@@ -145,9 +145,10 @@ class Bubblewrap:
         if not os.path.isdir(folder):
             return []
         is_git = kept is GIT_KEPT
-        writable = bool(grant.write_roots) and (not is_git or Effect.COMMIT in grant.effects)
-        if not writable:
-            outside = not below(folder, self._ground.root)
+        outside = not below(folder, self._ground.root)  # the git folder of a worktree goes with its project
+        place = self._ground.root if outside else folder
+        writable = any(below(place, root) for root in grant.write_roots)
+        if not writable or (is_git and Effect.COMMIT not in grant.effects):
             return ["--ro-bind", folder, folder] if grant.write_roots or outside else []
         words = ["--bind", folder, folder]
         for name in kept:
