@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.described import FREE as FREE
+from quintet.domain.described import TIGHTEN as TIGHTEN
+from quintet.domain.described import TRUSTED as TRUSTED
+from quintet.domain.described import about as _about
+from quintet.domain.key_settings import KeySettings
+from quintet.domain.library_settings import LibrarySettings
+from quintet.domain.outside_settings import ForgeSettings, WebSettings
 from quintet.domain.tool_menu import Presentation
 
-FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
-
-
-def _about(text: str, reach: str = FREE) -> Meta:
-    return Meta(description=text, extra={"reach": reach})
 
 
 class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -192,8 +194,50 @@ class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_reset_seconds: Annotated[float, _about("longest wait for a rate limit that says when it ends")] = 21_600.0
 
 
+class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Plan, execute, verify: who does each, and what stops it; 0 means no limit."""
+
+    planner: Annotated[str, _about("native, codex, claude, gemini or acp:COMMAND", TRUSTED)] = "native"
+    executor: Annotated[str, _about("who does the units; the same names", TRUSTED)] = "native"
+    verifier: Annotated[str, _about("who verifies them; empty means the planner", TRUSTED)] = ""
+    from_input: Annotated[bool, _about("in build, an input that is several tasks is planned first")] = True
+    max_iterations: Annotated[int, _about("plans of one cycle", TIGHTEN)] = 20
+    max_units: Annotated[int, _about("units of one cycle", TIGHTEN)] = 0
+    max_tokens: Annotated[int, _about("tokens that one cycle may use", TIGHTEN)] = 0
+    max_cost: Annotated[float, _about("money that one cycle may spend", TIGHTEN)] = 0.0
+    max_seconds: Annotated[float, _about("seconds that one cycle may take", TIGHTEN)] = 0.0
+    max_retries: Annotated[int, _about("failed units of a task before the task has failed", TIGHTEN)] = 3
+    verify_seconds: Annotated[float, _about("seconds that a task's verification command may take")] = 600.0
+
+
+class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What happens when something is wrong before a unit is begun."""
+
+    auto_transition: Annotated[
+        Literal["auto", "ask", "log-only"],
+        _about("go over to work mode repair: auto (by this rule), ask (you are asked), log-only (never)", TRUSTED),
+    ] = "ask"
+
+
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
+    theme: Annotated[
+        Literal["auto", "dark", "light", "high-contrast", "16", "plain"],
+        _about("of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others"),
+    ] = "auto"
+    bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
+
+
+class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where you type."""
+
+    enter: Annotated[
+        Literal["submit", "newline"],
+        _about("what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"),
+    ] = "submit"
+    rapid_paste: Annotated[
+        bool, _about("take keys that come too fast to be typed for a paste; for terminals that do not say so")
+    ] = True
 
 
 class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -217,11 +261,18 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     protect: ProtectSettings = ProtectSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     display: DisplaySettings = DisplaySettings()
+    prompt: PromptSettings = PromptSettings()
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
+    keys: KeySettings = KeySettings()
+    web: WebSettings = WebSettings()
+    forge: ForgeSettings = ForgeSettings()
+    cycle: CycleSettings = CycleSettings()
+    repair: RepairSettings = RepairSettings()
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
     retry: RetrySettings = RetrySettings()
+    library: LibrarySettings = LibrarySettings()
 
 
 NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "executors": ExecutorSettings}  # tables by names of yours

@@ -5,14 +5,17 @@ from __future__ import annotations
 from quintet.domain.toolspec import ToolSpec
 from quintet.tools import (
     file_tools,
+    forge_tools,
     fs_tools,
     git_tools,
+    library_tools,
     lsp_tools,
     meta_tools,
     phase_tools,
     search_tools,
     shell_tools,
     todo_tools,
+    web_tools,
 )
 
 ALL: tuple[ToolSpec, ...] = (
@@ -38,6 +41,10 @@ ALL: tuple[ToolSpec, ...] = (
     shell_tools.write_to_shell,
     shell_tools.kill_shell,
     shell_tools.wait,
+    web_tools.web_search,
+    web_tools.web_get_contents,
+    library_tools.librarian,
+    library_tools.librarian_search,
     todo_tools.TodoCreate,
     todo_tools.TodoRead,
     todo_tools.TodoStart,
@@ -54,6 +61,13 @@ ALL: tuple[ToolSpec, ...] = (
     git_tools.git_checkout,
     git_tools.git_show,
     git_tools.git_branch_list,
+    forge_tools.git_view_pr,
+    forge_tools.git_create_pr,
+    forge_tools.git_update_pr_description,
+    forge_tools.git_pr_checks,
+    forge_tools.git_ci_job_logs,
+    forge_tools.git_comment_on_pr,
+    forge_tools.list_repos,
     fs_tools.fs_read_file,
     fs_tools.fs_write_file,
     fs_tools.fs_list_directory,
