@@ -144,11 +144,11 @@ class Bubblewrap:
         """A folder of which some parts may never be written; mounted onto itself, it cannot be renamed away."""
         if not os.path.isdir(folder):
             return []
-        is_git = kept is GIT_KEPT
-        outside = not below(folder, self._ground.root)  # the git folder of a worktree goes with its project
-        place = self._ground.root if outside else folder
-        writable = any(below(place, root) for root in grant.write_roots)
-        if not writable or (is_git and Effect.COMMIT not in grant.effects):
+        root, is_git = self._ground.root, kept is GIT_KEPT
+        outside = not below(folder, root)
+        within = root in grant.write_roots if outside else any(below(folder, place) for place in grant.write_roots)
+        writable = within and (not is_git or Effect.COMMIT in grant.effects)
+        if not writable:
             return ["--ro-bind", folder, folder] if grant.write_roots or outside else []
         words = ["--bind", folder, folder]
         for name in kept:
