@@ -12,6 +12,7 @@ from tests.surfaces.program import PROGRAM, Program
 
 BUILD = ("--mode", "build", "--permission-profile", "normal")
 WRITE = ("tools", "call", "Write", "--args", json.dumps({"file_path": "new.txt", "content": "new\n"}))
+MODEL = '[models.m]\nbase_url = "http://127.0.0.1:9"\nmodel = "m"\n[routing]\nsmart = "m"\n'
 PYTHON = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
 
 # ── doctor
@@ -31,6 +32,7 @@ def only(folder: Path, *programs: str, **scripts: str) -> str:
 
 
 def doctor(quintet: Program, code: int, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    quintet.settings(MODEL)
     told = quintet.run("tools", "doctor", "--json", PATH=path).clean(code).json()
     return {tool["name"]: tool for tool in told["tools"]}, {part["name"]: part for part in told["parts"]}
 
@@ -101,6 +103,18 @@ def test_doctor_does_not_run_the_projects_own_python(quintet: Program, tmp_path:
     _, parts = doctor(quintet, 0, path)
     assert parts["pytest"]["found"] == "in .venv"
     assert not (quintet.root / "ran").exists()
+
+
+def test_doctor_says_which_model_is_missing_and_how_to_have_one(quintet: Program, tmp_path: Path) -> None:
+    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    tools = {tool["name"]: tool["needs"] for tool in told["tools"]}
+    assert tools["ask_smart_friend"][0].startswith("no language model is configured for deep: add one to [models]")
+    assert tools["visual_checker"][0].startswith("no language model is configured for vision")
+    assert tools["librarian"] == []
+    quintet.settings(MODEL.replace("[routing]", 'api_key_env = "M_KEY"\n[routing]'))
+    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    tools = {tool["name"]: tool["needs"] for tool in told["tools"]}
+    assert tools["ask_smart_friend"] == ["models.m: export M_KEY=… with its key"]
 
 
 # ── call

@@ -23,6 +23,7 @@ from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
+    from quintet.domain.consulting import Advisers
     from quintet.domain.library import Library
     from quintet.domain.messages import Part, Request
     from quintet.domain.outside_ports import Web
@@ -383,3 +384,4 @@ class Workbench(Struct):
     servers: LanguageServers | None = None  # none where a project is only looked at
     web: Web | None = None
     library: Library | None = None
+    advisers: Advisers | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quintet.domain.toolspec import ToolSpec
 from quintet.tools import (
+    ai_tools,
     file_tools,
     fs_tools,
     git_tools,
@@ -42,6 +43,7 @@ ALL: tuple[ToolSpec, ...] = (
     shell_tools.wait,
     web_tools.web_search,
     web_tools.web_get_contents,
+    ai_tools.ask_smart_friend,
     library_tools.librarian,
     library_tools.librarian_search,
     todo_tools.TodoCreate,
@@ -67,6 +69,7 @@ ALL: tuple[ToolSpec, ...] = (
     fs_tools.fs_delete,
     fs_tools.fs_move,
     fs_tools.fs_file_info,
+    ai_tools.visual_checker,
     meta_tools.request_tools,
 )
 BY_NAME: dict[str, ToolSpec] = {spec.name: spec for spec in ALL}
