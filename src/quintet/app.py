@@ -16,6 +16,7 @@ from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.forge_repository import ForgeRepository
 from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
@@ -51,7 +52,6 @@ from quintet.outside_wiring import Outside
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
-from quintet.web_wiring import make_web
 
 if TYPE_CHECKING:
     from quintet.engine.doctor import Look
@@ -152,7 +152,6 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
-        web=make_web(loaded.settings),
         **outside.at_hand(),
     )
     artifacts = Artifacts(places.runs)
@@ -171,7 +170,7 @@ def make_core(
             loaded.settings.tools.presentation,
         ),
         rule_book=rule_book,
-        repository=GitRepository(processes, files),
+        repository=ForgeRepository(GitRepository(processes, files), outside.forge),
         prompts=prompts,
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=agents_page(start or places.root, places.root),

@@ -1,4 +1,4 @@
-"""What a session's tools reach outside with, beside files and processes: models and the library."""
+"""What a session's tools reach outside with, beside files and processes: models, the library, the web and the forge."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from quintet.adapters.routed_models import RoutedModels
 from quintet.domain.ports import Model
 from quintet.domain.settings import Settings
 from quintet.models import Models
+from quintet.web_wiring import make_forge, make_web
 
 
 class Outside:
@@ -22,11 +23,13 @@ class Outside:
         self._models = Models(settings)
         self.get_model: Callable[[str], Model] = (lambda name: model) if model else self._models.get
         self._library = LocalLibrary(places.library, settings)
+        self._web = make_web(settings)
+        self.forge = make_forge(settings)
         self._advisers = RoutedModels(self.get_model, settings, page)
 
     def at_hand(self) -> dict[str, Any]:
         """Fields of the workbench."""
-        return {"library": self._library, "advisers": self._advisers}
+        return {"library": self._library, "web": self._web, "forge": self.forge, "advisers": self._advisers}
 
     async def close(self) -> None:
         await self._library.close()

@@ -17,7 +17,7 @@ from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
 from quintet.domain.key_settings import KeySettings
 from quintet.domain.library_settings import LibrarySettings
-from quintet.domain.outside_settings import WebSettings
+from quintet.domain.outside_settings import ForgeSettings, WebSettings
 from quintet.domain.tool_menu import Presentation
 
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
@@ -267,6 +267,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     doctor: DoctorSettings = DoctorSettings()
     keys: KeySettings = KeySettings()
     web: WebSettings = WebSettings()
+    forge: ForgeSettings = ForgeSettings()
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
