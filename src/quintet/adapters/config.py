@@ -226,6 +226,10 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             source = values[f"routing.{model_mode}"][1]
             hint = did_you_mean(routed, names)
             raise SettingsError(f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}')
+    vectors = settings.library.embeddings
+    if vectors and vectors not in settings.models:
+        source, hint = values["library.embeddings"][1], did_you_mean(vectors, settings.models)
+        raise SettingsError(f'{source}: library.embeddings = "{vectors}": it is not in [models].{hint}')
     return settings
 
 

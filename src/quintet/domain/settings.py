@@ -16,7 +16,8 @@ from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
 from quintet.domain.key_settings import KeySettings
-from quintet.domain.outside_settings import WebSettings
+from quintet.domain.library_settings import LibrarySettings
+from quintet.domain.outside_settings import ForgeSettings, WebSettings
 from quintet.domain.tool_menu import Presentation
 
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
@@ -266,10 +267,12 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     doctor: DoctorSettings = DoctorSettings()
     keys: KeySettings = KeySettings()
     web: WebSettings = WebSettings()
+    forge: ForgeSettings = ForgeSettings()
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
     retry: RetrySettings = RetrySettings()
+    library: LibrarySettings = LibrarySettings()
 
 
 NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "executors": ExecutorSettings}  # tables by names of yours
