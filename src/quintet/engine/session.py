@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 
 from quintet.domain.axes import Surface
 from quintet.domain.errors import OwnerGone, QuintetError, UsageError
+from quintet.domain.ports import ShellState
 from quintet.domain.protocol import Recorded, Say, Signal, Submission, Submitted
 from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
@@ -41,6 +42,10 @@ class Session:
         if self._owner:
             return self._owner.state
         return fold([recorded.event for recorded in self._core.store.read(self.id)])
+
+    def shells(self) -> list[ShellState]:
+        """The background shells that run here; those of another process are its own."""
+        return self._core.toolbox.hands.shells() if self._owner else []
 
     async def submit(self, body: Submission) -> str:
         """Put a submission into the session's inbox; returns its id once it is durable."""

@@ -11,7 +11,6 @@ from functools import lru_cache
 from rich.style import Style
 from textual.theme import Theme
 
-NAMES = ("dark", "light", "high-contrast", "16", "plain")
 AUTO = "auto"
 
 _ANSI = {

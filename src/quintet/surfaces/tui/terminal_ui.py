@@ -72,6 +72,7 @@ class TerminalUi(KeyedUi):
             if self.around.trust_question:
                 await self._ask_for_trust()
             await self.attach("")
+            await self._welcome()
         except Exception as error:
             self.failure = error
             self.exit(1)
@@ -82,6 +83,19 @@ class TerminalUi(KeyedUi):
         choices = (p.Choice("y", "trust this folder"), p.Choice("n", "not now"))
         answer = await self.push_screen_wait(AskScreen("trust", self.around.trust_question, choices))
         self.around.decide_trust(answer == "y")
+
+    async def _welcome(self) -> None:
+        """Without a model, say so once: what there is here, and what works without."""
+        from quintet.surfaces.tui.welcome import welcome
+
+        new = self.session and self.session.owned_here and not self.session.state.turns
+        if new and self.around.settings.routing.smart == "builtin":
+            first = self.around.first_time()
+            found = await asyncio.to_thread(self.around.found) if first else []
+            tour = next((keys for name, keys, _ in self.key_list() if name == "tour"), "")
+            self.story.note(*welcome(found, tour, first_time=first))
+            self.query_one(Scrollback).follow_story()
+        await self.look_at_board()
 
     async def attach(self, wanted: str) -> None:
         """Open a session by its id, in the place of the one there was; an empty one is what was asked for."""
@@ -135,7 +149,7 @@ class TerminalUi(KeyedUi):
         self._react(item, news)
         header = self.query_one(HeaderLine)
         header.axes, header.paused = self.state.axes, self.state.paused
-        header.running, header.cost = self.state.turn is not None, self._cost()
+        header.running, header.cost = self.state.turn is not None, self.cost
         self.query_one(StatusLine).show(self.state)
         if self.state.axes != before or isinstance(item.event, p.SessionOpened):
             self.tell(host.title(badge.title(self.state.axes, self.around.name)))
@@ -153,7 +167,7 @@ class TerminalUi(KeyedUi):
             case p.TurnStarted():
                 self._decided = []
             case p.TurnFinished() as finished if news:
-                self.run_worker(self._show_branch(), exit_on_error=False)
+                self.run_worker(self._look_around(), exit_on_error=False)
                 if not self._in_front:
                     self._want(f"{finished.status}: {self.around.name}")
             case p.CheckpointTaken():
@@ -191,11 +205,10 @@ class TerminalUi(KeyedUi):
         if self.around.settings.display.bell:
             self.tell(host.wanted(text))
 
-    def _cost(self) -> str:
-        most = self.around.settings.limits.max_cost
-        if not self.state.cost and not most:
-            return ""
-        return f"${self.state.cost:.2f}" + (f" / {most:.2f}" if most else "")
+    async def _look_around(self) -> None:
+        """What stands around the session and may have changed: the branch, and how many tasks are left."""
+        await self._show_branch()
+        await self.look_at_board()
 
     async def _show_branch(self) -> None:
         branch = await self.around.branch()
