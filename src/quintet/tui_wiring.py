@@ -13,7 +13,7 @@ from quintet.adapters.branch import branch
 from quintet.adapters.discovery import found_here
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
-from quintet.app import open_session
+from quintet.app import log_crash, open_session
 from quintet.domain.axes import Surface
 from quintet.domain.board import OtherSession, UnderWay
 from quintet.domain.tasks import TaskStatus
@@ -46,6 +46,7 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         tour=(sys.executable, "-m", "quintet", "tour"),
         under_way=lambda: under_way(places),
         trust_question=trust_question(places),
+        log_crash=lambda error: log_crash(places, error),
         decide_trust=lambda trusted: decide(places, trusted),
     )
 

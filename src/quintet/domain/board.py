@@ -101,10 +101,10 @@ def _task(task: Task, under_way: UnderWay, waits_for: Sequence[str]) -> Entry:
     about = [str(task.status)]
     if pid := under_way.claims.get(task.id):
         about.append(f"process {pid}")
-    if waits_for:
+    if waits_for and task.status in READY:
         about = [f"after {', '.join(waits_for)}"]
     if reason := under_way.reasons.get(task.id):
-        about.append(reason)
+        about = [f"{task.status}: {reason}"]
     if task.retries:
         about.append(f"retry {task.retries} of {task.max_retries}")
     if task.cost_spent:

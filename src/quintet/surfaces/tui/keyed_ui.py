@@ -49,6 +49,7 @@ ANYWHERE = ("interrupt", "leave", "suspend")  # keys that mean the same over a d
 
 
 class KeyedUi(App[int]):
+    TITLE = "Quintet"
     CSS = ".rule { height: 1; color: $foreground 30%; }"
     COMMANDS: ClassVar[set[Any]] = {Everything}
     themes = THEMES
@@ -76,7 +77,7 @@ class KeyedUi(App[int]):
         yield Static("─" * 400, classes="rule")
         yield Scrollback(self.story, self.look)
         yield FindBar()
-        yield QuestionPanel(self.look)
+        yield QuestionPanel(self.look, self.around.root)
         yield Static("─" * 400, classes="rule")
         yield StatusLine(self.around.settings, self.around.sandbox, self.look)
 

@@ -27,6 +27,8 @@ _ANSI = {
     "boost": "ansi_default",
 }
 _ANSI_VARIABLES = {
+    "ansi-background": "ansi_default",
+    "ansi-foreground": "ansi_default",
     "border-blurred": "ansi_default",
     "block-cursor-foreground": "ansi_black",
     "block-cursor-background": "ansi_cyan",

@@ -129,8 +129,8 @@ class Scrollback(ScrollView, can_focus=True):
         if width != self._laid_out:
             self._laid_out = width
             self.rebuild()
-        elif self.following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        if self.following:  # of the new height the end is known after the layout
+            self.call_after_refresh(self.to_end)
 
     def wear(self, look: str) -> None:
         self.look = look

@@ -30,3 +30,4 @@ class Surroundings(Struct):
     under_way: Callable[[], UnderWay] = UnderWay  # what is stored of the project's work
     trust_question: str = ""  # to be answered before anything is opened
     decide_trust: Callable[[bool], None] = lambda trusted: None
+    log_crash: Callable[[BaseException], None] = lambda error: None

@@ -8,6 +8,7 @@ screen is being drawn, and let go when the terminal has been given back.
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
@@ -36,18 +37,18 @@ BREATH = 300  # events read in one go before the screen gets a turn
 async def run(around: Surroundings) -> int:
     """The screen until the person leaves it; then the terminal is as it was, and the session closed."""
     ui = TerminalUi(around)
-
-    def leave(code: int) -> None:
-        ui.exit(code)
-
     try:
-        with host.ended_by(leave):
+        with host.ended_by(ui.exit):
             code = await ui.run_async()
     finally:
+        host.give_back()
         await ui.let_go()
     if ui.failure:
+        around.log_crash(ui.failure)
         raise ui.failure
-    return ui.return_code or code or 0
+    if ui.state.turns:
+        sys.stdout.write(f"quintet --resume {ui.state.session}   goes on with this session\n")
+    return code or 0
 
 
 class TerminalUi(KeyedUi):
@@ -60,12 +61,23 @@ class TerminalUi(KeyedUi):
 
     # ── life
 
+    def _fatal_error(self) -> None:
+        """A defect of ours: the terminal is given back before anything is said about it."""
+        self.failure = self.failure or self._exception
+        self._close_messages_no_wait()
+
     def on_mount(self) -> None:
         header = self.query_one(HeaderLine)
         header.look, header.place = self.look, self.around.name
         self.tell(host.KEEP_TITLE)
+        self.app_resume_signal.subscribe(self, self._come_back)
         self.run_worker(self._begin(), exit_on_error=False)
         self.run_worker(self._show_branch(), exit_on_error=False)
+
+    def _come_back(self, _: object) -> None:
+        """After `fg` the terminal shows something else: draw everything."""
+        self.refresh(layout=True)
+        self.tell(host.title(badge.title(self.state.axes, self.around.name)))
 
     async def _begin(self) -> None:
         try:
