@@ -16,6 +16,7 @@ from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.forge_repository import ForgeRepository
 from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
@@ -47,10 +48,10 @@ from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
 from quintet.models import Models
 from quintet.observing import observer
+from quintet.outside_wiring import Outside
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
-from quintet.web_wiring import make_web
 
 if TYPE_CHECKING:
     from quintet.engine.doctor import Look
@@ -141,6 +142,7 @@ def make_core(
     )
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment)
+    outside = Outside(places, loaded.settings, model)
     bench = Workbench(
         root=places.root,
         files=files,
@@ -149,9 +151,8 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
-        web=make_web(loaded.settings),
+        **outside.at_hand(),
     )
-    models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
     checkpoints = ShadowCheckpoints(places.checkpoints, places.root)
     core = Core(
@@ -168,7 +169,7 @@ def make_core(
             loaded.settings.tools.presentation,
         ),
         rule_book=rule_book,
-        repository=GitRepository(processes, files),
+        repository=ForgeRepository(GitRepository(processes, files), outside.forge),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=agents_page(start or places.root, places.root),
@@ -177,8 +178,8 @@ def make_core(
         keep_artifact=artifacts.keep,
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
-        make_model=(lambda name: model) if model else models.get,
-        closing=(checkpoints.close, shells.close, servers.close, models.close, processes.close, containment.close),
+        make_model=outside.get_model,
+        closing=(checkpoints.close, shells.close, servers.close, outside.close, processes.close, containment.close),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),

@@ -34,6 +34,7 @@ commands:
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would be told, part by part
   quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done
+  quintet library add PATH… | list | search QUERY | show DOC | remove DOC   documents to look things up in
   quintet doctor [fix]        what is wrong here, and mend what can be
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money

@@ -19,6 +19,7 @@ from quintet.domain.board import OtherSession, UnderWay
 from quintet.domain.tasks import TaskStatus
 from quintet.engine.leases import owner_lives
 from quintet.engine.session import Session
+from quintet.prompt_wiring import at_hand
 from quintet.surfaces.tui.looks import chosen
 from quintet.surfaces.tui.surroundings import Surroundings
 from quintet.trusting import decide, trust_question
@@ -45,6 +46,7 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         first_time=lambda: _first_time(places),
         tour=(sys.executable, "-m", "quintet", "tour"),
         under_way=lambda: under_way(places),
+        at_hand=at_hand(path),
         trust_question=trust_question(places),
         log_crash=lambda error: log_crash(places, error),
         decide_trust=lambda trusted: decide(places, trusted),

@@ -23,6 +23,7 @@ from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.hands import Hands
 from quintet.engine.toolbox import Prepared, Toolbox
+from quintet.outside_wiring import Outside
 from quintet.tools.registry import BY_NAME
 
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
@@ -42,6 +43,7 @@ class Caller:
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)
         self.processes = LocalProcesses(self.containment)
+        self.outside = Outside(places, settings)
         bench = Workbench(
             str(root),
             ProjectFiles(str(root)),
@@ -50,7 +52,7 @@ class Caller:
             find_ripgrep(),
             places.outputs,
             servers=servers,
-            **at_hand,
+            **{**self.outside.at_hand(), **at_hand},
         )
         self.toolbox = Toolbox(BY_NAME, Hands(bench), BashGrammar(), terms, Presentation.FLAT)
 

@@ -140,6 +140,13 @@ def _web_search(around: Surroundings) -> Part:
     return Part("web search", not missing, "" if missing else name, f"{name}: {missing}" if missing else "")
 
 
+def _forge_token(around: Surroundings) -> Part:
+    from quintet.adapters.forge_token import MISSING, find_token
+
+    _, where = find_token(around.settings.forge, os.environ)
+    return Part("forge token", bool(where), where, "" if where else MISSING)
+
+
 CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "ripgrep": _ripgrep,
     "git": _git,
@@ -147,5 +154,6 @@ CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "pytest": _pytest,
     "language server": _language_server,
     "web search": _web_search,
+    "forge token": _forge_token,
     "mcp": _mcp,
 }

@@ -23,8 +23,9 @@ from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
+    from quintet.domain.library import Library
     from quintet.domain.messages import Part, Request
-    from quintet.domain.outside_ports import Web
+    from quintet.domain.outside_ports import Forge, Web
     from quintet.domain.progress import Progress
     from quintet.domain.protocol import Event, Recorded, Submitted
     from quintet.domain.shell_syntax import Script
@@ -381,3 +382,5 @@ class Workbench(Struct):
     seen: dict[str, str] = field(default_factory=dict)
     servers: LanguageServers | None = None  # none where a project is only looked at
     web: Web | None = None
+    forge: Forge | None = None
+    library: Library | None = None

@@ -15,7 +15,8 @@ from quintet.domain.described import FREE as FREE
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
-from quintet.domain.outside_settings import WebSettings
+from quintet.domain.library_settings import LibrarySettings
+from quintet.domain.outside_settings import ForgeSettings, WebSettings
 from quintet.domain.screen_settings import KeySettings, Theme
 from quintet.domain.tool_menu import Presentation
 
@@ -227,6 +228,18 @@ class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
 
 
+class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where you type."""
+
+    enter: Annotated[
+        Literal["submit", "newline"],
+        _about("what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"),
+    ] = "submit"
+    rapid_paste: Annotated[
+        bool, _about("take keys that come too fast to be typed for a paste; for terminals that do not say so")
+    ] = True
+
+
 class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What is told of sessions to systems outside; where to is said by the standard OTEL_ variables."""
 
@@ -248,15 +261,18 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     protect: ProtectSettings = ProtectSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     display: DisplaySettings = DisplaySettings()
+    prompt: PromptSettings = PromptSettings()
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
     keys: KeySettings = KeySettings()
     web: WebSettings = WebSettings()
+    forge: ForgeSettings = ForgeSettings()
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
     retry: RetrySettings = RetrySettings()
+    library: LibrarySettings = LibrarySettings()
 
 
 NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "executors": ExecutorSettings}  # tables by names of yours

@@ -15,6 +15,7 @@ from quintet.domain.axes import Surface
 from quintet.domain.errors import OwnerGone, QuintetError, UsageError
 from quintet.domain.ports import ShellState
 from quintet.domain.protocol import Recorded, Say, Signal, Submission, Submitted
+from quintet.domain.settings import Settings
 from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
 from quintet.engine.leases import owner_lives
@@ -46,6 +47,11 @@ class Session:
     def shells(self) -> list[ShellState]:
         """The background shells that run here; those of another process are its own."""
         return self._core.toolbox.hands.shells() if self._owner else []
+
+    @property
+    def settings(self) -> Settings:
+        """The settings this session was opened with."""
+        return self._core.settings
 
     async def submit(self, body: Submission) -> str:
         """Put a submission into the session's inbox; returns its id once it is durable."""

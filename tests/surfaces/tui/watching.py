@@ -24,7 +24,12 @@ from quintet.testing import CountingIds, FrozenClock, ScriptedModel
 
 SECONDS = 15.0
 SCREENS = Path(__file__).parent / "screens"
-PLAIN = {"tools.presentation": "flat", "runs.delivery_check": False, "runs.qa_review": False}
+PLAIN = {
+    "tools.presentation": "flat",
+    "runs.delivery_check": False,
+    "runs.qa_review": False,
+    "prompt.rapid_paste": False,
+}
 
 
 class Person:

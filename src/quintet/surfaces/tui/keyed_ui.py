@@ -14,7 +14,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import BindingsMap
 from textual.filter import LineFilter, NoColor
@@ -101,17 +100,6 @@ class KeyedUi(App[int]):
             return parameters[0] in ANYWHERE
         return True
 
-    async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key) and event.key == "question_mark" and self._asks_for_keys():
-            self.do_keys()
-        else:
-            await super().on_event(event)
-
-    def _asks_for_keys(self) -> bool:
-        """A question mark does where it cannot be the beginning of a question."""
-        at_rest = len(self.screen_stack) == 1 and isinstance(self.focused, Prompt | Scrollback)
-        return at_rest and not self.typed
-
     async def action_act(self, name: str) -> None:
         await self.act(name)
 
@@ -159,7 +147,7 @@ class KeyedUi(App[int]):
         finding = self.query_one(FindBar)
         if finding.display:
             finding.close()
-        elif self.focused is not None and not isinstance(self.focused, Prompt):
+        elif self.focused is not None and not self.prompt.has_focus_within:
             self.focus_prompt()
         elif self.state.turn:
             await self.submit(p.Interrupt())
@@ -302,8 +290,8 @@ class KeyedUi(App[int]):
         opens = self.OPENS.get(command_name(text) or "") if len(words) == 1 else None
         if opens:
             await self.act(opens)
-        else:
-            await self.submit(p.Say(text=text))
+        elif not await self.submit(p.Say(text=text)) and self.session:
+            self.prompt.give_back(text)  # what was not taken is not lost
 
     async def begin_command(self, usage: str) -> None:
         """Put the beginning of a command into the prompt; one without arguments is sent."""
@@ -311,9 +299,7 @@ class KeyedUi(App[int]):
         if not rest or line.removeprefix("/") in self.OPENS:
             await self.enter(line)
         else:
-            self.prompt.text = f"{line} "
-            self.prompt.move_cursor(self.prompt.document.end)
-            self.prompt.focus()
+            self.prompt.begin(f"{line} ")
 
     def note(self, text: str, role: str = "dim") -> None:
         """A word of the screen's own in the transcript."""

@@ -42,6 +42,7 @@ class Scrollback(ScrollView, can_focus=True):
         Binding("up,k", "move(-1)", "the fold above", show=False),
         Binding("down,j", "move(1)", "the fold below", show=False),
         Binding("enter,space", "open_or_close", "fold or unfold", show=False),
+        Binding("question_mark", "app.act('keys')", "keys", show=False),
     ]
 
     class Followed(Message):

@@ -119,7 +119,7 @@ class TerminalUi(KeyedUi):
         self.query_one(QuestionPanel).close()
         self.query_one(Scrollback).rebuild()
         await self.query(Prompt).remove()
-        prompt = Prompt(self.session, self.around.root)
+        prompt = Prompt(self.session, self.around.name, self.around.at_hand)
         await self.mount(prompt, before=self.query_one(StatusLine))
         prompt.focus()
         self.run_worker(self._follow(self.session), group="follow", exclusive=True)
@@ -231,6 +231,10 @@ class TerminalUi(KeyedUi):
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
         await self.enter(event.text)
+
+    @on(Prompt.KeysWanted)
+    def _keys_wanted(self) -> None:
+        self.do_keys()
 
     @on(QuestionPanel.Answered)
     async def _answer(self, event: QuestionPanel.Answered) -> None:
