@@ -184,7 +184,11 @@ class Story:
     def _turn_finished(self, recorded: p.Recorded, event: p.TurnFinished) -> None:
         if self._refused and event.reason.endswith(self._refused):  # the person has read it
             recorded = structs.replace(recorded, event=structs.replace(event, reason=""))
-        if event.answer.strip() not in ("", self._said.strip(), self.answer.strip()):  # of a shell line, or of `complete`
+        if event.answer.strip() not in (
+            "",
+            self._said.strip(),
+            self.answer.strip(),
+        ):  # of a shell line, or of `complete`
             self._add(Answer(event.answer))
             self.answer = event.answer
         self._describe(recorded)
