@@ -17,7 +17,7 @@ from quintet.adapters.places import Places
 from quintet.domain.errors import SettingsError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.prompt_ports import SettingShown
-from quintet.domain.settings import SettingInfo, catalogue
+from quintet.domain.settings import SettingInfo, catalogue, pattern
 
 
 class UserSettings:
@@ -44,7 +44,7 @@ class UserSettings:
     def change(self, key: str, text: str) -> None:
         """Set a setting in the user's file to what `text` says, as TOML or as a bare word."""
         known = catalogue()
-        info = known.get(config.pattern(key))
+        info = known.get(pattern(key))
         if info is None:
             raise SettingsError(f"{key} is not a setting.{did_you_mean(key, known)}")
         value = _value(key, text, info, self.path)
@@ -96,7 +96,7 @@ class UserSettings:
 
 
 def _info(known: dict[str, SettingInfo], key: str) -> SettingInfo:
-    return known[config.pattern(key)]
+    return known[pattern(key)]
 
 
 def _choices(info: SettingInfo) -> list[str]:
