@@ -46,7 +46,7 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         first_time=lambda: _first_time(places),
         tour=(sys.executable, "-m", "quintet", "tour"),
         under_way=lambda: under_way(places),
-        at_hand=at_hand(path),
+        at_hand=at_hand(path, options.get("settings")),
         trust_question=trust_question(places),
         log_crash=lambda error: log_crash(places, error),
         decide_trust=lambda trusted: decide(places, trusted),
