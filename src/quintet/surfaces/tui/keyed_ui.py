@@ -314,10 +314,6 @@ class KeyedUi(App[int]):
         elif not await self.submit(p.Say(text=text)) and self.session:
             self.prompt.give_back(text)  # what was not taken is not lost
 
-    async def attach(self, wanted: str) -> None:
-        """Open a session by its id, in the place of the one there was."""
-        raise NotImplementedError
-
     async def begin_command(self, usage: str) -> None:
         """Put the beginning of a command into the prompt; one without arguments is sent."""
         line, _, rest = usage.partition(" ")
