@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -21,12 +22,13 @@ from quintet.domain.settings import SettingInfo, catalogue, pattern
 
 
 class UserSettings:
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, flags: Mapping[str, Any] | None = None) -> None:
         self._places = places
+        self._flags = flags
         self.path = places.user_settings
 
     def rows(self) -> list[SettingShown]:
-        loaded = config.load(self._places)
+        loaded = config.load(self._places, self._flags)
         known = catalogue()
         own = {leaf.key for leaf in config.from_text(config.read_text(self.path), self.path)}
         return [
