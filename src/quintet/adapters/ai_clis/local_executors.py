@@ -58,7 +58,10 @@ class LocalExecutors:
         """As its package says, else as it says itself; asked once for each file."""
         key = (program.path, os.stat(program.path).st_mtime_ns)
         if key not in self._versions:
-            self._versions[key] = program.packaged_version() or await self._asked_for_version(program)
+            version = program.packaged_version()
+            if not version and not program.kind.talks:  # what an agent's command would make of the question is unknown
+                version = await self._asked_for_version(program)
+            self._versions[key] = version
         return self._versions[key]
 
     async def _asked_for_version(self, program: Program) -> str:
