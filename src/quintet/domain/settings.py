@@ -181,6 +181,9 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
         _about("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
     ] = ""
     home: Annotated[str, _about("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = ""
+    folders: Annotated[
+        tuple[str, ...], _about("more folders of its own, where it keeps its things in several", TRUSTED)
+    ] = ()
     model: Annotated[str, _about("model it is to use; empty for the one it is set to", TRUSTED)] = ""
     pass_env: Annotated[
         tuple[str, ...], _about("more environment variables that are passed on to it, by name", TRUSTED)
