@@ -46,6 +46,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
+from quintet.mcp_wiring import make_mcp
 from quintet.models import Models
 from quintet.observing import observer
 from quintet.outside_wiring import Outside
@@ -134,7 +135,8 @@ def make_core(
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
     files = ProjectFiles(places.root, terms.protection)
-    outside = Outside(places, loaded.settings, model)
+    prompts = Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else "")
+    outside = Outside(places, loaded.settings, prompts.page, model)
     vault = outside.vault
     shells = BackgroundShells(containment, places.outputs, vault)
     servers = LocalLanguageServers(
@@ -142,6 +144,7 @@ def make_core(
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
+    mcp = make_mcp(places, loaded, containment)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment, vault)
     bench = Workbench(
@@ -152,6 +155,7 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
+        mcp=mcp,
         **outside.at_hand(),
     )
     artifacts = Artifacts(places.runs)
@@ -171,7 +175,7 @@ def make_core(
         ),
         rule_book=rule_book,
         repository=ForgeRepository(GitRepository(processes, files), outside.forge),
-        prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
+        prompts=prompts,
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=vault.text(agents_page(start or places.root, places.root)),
         redactor=vault,
@@ -181,7 +185,15 @@ def make_core(
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
         make_model=outside.get_model,
-        closing=(checkpoints.close, shells.close, servers.close, outside.close, processes.close, containment.close),
+        closing=(
+            mcp.close,
+            checkpoints.close,
+            shells.close,
+            servers.close,
+            outside.close,
+            processes.close,
+            containment.close,
+        ),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log(places, vault.text(crash(error))),

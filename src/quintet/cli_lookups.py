@@ -324,6 +324,18 @@ async def _rewound(parsed: Namespace, session: str, words: list[str]) -> int:
         return await one_command(opened, line, as_json=parsed.json)
 
 
+def _mcp(arguments: list[str]) -> int:
+    from quintet.mcp_parsers import mcp_actions
+
+    return _action("mcp", mcp_actions(_lookup), arguments)
+
+
+def _mcp_server(arguments: list[str]) -> int:
+    from quintet.mcp_parsers import mcp_server
+
+    return mcp_server(arguments)
+
+
 LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "status": _lookup(
         "status",
@@ -333,6 +345,11 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "sessions": _sessions,
     "rewind": _rewind,
     "models": _models,
+    "executors": _lookup(
+        "executors",
+        "Who can plan, carry out and verify: Quintet itself, AI CLIs and ACP agents; their versions, what is missing.",
+        module="executor_lookups",
+    ),
     "agents": _agents,
     "route": _lookup("route", "Which command an input would be in an agent's session.", _route, AGENTS),
     "tools": _tools,
@@ -341,6 +358,8 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "tasks": _tasks,
     "library": _library,
     "secrets": _secrets,
+    "mcp": _mcp,
+    "mcp-server": _mcp_server,
     "policy": _policy,
     "prompts": _prompts,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),

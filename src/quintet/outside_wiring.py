@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from quintet.adapters.local_deployments import LocalDeployments
 from quintet.adapters.local_library import LocalLibrary
 from quintet.adapters.places import Places
 from quintet.adapters.redacted_model import RedactedModel
+from quintet.adapters.routed_models import RoutedModels
 from quintet.adapters.vault import Vault
 from quintet.domain.ports import Model
 from quintet.domain.settings import Settings
@@ -16,9 +18,11 @@ from quintet.web_wiring import make_forge, make_web
 
 
 class Outside:
-    """`model` stands in for every configured model."""
+    """`page` gives a prompt by its name, `model` stands in for every configured model."""
 
-    def __init__(self, places: Places, settings: Settings, model: Model | None = None) -> None:
+    def __init__(
+        self, places: Places, settings: Settings, page: Callable[[str], str], model: Model | None = None
+    ) -> None:
         self.vault = Vault(places, settings)
         self._models = Models(settings)
         self._get: Callable[[str], Model] = (lambda name: model) if model else self._models.get
@@ -26,6 +30,8 @@ class Outside:
         self._library = LocalLibrary(places.library, settings)
         self._web = make_web(settings)
         self.forge = make_forge(settings, self.vault.learn)
+        self._advisers = RoutedModels(self.get_model, settings, page)
+        self._deployments = LocalDeployments(settings.deploy)
 
     def get_model(self, name: str) -> Model:
         """A model by its name, which is told no secrets."""
@@ -35,7 +41,14 @@ class Outside:
 
     def at_hand(self) -> dict[str, Any]:
         """Fields of the workbench."""
-        return {"library": self._library, "web": self._web, "forge": self.forge, "secrets": self.vault}
+        return {
+            "library": self._library,
+            "web": self._web,
+            "forge": self.forge,
+            "secrets": self.vault,
+            "advisers": self._advisers,
+            "deployments": self._deployments,
+        }
 
     async def close(self) -> None:
         await self._library.close()

@@ -50,6 +50,8 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "get_phase_status": {},
     "analyze_test_failure": {"test_name": "tests/test_a.py::test_b"},
     "lsp_tool": {"command": "hover_symbol", "path": "src/a.py"},
+    "ask_smart_friend": {"question": "why?"},
+    "visual_checker": {"question": "what is it?", "images": ["a.png"]},
     "librarian": {"action": "list"},
     "librarian_search": {"query": "a"},
     "Read": {"file_path": "src/a.py"},
@@ -76,6 +78,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "fs_delete": {"path": "src/a.py"},
     "fs_move": {"source": "src/a.py", "destination": "src/b.py"},
     "fs_file_info": {"path": "src/a.py"},
+    "mcp_tool": {"command": "call_tool", "server": "github", "tool_name": "list_issues"},
 }
 
 # Paths that no call may touch unasked, put in place of every path a tool takes; the guarded ones where it writes.

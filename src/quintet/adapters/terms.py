@@ -19,5 +19,6 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         specs=protect.specs,
         reports=protect.reports,
         expose=settings.secrets.expose,
+        targets=settings.deploy,
         shelves=(places.outputs,),
     )

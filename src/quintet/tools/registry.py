@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from quintet.domain.toolspec import ToolSpec
 from quintet.tools import (
+    ai_tools,
+    deploy_tools,
     file_tools,
     forge_tools,
     fs_tools,
     git_tools,
     library_tools,
     lsp_tools,
+    mcp_tools,
     meta_tools,
     phase_tools,
     search_tools,
@@ -44,6 +47,7 @@ ALL: tuple[ToolSpec, ...] = (
     shell_tools.wait,
     web_tools.web_search,
     web_tools.web_get_contents,
+    ai_tools.ask_smart_friend,
     library_tools.librarian,
     library_tools.librarian_search,
     todo_tools.TodoCreate,
@@ -76,6 +80,9 @@ ALL: tuple[ToolSpec, ...] = (
     fs_tools.fs_delete,
     fs_tools.fs_move,
     fs_tools.fs_file_info,
+    mcp_tools.mcp_tool,
+    deploy_tools.deploy,
+    ai_tools.visual_checker,
     secret_tools.list_secrets,
     meta_tools.request_tools,
 )
