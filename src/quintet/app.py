@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -196,7 +196,7 @@ def make_core(
         ),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
-        log_crash=lambda error: log(places, vault.text(crash(error))),
+        log_crash=lambda error: log_crash(places, error, vault.text),
         log=lambda text: log(places, vault.text(text)),
     )
     core.open_elsewhere = lambda session: _is_open(core, session)
@@ -372,10 +372,11 @@ def find_ripgrep() -> str:
     return beside if os.path.exists(beside) else "rg"
 
 
-def crash(error: BaseException) -> str:
+def log_crash(places: Places, error: BaseException, redacted: Callable[[str], str] | None = None) -> None:
     import traceback
 
-    return "".join(traceback.format_exception(error))
+    redacted = redacted or Vault(places, Settings()).text
+    log(places, redacted("".join(traceback.format_exception(error))))
 
 
 def log(places: Places, text: str) -> None:
