@@ -29,7 +29,6 @@ from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
-from quintet.adapters.trust import decided, set_trust
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, StoreDamaged
@@ -51,6 +50,7 @@ from quintet.observing import observer
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
+from quintet.web_wiring import make_web
 
 if TYPE_CHECKING:
     from quintet.engine.doctor import Look
@@ -149,6 +149,7 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
+        web=make_web(loaded.settings),
     )
     models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
@@ -348,23 +349,6 @@ def looks(path: str) -> tuple[str, str, str]:
     contained = sandbox.chosen(settings.sandbox.use)
     about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
     return places.name, about, settings.display.color
-
-
-def ask_for_trust(path: str) -> None:
-    """The first interactive start in a folder with settings or tools of its own asks whether to trust it."""
-    places = locate(path)
-    settings, tools = os.path.exists(places.project_settings), bool(user_tools.files(places.project_tools))
-    if not (settings or tools) or decided(places.trust_file, places.root):
-        return
-    what = " and ".join(word for word, there in (("settings", settings), ("tools", tools)) if there)
-    sys.stdout.write(
-        f"{places.root} has {what} of its own.\n"
-        "Trusted, its settings may choose models, loosen permissions and run hooks; its tools run with your rights.\n"
-        "Trust this folder? [y/N] "
-    )
-    sys.stdout.flush()
-    answer = sys.stdin.readline().strip().lower()
-    set_trust(places.trust_file, places.root, answer in ("y", "yes"))
 
 
 def find_ripgrep() -> str:

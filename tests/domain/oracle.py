@@ -90,6 +90,8 @@ TOOLS = {
     "git_log": ("restricted", "read"),
     "git_show": ("restricted", "read"),
     "git_branch_list": ("restricted", "read"),
+    "web_search": ("restricted", "fetch"),
+    "web_get_contents": ("restricted", "fetch"),
     "Edit": ("normal", "edit"),
     "Write": ("normal", "edit"),
     "fs_write_file": ("normal", "edit"),

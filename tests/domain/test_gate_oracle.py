@@ -33,6 +33,8 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "kill_shell": {"shell_id": "1"},
     "TodoCreate": {"todos": [{"content": "write it", "criteria": []}]},
     "TodoRead": {},
+    "web_search": {"query": "tea"},
+    "web_get_contents": {"urls": ["https://example.com/"]},
     "TodoStart": {"id": "1"},
     "TodoClaim": {"id": "1", "explanation": "it is written and tested"},
     "advance_phase": {"values": {}},

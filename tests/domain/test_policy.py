@@ -36,6 +36,8 @@ READING = [
     "fs_read_file",
     "fs_list_directory",
     "fs_file_info",
+    "web_search",
+    "web_get_contents",
 ]
 READ_ONLY = (WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH)
 

@@ -31,7 +31,9 @@ BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICT
 class Caller:
     """A project's tools, and a person who says yes to whatever may be asked."""
 
-    def __init__(self, root: Path, sandbox: Sandbox | None = None, *, servers: LanguageServers | None = None) -> None:
+    def __init__(
+        self, root: Path, sandbox: Sandbox | None = None, *, servers: LanguageServers | None = None, **at_hand: Any
+    ) -> None:
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
         places = locate(str(root))
@@ -48,6 +50,7 @@ class Caller:
             find_ripgrep(),
             places.outputs,
             servers=servers,
+            **at_hand,
         )
         self.toolbox = Toolbox(BY_NAME, Hands(bench), BashGrammar(), terms, Presentation.FLAT)
 

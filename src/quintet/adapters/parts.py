@@ -19,6 +19,7 @@ from quintet.adapters.packages import install_line, package_part
 from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.readiness import Part
+from quintet.domain.settings import Settings
 
 PROBE_SECONDS = 10.0
 MOST_FILES = 20_000  # looked at for the languages of a project
@@ -32,6 +33,7 @@ class Surroundings(Struct, frozen=True):
     ripgrep: str
     own_code: bool  # whether code of the project may run
     pythons: tuple[str, ...]  # folders in which the project may keep a Python
+    settings: Settings = Settings()
 
 
 def look(name: str, around: Surroundings) -> Part:
@@ -122,11 +124,28 @@ def _languages(root: str) -> list[languages.Language]:
     return sorted(here, key=lambda language: -files[language.name])
 
 
+def _web_search(around: Surroundings) -> Part:
+    from importlib.util import find_spec
+
+    from quintet.adapters.engines import chosen
+
+    web = around.settings.web
+    name = chosen(web, os.environ)
+    missing = {
+        "brave": "" if os.environ.get(web.brave_key_env) else f"export {web.brave_key_env}=… with your key",
+        "exa": "" if os.environ.get(web.exa_key_env) else f"export {web.exa_key_env}=… with your key",
+        "searxng": "" if web.searxng_url else 'set its address: [web] searxng_url = "https://…"',
+        "ddgs": "" if find_spec("ddgs") else install_line("quintet[web]"),
+    }[name]
+    return Part("web search", not missing, "" if missing else name, f"{name}: {missing}" if missing else "")
+
+
 CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "ripgrep": _ripgrep,
     "git": _git,
     "bash": _bash,
     "pytest": _pytest,
     "language server": _language_server,
+    "web search": _web_search,
     "mcp": _mcp,
 }

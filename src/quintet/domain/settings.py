@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.described import FREE as FREE
+from quintet.domain.described import TIGHTEN as TIGHTEN
+from quintet.domain.described import TRUSTED as TRUSTED
+from quintet.domain.described import about as _about
+from quintet.domain.key_settings import KeySettings
+from quintet.domain.outside_settings import WebSettings
 from quintet.domain.tool_menu import Presentation
 
-FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
-
-
-def _about(text: str, reach: str = FREE) -> Meta:
-    return Meta(description=text, extra={"reach": reach})
 
 
 class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -219,6 +220,11 @@ class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
+    theme: Annotated[
+        Literal["auto", "dark", "light", "high-contrast", "16", "plain"],
+        _about("of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others"),
+    ] = "auto"
+    bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
 
 
 class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -245,6 +251,8 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
+    keys: KeySettings = KeySettings()
+    web: WebSettings = WebSettings()
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)

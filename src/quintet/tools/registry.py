@@ -13,6 +13,7 @@ from quintet.tools import (
     search_tools,
     shell_tools,
     todo_tools,
+    web_tools,
 )
 
 ALL: tuple[ToolSpec, ...] = (
@@ -38,6 +39,8 @@ ALL: tuple[ToolSpec, ...] = (
     shell_tools.write_to_shell,
     shell_tools.kill_shell,
     shell_tools.wait,
+    web_tools.web_search,
+    web_tools.web_get_contents,
     todo_tools.TodoCreate,
     todo_tools.TodoRead,
     todo_tools.TodoStart,

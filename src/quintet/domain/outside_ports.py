@@ -1,0 +1,44 @@
+"""Ports of the tools that reach outside. Whatever fails there is a ToolFailed that says the fix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class Found(Struct, frozen=True):
+    """One result of a search of the web."""
+
+    url: str
+    title: str = ""
+    text: str = ""
+    published: str = ""  # ISO 8601, as far as it is known
+
+
+class Sought(Struct, frozen=True):
+    """What is searched for."""
+
+    query: str
+    count: int = 10
+    include: tuple[str, ...] = ()  # only from these domains
+    exclude: tuple[str, ...] = ()  # not from these
+    since: str = ""  # not published before this day, YYYY-MM-DD
+
+
+class Page(Struct, frozen=True):
+    """The readable text of a page."""
+
+    url: str  # where it was found, redirects followed
+    title: str
+    text: str
+    note: str = ""  # what is to be said of it: cut off, taken as it is
+
+
+class Web(Protocol):
+    async def search(self, sought: Sought) -> tuple[list[Found], str]:
+        """What was found, best first, and by what."""
+
+    async def pages(self, urls: Sequence[str], tell: Callable[[str], None]) -> list[Page | str]:
+        """For each address its page, or why there is none; `tell` hears how it goes."""
