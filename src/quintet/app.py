@@ -19,6 +19,7 @@ from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
+from quintet.adapters.plan_folder import PlanFolder
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.repository import GitRepository
@@ -53,6 +54,7 @@ from quintet.tools.workflow_tools import finish_step
 from quintet.web_wiring import make_web
 
 if TYPE_CHECKING:
+    from quintet.domain.executors import Executors
     from quintet.engine.doctor import Look
     from quintet.engine.task_keeper import TaskKeeper
 
@@ -77,19 +79,23 @@ async def open_session(
     ids: Ids | None = None,
     json_schema: dict[str, Any] | None = None,
     agent: str = "",
+    executors: Executors | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session on the project at `path`, and close it at the end of the block.
 
     `person` says whether somebody can answer questions. `resume` takes an id, the beginning of one, or "latest"; a
     session that another process owns is attached to instead. `axes` turns dials, `settings` overrides settings by
     dotted key, `model` stands in for every configured model. With `json_schema` the answer of a turn is JSON of that
-    schema, or the turn fails. `agent` is entered first: its id, its name, or its file.
+    schema, or the turn fails. `agent` is entered first: its id, its name, or its file. `executors` stands in for the
+    AI CLIs.
     """
     places = locate(path)
     loaded = config.load(places, settings)
     own = user_tools.load(places, loaded.trusted)
     core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids)
     core.answer_schema = json_schema
+    if executors:
+        core.executors = lambda: executors
     notes = _notes(loaded, own)
     store = core.store
     assert isinstance(store, SqliteStore)
@@ -170,6 +176,7 @@ def make_core(
         rule_book=rule_book,
         repository=GitRepository(processes, files),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
+        plans=PlanFolder(places),
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=agents_page(start or places.root, places.root),
         checkpoints=checkpoints,

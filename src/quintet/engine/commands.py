@@ -35,7 +35,8 @@ def _help(desk: Desk, line: CommandLine) -> Outcome:
     )
 
 
-_FLAGS = "[--autonomous] [--permission-profile P] [--model-mode M] [SCOPE]"
+_AXES = "[--autonomous] [--permission-profile P] [--model-mode M]"
+_FLAGS = f"{_AXES} [SCOPE]"
 
 
 def _dial(name: str, usage: str, about: str, handler: Handler) -> Command:
@@ -94,8 +95,8 @@ TABLE: tuple[Command, ...] = (
         cycles.plan,
         prose=True,
     ),
-    _dial("accept", f"/accept {_FLAGS}", "take the plan that waits, and build it", cycles.accept),
-    _dial("implement", f"/implement {_FLAGS}", "build the plan that waits, or the open tasks", cycles.implement),
+    _dial("accept", f"/accept {_AXES}", "take the plan that waits, and build it", cycles.accept),
+    _dial("implement", f"/implement {_AXES}", "build the plan that waits, or the open tasks", cycles.implement),
     Command("retry", "/retry", "do not wait: try again at once", cycles.retry),
     Command("reset", "/reset [yes]", "clear task.md and put the done tasks away", cycles.reset),
     Command("agents", "/agents [NAME|FILE]", "list the agents, or enter one", agents.agents),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode, merge
 from quintet.domain.command_line import CommandLine
-from quintet.domain.cycle_state import CycleState
+from quintet.domain.cycle_state import CycleState, live
 from quintet.domain.errors import QuintetError, UsageError
 from quintet.domain.executors import NATIVE
 from quintet.domain.pieces import is_several
@@ -30,11 +30,14 @@ ONE_BY_ONE, NOT_NOW = "s", "x"
 
 
 def begins_one(core: Core, state: SessionState, text: str, order: Order | None) -> bool:
-    """Whether an input begins a cycle, or goes on with one: it was asked for, or in build it is several tasks."""
+    """Whether an input begins a cycle, or goes on with one: it was asked for, or it is several tasks.
+
+    In build an autonomous run plans first; otherwise one input is one unit, whatever it says.
+    """
     if order:
         return order.kind in ("plan", "build")
     axes, settings = state.axes, core.settings.cycle
-    building = axes.work_mode is WorkMode.BUILD and axes.run_control is not RunControl.MANUAL
+    building = axes.work_mode is WorkMode.BUILD and axes.run_control is RunControl.AUTONOMOUS
     if not (text and building and settings.from_input and state.agent is None):
         return False
     by_rules = settings.planner == NATIVE and not is_staged(core, state)
@@ -111,8 +114,9 @@ def implement(desk: Desk, line: CommandLine) -> Outcome:
 
 def going_on(desk: Desk) -> Beginning | None:
     """What takes up a cycle that has stopped and can go on; None if there is none."""
-    cycle, state = desk.state.cycle, desk.state
-    if cycle is None or cycle.at_work or state.turn or state.waiting or cycle.run not in state.runs:
+    state = desk.state
+    cycle = live(state)
+    if cycle is None or cycle.at_work or state.turn or state.waiting:
         return None
     if state.active_run not in ("", cycle.run):
         return None
@@ -135,7 +139,7 @@ async def reset(desk: Desk, line: CommandLine) -> Outcome:
     _at_rest(desk)
     try:
         if not line.words:
-            told = await desk.core.tasks().would_reset()
+            told = desk.core.tasks().would_reset()
             return Outcome(f"this would {told}; /reset yes does it", data={"confirm": "/reset yes"})
         done = await desk.core.tasks().reset(desk.state.active_run or "reset")
     except UsageError:
@@ -148,4 +152,4 @@ async def reset(desk: Desk, line: CommandLine) -> Outcome:
 def _at_rest(desk: Desk) -> CycleState | None:
     if desk.state.turn or desk.state.waiting or (desk.state.cycle and desk.state.cycle.at_work):
         raise UsageError("a turn is running: wait for it, or /stop it")
-    return desk.state.cycle
+    return live(desk.state)

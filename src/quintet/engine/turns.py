@@ -41,9 +41,7 @@ class Work(Struct):
 
 
 class Turns:
-    def __init__(
-        self, core: Core, journal: Journal, questions: Questions, keeper: Keeper, go: asyncio.Event
-    ) -> None:
+    def __init__(self, core: Core, journal: Journal, questions: Questions, keeper: Keeper, go: asyncio.Event) -> None:
         self._core = core
         self._journal = journal
         self._questions = questions
@@ -99,9 +97,7 @@ class Turns:
             return await work.carry(turn)
         if work.order and work.order.kind != axes.work_mode:  # the user turned the dial back, or dropped its turning
             kind = work.order.kind
-            return turn.finished(
-                CANCELLED, reason=f"a {kind} runs in work mode {kind}, and this is {axes.work_mode}"
-            )
+            return turn.finished(CANCELLED, reason=f"a {kind} runs in work mode {kind}, and this is {axes.work_mode}")
         return await (turn.run_own(*work.own) if work.own else turn.run())
 
     def _last_text(self) -> str:
