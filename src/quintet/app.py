@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from quintet.adapters import config, sandbox, user_tools
@@ -16,6 +15,7 @@ from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.forge_repository import ForgeRepository
 from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
@@ -46,17 +46,17 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
+from quintet.late_wiring import wire_late
+from quintet.mcp_wiring import make_mcp
 from quintet.models import Models
 from quintet.observing import observer
+from quintet.outside_wiring import Outside
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
-from quintet.web_wiring import make_web
 
 if TYPE_CHECKING:
     from quintet.domain.executors import Executors
-    from quintet.engine.doctor import Look
-    from quintet.engine.task_keeper import TaskKeeper
 
 LATEST = "latest"
 INTERACTIVE_CHANGE = AxesChange(
@@ -145,8 +145,11 @@ def make_core(
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
+    mcp = make_mcp(places, loaded, containment)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment)
+    prompts = Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else "")
+    outside = Outside(places, loaded.settings, prompts.page, model)
     bench = Workbench(
         root=places.root,
         files=files,
@@ -155,9 +158,9 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
-        web=make_web(loaded.settings),
+        mcp=mcp,
+        **outside.at_hand(),
     )
-    models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
     checkpoints = ShadowCheckpoints(places.checkpoints, places.root)
     core = Core(
@@ -174,8 +177,8 @@ def make_core(
             loaded.settings.tools.presentation,
         ),
         rule_book=rule_book,
-        repository=GitRepository(processes, files),
-        prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
+        repository=ForgeRepository(GitRepository(processes, files), outside.forge),
+        prompts=prompts,
         plans=PlanFolder(places),
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=agents_page(start or places.root, places.root),
@@ -184,29 +187,24 @@ def make_core(
         keep_artifact=artifacts.keep,
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
-        make_model=(lambda name: model) if model else models.get,
-        closing=(checkpoints.close, shells.close, servers.close, models.close, processes.close, containment.close),
+        make_model=outside.get_model,
+        closing=(
+            mcp.close,
+            checkpoints.close,
+            shells.close,
+            servers.close,
+            outside.close,
+            processes.close,
+            containment.close,
+        ),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),
         log=lambda text: log(places, text),
     )
     core.open_elsewhere = lambda session: _is_open(core, session)
-    core.tasks = cache(lambda: _make_keeper(core, places))
-    core.look = lambda: _make_look(core, places)
+    wire_late(core, places, terms)
     return core
-
-
-def _make_keeper(core: Core, places: Places) -> TaskKeeper:
-    from quintet.task_wiring import make_keeper
-
-    return make_keeper(core.store, places, core.clock)
-
-
-def _make_look(core: Core, places: Places) -> Look:
-    from quintet.task_wiring import make_look
-
-    return make_look(places, core.settings, core.clock)
 
 
 def _is_open(core: Core, session: str) -> bool:

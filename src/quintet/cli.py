@@ -26,6 +26,7 @@ commands:
   quintet sessions list | show ID [--events] | fork ID | purge ID
   quintet rewind [ID] [N] [files|conversation|both]   back to before a turn
   quintet models list | test [NAME]        the models you can route to
+  quintet executors           AI CLIs that can do the work, and what is missing
   quintet agents list | show NAME | check | new NAME     personas with menus
   quintet route --agent NAME -- "…"        which command an input would be there
   quintet tools list | show NAME | doctor  what there is, and what is missing here
@@ -35,6 +36,7 @@ commands:
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would be told, part by part
   quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done
+  quintet library add PATH… | list | search QUERY | show DOC | remove DOC   documents to look things up in
   quintet doctor [fix]        what is wrong here, and mend what can be
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money

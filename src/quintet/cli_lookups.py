@@ -272,6 +272,12 @@ def _tasks(arguments: list[str]) -> int:
     return _action("tasks", actions, arguments)
 
 
+def _library(arguments: list[str]) -> int:
+    from quintet.library_parsers import library_actions
+
+    return _action("library", library_actions(_lookup), arguments)
+
+
 def _fork(arguments: list[str]) -> int:
     parser = make_parser("sessions fork", "A new session that begins with another's finished turns.")
     _id(parser)
@@ -321,12 +327,18 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "sessions": _sessions,
     "rewind": _rewind,
     "models": _models,
+    "executors": _lookup(
+        "executors",
+        "Who can plan, carry out and verify: Quintet itself, AI CLIs and ACP agents; their versions, what is missing.",
+        module="executor_lookups",
+    ),
     "agents": _agents,
     "route": _lookup("route", "Which command an input would be in an agent's session.", _route, AGENTS),
     "tools": _tools,
     "permit": _permit,
     "rules": _rules,
     "tasks": _tasks,
+    "library": _library,
     "policy": _policy,
     "prompts": _prompts,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),

@@ -1,31 +1,40 @@
-"""The web for a session's tools: put together when a tool first asks, so that no other start pays for it."""
+"""The web and the forge for a session: put together when first asked for, so that no other start pays for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any, cast
 
-from quintet.domain.outside_ports import Found, Page, Sought, Web
+from quintet.domain.outside_ports import Forge, Web
 from quintet.domain.settings import Settings
 
 
 class _Late:
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._made: Web | None = None
+    """Stands for what is not made before something of it is wanted."""
 
-    def _web(self) -> Web:
+    def __init__(self, make: Callable[[], object]) -> None:
+        self._make = make
+        self._made: object | None = None
+
+    def __getattr__(self, name: str) -> Any:
         if self._made is None:
-            from quintet.adapters.open_web import OpenWeb
-
-            self._made = OpenWeb(self._settings.web)
-        return self._made
-
-    async def search(self, sought: Sought) -> tuple[list[Found], str]:
-        return await self._web().search(sought)
-
-    async def pages(self, urls: Sequence[str], tell: Callable[[str], None]) -> list[Page | str]:
-        return await self._web().pages(urls, tell)
+            self._made = self._make()
+        return getattr(self._made, name)
 
 
 def make_web(settings: Settings) -> Web:
-    return _Late(settings)
+    def make() -> Web:
+        from quintet.adapters.open_web import OpenWeb
+
+        return OpenWeb(settings.web)
+
+    return cast(Web, _Late(make))
+
+
+def make_forge(settings: Settings) -> Forge:
+    def make() -> Forge:
+        from quintet.adapters.github import GitHub
+
+        return GitHub(settings.forge)
+
+    return cast(Forge, _Late(make))

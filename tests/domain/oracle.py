@@ -77,7 +77,11 @@ TOOLS = {
     "return_to_fix_phase": ("restricted", ""),
     "get_phase_status": ("restricted", ""),
     "Read": ("restricted", "read"),
+    "ask_smart_friend": ("restricted", ""),
+    "visual_checker": ("restricted", "read"),
     "lsp_tool": ("restricted", "read"),
+    "librarian": ("restricted", "read"),
+    "librarian_search": ("restricted", "read"),
     "grep": ("restricted", "read"),
     "glob": ("restricted", "read"),
     "fs_read_file": ("restricted", "read"),
@@ -92,6 +96,13 @@ TOOLS = {
     "git_branch_list": ("restricted", "read"),
     "web_search": ("restricted", "fetch"),
     "web_get_contents": ("restricted", "fetch"),
+    "git_view_pr": ("restricted", "fetch"),
+    "git_pr_checks": ("restricted", "fetch"),
+    "git_ci_job_logs": ("restricted", "fetch"),
+    "list_repos": ("restricted", "fetch"),
+    "git_create_pr": ("normal", "publish"),
+    "git_update_pr_description": ("normal", "publish"),
+    "git_comment_on_pr": ("normal", "publish"),
     "Edit": ("normal", "edit"),
     "Write": ("normal", "edit"),
     "fs_write_file": ("normal", "edit"),
@@ -105,10 +116,14 @@ TOOLS = {
     "git_checkout": ("normal", "edit commit"),
     "bash": ("restricted", "read edit execute build install commit network outside destroy publish"),
     "TodoVerify": ("restricted", "read edit execute build install commit network outside destroy publish"),
+    "deploy": ("normal", "read edit execute build install commit network outside destroy publish"),
     "analyze_test_failure": ("normal", "build"),
+    "mcp_tool": ("restricted", "fetch network"),
     "write_to_shell": ("normal", "read edit execute build install commit network outside destroy publish"),
 }
-SHELL_LINES = {"bash", "write_to_shell", "TodoVerify"}  # tools whose call is a shell line
+SHELL_LINES = {"bash", "write_to_shell", "TodoVerify", "deploy"}  # tools whose call is a shell line
+
+SERVERS_CALLS = {"mcp_tool"}  # tools by which another program does what it likes: asked, unless a rule names it
 
 Dials = tuple[str, str, str, str, str]
 
@@ -138,6 +153,8 @@ def expected(
         return "deny"
 
     if ASK in says:
+        return "ask"
+    if tool in SERVERS_CALLS and "network" in effects:
         return "ask"
     if any(profile[0].upper() not in UNASKED[effect] for effect in effects):
         return "ask"

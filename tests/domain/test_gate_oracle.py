@@ -33,6 +33,13 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "kill_shell": {"shell_id": "1"},
     "TodoCreate": {"todos": [{"content": "write it", "criteria": []}]},
     "TodoRead": {},
+    "git_view_pr": {"repo": "ada/tea", "pull_number": 7},
+    "git_pr_checks": {"repo": "ada/tea", "pull_number": 7},
+    "git_ci_job_logs": {"repo": "ada/tea", "job_id": 1},
+    "list_repos": {},
+    "git_create_pr": {"repo": "ada/tea", "title": "Tea", "head_branch": "tea", "base_branch": "main"},
+    "git_update_pr_description": {"repo": "ada/tea", "pull_number": 7, "body": "Tea"},
+    "git_comment_on_pr": {"repo": "ada/tea", "pull_number": 7, "body": "Tea", "path": "tea.py"},
     "web_search": {"query": "tea"},
     "web_get_contents": {"urls": ["https://example.com/"]},
     "TodoStart": {"id": "1"},
@@ -42,6 +49,10 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "get_phase_status": {},
     "analyze_test_failure": {"test_name": "tests/test_a.py::test_b"},
     "lsp_tool": {"command": "hover_symbol", "path": "src/a.py"},
+    "ask_smart_friend": {"question": "why?"},
+    "visual_checker": {"question": "what is it?", "images": ["a.png"]},
+    "librarian": {"action": "list"},
+    "librarian_search": {"query": "a"},
     "Read": {"file_path": "src/a.py"},
     "Edit": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"},
     "Write": {"file_path": "src/a.py", "content": "a"},
@@ -66,6 +77,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "fs_delete": {"path": "src/a.py"},
     "fs_move": {"source": "src/a.py", "destination": "src/b.py"},
     "fs_file_info": {"path": "src/a.py"},
+    "mcp_tool": {"command": "call_tool", "server": "github", "tool_name": "list_issues"},
 }
 
 # Paths that no call may touch unasked, put in place of every path a tool takes; the guarded ones where it writes.

@@ -12,6 +12,16 @@ from tests.surfaces.program import PROGRAM, Program
 
 BUILD = ("--mode", "build", "--permission-profile", "normal")
 WRITE = ("tools", "call", "Write", "--args", json.dumps({"file_path": "new.txt", "content": "new\n"}))
+KEYS = {"GH_TOKEN": "hub-token", "BRAVE_API_KEY": "brave-key"}  # what the tools that reach outside need here
+FORGE = (
+    "git_view_pr",
+    "git_create_pr",
+    "git_update_pr_description",
+    "git_pr_checks",
+    "git_ci_job_logs",
+    "git_comment_on_pr",
+)
+MODEL = '[models.m]\nbase_url = "http://127.0.0.1:9"\nmodel = "m"\n[routing]\nsmart = "m"\n'
 PYTHON = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
 
 # ── doctor
@@ -31,7 +41,8 @@ def only(folder: Path, *programs: str, **scripts: str) -> str:
 
 
 def doctor(quintet: Program, code: int, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    told = quintet.run("tools", "doctor", "--json", PATH=path).clean(code).json()
+    quintet.settings(MODEL)
+    told = quintet.run("tools", "doctor", "--json", PATH=path, **KEYS).clean(code).json()
     return {tool["name"]: tool for tool in told["tools"]}, {part["name"]: part for part in told["parts"]}
 
 
@@ -45,7 +56,7 @@ def test_doctor_says_that_everything_is_ready(quintet: Program, tmp_path: Path) 
     assert parts["language server"]["found"].startswith("Python: ")
     listed = quintet.run("tools", "list", "--json").json()
     assert list(tools) == [tool["name"] for tool in listed]
-    heading, *rows = quintet.run("tools", "doctor", PATH=path).clean(0).out.split("\n\n")[0].splitlines()
+    heading, *rows = quintet.run("tools", "doctor", PATH=path, **KEYS).clean(0).out.split("\n\n")[0].splitlines()
     assert heading.split() == ["TOOL", "STATE", "NEEDS"]
     assert [row.split() for row in rows] == [[name, "ready"] for name in tools]
 
@@ -53,7 +64,15 @@ def test_doctor_says_that_everything_is_ready(quintet: Program, tmp_path: Path) 
 def test_doctor_says_what_each_missing_tool_needs(quintet: Program, tmp_path: Path) -> None:
     tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git"))
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
-    assert missing == {"bash", "bash_output", "write_to_shell", "kill_shell", "TodoVerify", "analyze_test_failure"}
+    assert missing == {
+        "bash",
+        "bash_output",
+        "write_to_shell",
+        "kill_shell",
+        "TodoVerify",
+        "analyze_test_failure",
+        "deploy",
+    }
     assert tools["bash"]["needs"] == ["bash: the system's packages have it"]
     assert [need.split(":")[0] for need in tools["analyze_test_failure"]["needs"]] == ["pytest", "bash"]
     assert parts["sandbox"]["found"] in ("partial", "none")
@@ -70,7 +89,7 @@ def test_a_part_that_is_there_and_does_not_run_is_not_ready(quintet: Program, tm
     path = only(tmp_path / "bin", "bash", git=git, bwrap=bwrap, python3=PYTHON)
     tools, parts = doctor(quintet, 1, path)
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
-    assert missing == {name for name in tools if name.startswith("git_")} | {"analyze_test_failure"}
+    assert missing == {name for name in tools if name.startswith("git_")} - set(FORGE) | {"analyze_test_failure"}
     assert "git ended with 3: git: cannot load libz" in tools["git_status"]["needs"][0]
     assert "cannot start: bwrap: no permission to create a namespace" in parts["sandbox"]["missing"]
 
@@ -101,6 +120,29 @@ def test_doctor_does_not_run_the_projects_own_python(quintet: Program, tmp_path:
     _, parts = doctor(quintet, 0, path)
     assert parts["pytest"]["found"] == "in .venv"
     assert not (quintet.root / "ran").exists()
+
+
+def test_doctor_names_keys_that_are_not_set_and_shows_none_that_are(quintet: Program, tmp_path: Path) -> None:
+    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON)
+    without = quintet.run("tools", "doctor", "--json", PATH=path, QUINTET_WEB_SEARCH="exa").clean(1).json()
+    needs = {tool["name"]: tool["needs"] for tool in without["tools"] if tool["state"] == "missing"}
+    assert needs["git_create_pr"] == ["no token for the forge: export GH_TOKEN=… or run gh auth login"]
+    assert needs["web_search"] == ["exa: export EXA_API_KEY=… with your key"]
+    assert "git_view_pr" not in needs and "web_get_contents" not in needs
+    having = quintet.run("tools", "doctor", PATH=path, **KEYS)
+    assert having.out.count("GH_TOKEN") == 1 and "hub-token" not in having.out and "brave-key" not in having.out
+
+
+def test_doctor_says_which_model_is_missing_and_how_to_have_one(quintet: Program, tmp_path: Path) -> None:
+    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    tools = {tool["name"]: tool["needs"] for tool in told["tools"]}
+    assert tools["ask_smart_friend"][0].startswith("no language model is configured for deep: add one to [models]")
+    assert tools["visual_checker"][0].startswith("no language model is configured for vision")
+    assert tools["librarian"] == []
+    quintet.settings(MODEL.replace("[routing]", 'api_key_env = "M_KEY"\n[routing]'))
+    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    tools = {tool["name"]: tool["needs"] for tool in told["tools"]}
+    assert tools["ask_smart_friend"] == ["models.m: export M_KEY=… with its key"]
 
 
 # ── call

@@ -28,6 +28,16 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "history.db")
 
     @property
+    def inputs(self) -> str:
+        """What was typed at the prompt."""
+        return os.path.join(self.state, "inputs.jsonl")
+
+    @property
+    def library(self) -> str:
+        """The documents you added, with their text."""
+        return os.path.join(self.state, "library.db")
+
+    @property
     def log(self) -> str:
         return os.path.join(self.state, "quintet.log")
 
@@ -98,6 +108,11 @@ def locate(path: str = ".") -> Places:
         os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet", f"{folder}-{_key(root)}"),
         os.path.join(_base("XDG_CONFIG_HOME", ".config"), "quintet"),
     )
+
+
+def cache_folder() -> str:
+    """Where what can be had again is kept, for every project."""
+    return os.path.join(_base("XDG_CACHE_HOME", ".cache"), "quintet")
 
 
 def _key(path: str) -> str:

@@ -23,8 +23,12 @@ from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
+    from quintet.domain.consulting import Advisers
+    from quintet.domain.deploying import Deployments
+    from quintet.domain.library import Library
+    from quintet.domain.mcp_port import McpServers
     from quintet.domain.messages import Part, Request
-    from quintet.domain.outside_ports import Web
+    from quintet.domain.outside_ports import Forge, Web
     from quintet.domain.progress import Progress
     from quintet.domain.protocol import Event, Recorded, Submitted
     from quintet.domain.shell_syntax import Script
@@ -158,6 +162,9 @@ class Shells(Protocol):
 
     def read(self, name: str) -> tuple[str, int | None]:
         """What was printed since the last read, and the exit code if it is over."""
+
+    def log(self, name: str) -> str:
+        """All it printed; of what is long, the beginning and the end."""
 
     async def write(self, name: str, text: str) -> None: ...
 
@@ -381,3 +388,8 @@ class Workbench(Struct):
     seen: dict[str, str] = field(default_factory=dict)
     servers: LanguageServers | None = None  # none where a project is only looked at
     web: Web | None = None
+    forge: Forge | None = None
+    library: Library | None = None
+    mcp: McpServers | None = None
+    advisers: Advisers | None = None
+    deployments: Deployments | None = None

@@ -11,12 +11,15 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from msgspec import Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.described import FREE as FREE
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
-from quintet.domain.key_settings import KeySettings
-from quintet.domain.outside_settings import WebSettings
+from quintet.domain.library_settings import LibrarySettings
+from quintet.domain.mcp_settings import McpServerSettings, McpSettings
+from quintet.domain.outside_settings import ForgeSettings, WebSettings
+from quintet.domain.screen_settings import KeySettings, Theme
 from quintet.domain.tool_menu import Presentation
 
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
@@ -178,6 +181,9 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
         _about("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
     ] = ""
     home: Annotated[str, _about("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = ""
+    folders: Annotated[
+        tuple[str, ...], _about("more folders of its own, where it keeps its things in several", TRUSTED)
+    ] = ()
     model: Annotated[str, _about("model it is to use; empty for the one it is set to", TRUSTED)] = ""
     pass_env: Annotated[
         tuple[str, ...], _about("more environment variables that are passed on to it, by name", TRUSTED)
@@ -225,10 +231,22 @@ class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
     theme: Annotated[
-        Literal["auto", "dark", "light", "high-contrast", "16", "plain"],
+        Theme,
         _about("of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others"),
     ] = "auto"
     bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
+
+
+class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where you type."""
+
+    enter: Annotated[
+        Literal["submit", "newline"],
+        _about("what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"),
+    ] = "submit"
+    rapid_paste: Annotated[
+        bool, _about("take keys that come too fast to be typed for a paste; for terminals that do not say so")
+    ] = True
 
 
 class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -252,18 +270,29 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     protect: ProtectSettings = ProtectSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     display: DisplaySettings = DisplaySettings()
+    prompt: PromptSettings = PromptSettings()
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
     keys: KeySettings = KeySettings()
     web: WebSettings = WebSettings()
+    forge: ForgeSettings = ForgeSettings()
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
     retry: RetrySettings = RetrySettings()
+    library: LibrarySettings = LibrarySettings()
+    deploy: dict[str, DeploySettings] = field(default_factory=dict)
+    mcp: McpSettings = McpSettings()
 
 
-NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "executors": ExecutorSettings}  # tables by names of yours
+# Tables of things that you name yourself.
+NAMED: dict[str, type[Struct]] = {
+    "models": ModelSettings,
+    "executors": ExecutorSettings,
+    "mcp.servers": McpServerSettings,
+    "deploy": DeploySettings,
+}
 
 
 class SettingInfo(Struct, frozen=True):
@@ -275,18 +304,26 @@ class SettingInfo(Struct, frozen=True):
 
 
 def catalogue() -> dict[str, SettingInfo]:
-    """Every setting by its dotted key; those of what you name yourself are listed under `models.NAME` and the like."""
+    """Every setting by its dotted key; those of what the user names are listed under `models.NAME` and the like."""
     infos: dict[str, SettingInfo] = {}
     for section, kind in get_type_hints(Settings).items():
-        table = NAMED.get(section, kind)
-        prefix = f"{section}.NAME" if section in NAMED else section
-        hints = get_type_hints(table, include_extras=True)
-        for name, hint in hints.items():
-            meta = _meta(hint)
-            key = f"{prefix}.{name}"
-            default = _default(table, name)
-            infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
+        tables = {key: table for key, table in NAMED.items() if key.partition(".")[0] == section}
+        prefixes = {f"{key}.NAME": table for key, table in tables.items()} or {section: kind}
+        for prefix, table in prefixes.items():
+            for name, hint in get_type_hints(table, include_extras=True).items():
+                meta, key = _meta(hint), f"{prefix}.{name}"
+                default = _default(table, name)
+                infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
     return infos
+
+
+def pattern(key: str) -> str:
+    """The catalogue's key for a setting: a name of the user's stands as NAME."""
+    for table in NAMED:
+        name, dot, rest = key.removeprefix(f"{table}.").rpartition(".")
+        if dot and name and key.startswith(f"{table}."):
+            return f"{table}.NAME.{rest}"
+    return key
 
 
 def _meta(hint: Any) -> Any:
@@ -299,7 +336,8 @@ def _default(table: type[Struct], name: str) -> Any:
     defaults = table.__struct_defaults__
     offset = len(fields) - len(defaults)
     index = fields.index(name) - offset
-    return defaults[index] if index >= 0 else None
+    found: Any = defaults[index] if index >= 0 else None
+    return found.factory() if hasattr(found, "factory") else found  # a table, empty if nothing is set
 
 
 def is_tighter(key: str, value: Any, than: Any) -> bool:

@@ -10,14 +10,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 from quintet.domain.axes import Surface
 from quintet.domain.errors import OwnerGone, QuintetError, UsageError
+from quintet.domain.ports import ShellState
 from quintet.domain.protocol import Recorded, Say, Signal, Submission, Submitted
+from quintet.domain.settings import Settings
 from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
 from quintet.engine.leases import owner_lives
 from quintet.engine.owner import Owner
+
+if TYPE_CHECKING:
+    from quintet.engine.rewind_view import PointShown
 
 WATCH_SECONDS = 0.05
 OWNER_SECONDS = 0.5  # how often a quiet owner is looked for
@@ -42,6 +48,15 @@ class Session:
             return self._owner.state
         return fold([recorded.event for recorded in self._core.store.read(self.id)])
 
+    def shells(self) -> list[ShellState]:
+        """The background shells that run here; those of another process are its own."""
+        return self._core.toolbox.hands.shells() if self._owner else []
+
+    @property
+    def settings(self) -> Settings:
+        """The settings this session was opened with."""
+        return self._core.settings
+
     async def submit(self, body: Submission) -> str:
         """Put a submission into the session's inbox; returns its id once it is durable."""
         most = self._core.settings.limits.input_bytes
@@ -61,6 +76,18 @@ class Session:
 
     async def say(self, text: str) -> str:
         return await self.submit(Say(text=text))
+
+    async def points(self) -> list[PointShown]:
+        """The points this session can go back to, oldest first."""
+        from quintet.engine import rewind_view
+
+        return await rewind_view.points(self._core, self.id)
+
+    async def rewind_preview(self, number: str) -> list[str]:
+        """What going back to before a point would do, line by line."""
+        from quintet.engine import rewind_view
+
+        return await rewind_view.preview(self._core, self.state, number)
 
     async def events(self, after: int = 0, *, signals: bool = False) -> AsyncIterator[Recorded | Signal]:
         """Every event numbered above `after`, then new ones as they become durable; see `feed` on slow readers."""

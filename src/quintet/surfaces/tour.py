@@ -29,8 +29,8 @@ STEPS: tuple[tuple[str, str, str], ...] = (
         "waiting",
     ),
     (
-        "Accept it. The dials turn because you say so, and that is logged. A task whose own command does not show it\n"
-        " done goes back with what was found: the first one says what is not so yet, and passes once the second is done.",
+        "Accept it: the dials turn because you say so, and that is logged. A task whose own command does not show it\n"
+        " done goes back with what was found: the first says what is not so yet, and passes once the second is done.",
         "/accept --autonomous --permission-profile trusted",
         "done",
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from typing import Any
 
@@ -13,6 +12,7 @@ from quintet.domain.outside_ports import Found, Page, Sought, Web
 from quintet.domain.ports import Workbench
 from quintet.domain.toolspec import CallStatus, ToolResult, Touch
 from quintet.tools.declare import counted, tool
+from quintet.tools.kept_texts import kept
 
 MOST_RESULTS = 50
 MOST_PAGES = 10
@@ -82,10 +82,7 @@ async def web_get_contents(bench: Workbench, urls: tuple[str, ...]) -> ToolResul
 def _page(bench: Workbench, page: Page, room: int) -> str:
     note = page.note
     if (over := len(page.text) - room) > 0:
-        where = os.path.join(bench.outputs, f"page-{hashlib.sha256(page.url.encode()).hexdigest()[:16]}.txt")
-        os.makedirs(bench.outputs, mode=0o700, exist_ok=True)
-        with open(os.open(where, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            file.write(page.text.encode("utf-8", "replace").decode())
+        where = kept(bench, f"page-{hashlib.sha256(page.url.encode()).hexdigest()[:16]}.txt", page.text)
         note = "; ".join(filter(None, (note, f"{over} characters left out; Read the whole in {where}")))
     head = f"# {page.title}\n{page.url}" if page.title else page.url
     body = page.text[:room].strip() or "(the page holds no text)"

@@ -145,14 +145,15 @@ class Folded(Block):
 
     def make(self, width: int) -> list[Row]:
         mark = FOLDED if self.folded else UNFOLDED
-        count = self.text.count("\n") + 1
-        about = f"  {count} line{'s'[: count != 1]}" if self.folded and self.text else ""
+        text = self.text.strip("\n")
+        count = text.count("\n") + 1
+        about = f"  {count} line{'s'[: count != 1]}" if self.folded and text else ""
         rows = wrap([(f"  {mark} ", "accent"), (clean(self.heading), self._role), (about, "dim")], width, "    ")
         if self.folded:
             return rows
         if self._markdown:
-            return [*rows, *MarkdownLines(self.text, "    ").rows(width)]
-        return [*rows, *(row for line in lines_of(self.text) for row in wrap([(f"    {line}", "dim")], width, "    "))]
+            return [*rows, *MarkdownLines(text, "    ").rows(width)]
+        return [*rows, *(row for line in lines_of(text) for row in wrap([(f"    {line}", "dim")], width, "    "))]
 
 
 class Call(Block):
@@ -162,8 +163,8 @@ class Call(Block):
 
     def __init__(self, tool: str, about: str) -> None:
         super().__init__()
-        self.tool = tool
-        self._about = about
+        self.tool = clean(tool)
+        self._about = clean(about)
         self.status: CallStatus | None = None  # while it runs
         self.folded = True
         self._content = ""
@@ -178,7 +179,8 @@ class Call(Block):
     def finish(self, status: CallStatus, content: str, summary: str, seconds: float, *, diff: bool) -> None:
         self.status, self._content, self._diff = status, content, diff
         took = f"{seconds:.1f} s" if seconds >= 0.1 else ""
-        self._summary = ", ".join(filter(None, (summary or ("" if status is CallStatus.OK else str(status)), took)))
+        said = clean(summary) or ("" if status is CallStatus.OK else str(status))
+        self._summary = ", ".join(filter(None, (said, took)))
         self.folded = not (diff and len(self._body()) <= MOST_DIFF)
         self._progress = []
         self.changed()
