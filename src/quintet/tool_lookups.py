@@ -20,6 +20,7 @@ from quintet.adapters.terms import make_terms
 from quintet.adapters.trust import is_trusted
 from quintet.domain import badge, gate
 from quintet.domain.axes import INTERACTIVE, AxesChange
+from quintet.domain.deploying import with_target
 from quintet.domain.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.grants import Effect, ordered
 from quintet.domain.nearest import did_you_mean
@@ -51,10 +52,11 @@ def checked(arguments: Namespace) -> None:
     _bound(_named(arguments.name, _specs(locate(arguments.directory))), arguments.args)
 
 
-def _bound(spec: ToolSpec, arguments: str) -> tuple[dict[str, Any], Touch]:
+def _bound(spec: ToolSpec, arguments: str, terms: gate.Terms | None = None) -> tuple[dict[str, Any], Touch]:
     try:
         bound = spec.bind(arguments)
-        return bound, with_lines(spec.touch(bound), BashGrammar().parse)
+        touch = with_target(spec.touch(bound), terms.targets if terms else {})
+        return bound, with_lines(touch, BashGrammar().parse)
     except ToolFailed as error:
         raise UsageError(error.message) from None
 
@@ -128,12 +130,12 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
     """The gate's decision on a call that is not made."""
     axes, places = dials.applied_to(INTERACTIVE), locate(arguments.directory)
     spec = _named(arguments.tool, _specs(places))
-    bound, touch = _bound(spec, arguments.args)
     terms = msgspec.structs.replace(
         make_terms(places, config.load(places).settings, arguments.sandbox),
         person=arguments.person,
         rules=FileRuleBook(places.rules_file).rules(),
     )
+    bound, touch = _bound(spec, arguments.args, terms)
     decision = gate.decide(spec, touch, axes, terms, subject_of(bound, touch.lines))
     answer = {
         "decision": decision.verdict,
