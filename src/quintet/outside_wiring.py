@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from quintet.adapters.local_deployments import LocalDeployments
 from quintet.adapters.local_library import LocalLibrary
 from quintet.adapters.places import Places
 from quintet.adapters.routed_models import RoutedModels
@@ -26,10 +27,17 @@ class Outside:
         self._web = make_web(settings)
         self.forge = make_forge(settings)
         self._advisers = RoutedModels(self.get_model, settings, page)
+        self._deployments = LocalDeployments(settings.deploy)
 
     def at_hand(self) -> dict[str, Any]:
         """Fields of the workbench."""
-        return {"library": self._library, "web": self._web, "forge": self.forge, "advisers": self._advisers}
+        return {
+            "library": self._library,
+            "web": self._web,
+            "forge": self.forge,
+            "advisers": self._advisers,
+            "deployments": self._deployments,
+        }
 
     async def close(self) -> None:
         await self._library.close()

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from msgspec import Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.described import FREE as FREE
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
@@ -277,6 +278,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
     retry: RetrySettings = RetrySettings()
     library: LibrarySettings = LibrarySettings()
+    deploy: dict[str, DeploySettings] = field(default_factory=dict)
     mcp: McpSettings = McpSettings()
 
 
@@ -285,6 +287,7 @@ NAMED: dict[str, type[Struct]] = {
     "models": ModelSettings,
     "executors": ExecutorSettings,
     "mcp.servers": McpServerSettings,
+    "deploy": DeploySettings,
 }
 
 
