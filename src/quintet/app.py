@@ -48,6 +48,7 @@ from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
 from quintet.models import Models
 from quintet.observing import observer
+from quintet.outside_wiring import make_browser
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
@@ -139,6 +140,7 @@ def make_core(
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
+    browser = make_browser(places, loaded, files)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment)
     bench = Workbench(
@@ -149,6 +151,7 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
+        browser=browser,
     )
     models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
@@ -177,7 +180,15 @@ def make_core(
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
         make_model=(lambda name: model) if model else models.get,
-        closing=(checkpoints.close, shells.close, servers.close, models.close, processes.close, containment.close),
+        closing=(
+            browser.close,
+            checkpoints.close,
+            shells.close,
+            servers.close,
+            models.close,
+            processes.close,
+            containment.close,
+        ),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),

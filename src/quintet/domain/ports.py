@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
+from quintet.domain.browser_ports import Browser as Browser
 from quintet.domain.changes import FileChange, LeftAlone, Restoration
 from quintet.domain.grants import Grant
 from quintet.domain.hook_places import HookEnd
@@ -379,3 +380,4 @@ class Workbench(Struct):
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)
     servers: LanguageServers | None = None  # none where a project is only looked at
+    browser: Browser | None = None

@@ -182,6 +182,17 @@ class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
     otel_content: Annotated[bool, _about("with what was said, the arguments and results of calls", TRUSTED)] = False
 
 
+class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The Chromium that the browser tools drive."""
+
+    path: Annotated[str, _about("the browser's program; empty for the first Chromium or Chrome on PATH", TRUSTED)] = ""
+    timeout: Annotated[float, _about("seconds to wait for a page to begin to load")] = 30.0
+    sandbox: Annotated[bool, _about("keep pages in Chromium's own sandbox; root never has it", TRUSTED)] = True
+    private_network: Annotated[
+        bool, _about("show pages from addresses of a private network; those on loopback always are", TRUSTED)
+    ] = False
+
+
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     dials: DialSettings = DialSettings()
     models: dict[str, ModelSettings] = field(default_factory=dict)
@@ -197,6 +208,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
+    browser: BrowserSettings = BrowserSettings()
 
 
 class SettingInfo(Struct, frozen=True):
