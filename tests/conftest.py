@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-OUTSIDE = ("QUINTET_*", "*_API_KEY", "OPENAI_*", "ANTHROPIC_*", "GIT_*")
+OUTSIDE = ("QUINTET_*", "*_API_KEY", "OPENAI_*", "ANTHROPIC_*", "GIT_*", "GH_*", "GITHUB_*")
 
 FOLDERS = {
     "HOME": "home",

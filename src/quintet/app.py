@@ -16,6 +16,7 @@ from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.forge_repository import ForgeRepository
 from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
@@ -29,7 +30,6 @@ from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
-from quintet.adapters.trust import decided, set_trust
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, StoreDamaged
@@ -48,7 +48,7 @@ from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
 from quintet.models import Models
 from quintet.observing import observer
-from quintet.outside_wiring import make_browser
+from quintet.outside_wiring import Outside
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
@@ -140,9 +140,9 @@ def make_core(
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
-    browser = make_browser(places, loaded, files)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment)
+    outside = Outside(places, loaded.settings, files, model, own_code=loaded.trusted)
     bench = Workbench(
         root=places.root,
         files=files,
@@ -151,9 +151,8 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
-        browser=browser,
+        **outside.at_hand(),
     )
-    models = Models(loaded.settings)
     artifacts = Artifacts(places.runs)
     checkpoints = ShadowCheckpoints(places.checkpoints, places.root)
     core = Core(
@@ -170,7 +169,7 @@ def make_core(
             loaded.settings.tools.presentation,
         ),
         rule_book=rule_book,
-        repository=GitRepository(processes, files),
+        repository=ForgeRepository(GitRepository(processes, files), outside.forge),
         prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=agents_page(start or places.root, places.root),
@@ -179,16 +178,8 @@ def make_core(
         keep_artifact=artifacts.keep,
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
-        make_model=(lambda name: model) if model else models.get,
-        closing=(
-            browser.close,
-            checkpoints.close,
-            shells.close,
-            servers.close,
-            models.close,
-            processes.close,
-            containment.close,
-        ),
+        make_model=outside.get_model,
+        closing=(checkpoints.close, shells.close, servers.close, outside.close, processes.close, containment.close),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),
@@ -359,23 +350,6 @@ def looks(path: str) -> tuple[str, str, str]:
     contained = sandbox.chosen(settings.sandbox.use)
     about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
     return places.name, about, settings.display.color
-
-
-def ask_for_trust(path: str) -> None:
-    """The first interactive start in a folder with settings or tools of its own asks whether to trust it."""
-    places = locate(path)
-    settings, tools = os.path.exists(places.project_settings), bool(user_tools.files(places.project_tools))
-    if not (settings or tools) or decided(places.trust_file, places.root):
-        return
-    what = " and ".join(word for word, there in (("settings", settings), ("tools", tools)) if there)
-    sys.stdout.write(
-        f"{places.root} has {what} of its own.\n"
-        "Trusted, its settings may choose models, loosen permissions and run hooks; its tools run with your rights.\n"
-        "Trust this folder? [y/N] "
-    )
-    sys.stdout.flush()
-    answer = sys.stdin.readline().strip().lower()
-    set_trust(places.trust_file, places.root, answer in ("y", "yes"))
 
 
 def find_ripgrep() -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "A coding agent you steer by five dials."
 EPILOG = """\
 commands:
-  quintet                     a session here, line by line
+  quintet                     a session here, on a screen; --plain: line by line
   quintet -p "…"              one headless turn, the answer on stdout (- or nothing: read stdin)
   quintet headless "…"        the same, by its long name
   quintet tour                a minute's tour on a small repository
@@ -34,6 +34,7 @@ commands:
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would be told, part by part
   quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done
+  quintet library add PATH… | list | search QUERY | show DOC | remove DOC   documents to look things up in
   quintet doctor [fix]        what is wrong here, and mend what can be
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money
@@ -170,7 +171,7 @@ def _session(parsed: Namespace) -> int:
 
     if text is not None:
         return asyncio.run(_headless(parsed, _stdin_text() if text == "-" else text))
-    return asyncio.run(_plain(parsed))
+    return asyncio.run(_tui(parsed) if not parsed.plain and _at_a_screen() else _plain(parsed))
 
 
 async def _headless(parsed: Namespace, text: str) -> int:
@@ -220,11 +221,27 @@ def _schema(given: str) -> dict[str, Any]:
     return found
 
 
+def _at_a_screen() -> bool:
+    """Whether somebody sits at a terminal that can show a screen."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return (
+        all(stream is not None and stream.isatty() for stream in streams) and os.environ.get("TERM", "dumb") != "dumb"
+    )
+
+
+async def _tui(parsed: Namespace) -> int:
+    from quintet.surfaces.tui.terminal_ui import run
+    from quintet.tui_wiring import surroundings
+
+    return await run(surroundings(parsed.directory, _options(parsed)))
+
+
 async def _plain(parsed: Namespace) -> int:
-    from quintet.app import ask_for_trust, looks, open_session
+    from quintet.app import looks, open_session
     from quintet.domain.axes import Surface
     from quintet.domain.errors import UsageError
     from quintet.surfaces.plain import Plain
+    from quintet.trusting import ask_for_trust
 
     if sys.stdin is None:
         raise UsageError("nothing to do: there is no standard input to read from")

@@ -272,6 +272,12 @@ def _tasks(arguments: list[str]) -> int:
     return _action("tasks", actions, arguments)
 
 
+def _library(arguments: list[str]) -> int:
+    from quintet.library_parsers import library_actions
+
+    return _action("library", library_actions(_lookup), arguments)
+
+
 def _fork(arguments: list[str]) -> int:
     parser = make_parser("sessions fork", "A new session that begins with another's finished turns.")
     _id(parser)
@@ -327,6 +333,7 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "permit": _permit,
     "rules": _rules,
     "tasks": _tasks,
+    "library": _library,
     "policy": _policy,
     "prompts": _prompts,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),

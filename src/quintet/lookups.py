@@ -86,13 +86,12 @@ def sessions_list(arguments: Namespace) -> int:
     for row in found:
         summary = queries.summary_of(row)
         live = _lives(row)
-        gone = summary.status in ("running", "waiting", "paused") and not live
         answers.append(
             {
                 "session": row.id,
                 "updated": row.updated,
                 "created": row.created,
-                "status": "interrupted" if gone else summary.status,
+                "status": queries.status_of(summary, live),
                 "live": live,
                 "turns": summary.turns,
                 "cost": summary.cost,

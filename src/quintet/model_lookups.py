@@ -22,7 +22,7 @@ QUESTION = "Answer with the single word: ok"
 
 def models_list(arguments: Namespace) -> int:
     settings = config.load(locate(arguments.directory)).settings
-    rows = [*_configured(settings), _row(settings, BUILTIN, model="offline rules"), *_found(settings)]
+    rows = [*chosen_models(settings), *_found(settings)]
     if arguments.json:
         say_json(rows)
         return 0
@@ -48,6 +48,11 @@ def models_test(arguments: Namespace) -> int:
         rows = [_verdict(result) for result in results]
         say(line.rstrip() for line in table(rows, heading=("NAME", "ANSWER", "TIME", "TOKENS", "")))
     return 0 if all(result["ok"] for result in results) else 1
+
+
+def chosen_models(settings: Settings) -> list[dict[str, Any]]:
+    """The models one can choose: the configured ones and the offline rules."""
+    return [*_configured(settings), _row(settings, BUILTIN, model="offline rules")]
 
 
 def _configured(settings: Settings) -> list[dict[str, Any]]:

@@ -1,12 +1,37 @@
-"""What the tools that reach outside work with, made from a project's places and settings."""
+"""What a session's tools reach outside with, beside files and processes: models, library, web, forge and browser."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from quintet.adapters.browser.local_browser import LocalBrowser
-from quintet.adapters.config import Loaded
+from quintet.adapters.local_library import LocalLibrary
 from quintet.adapters.places import Places
-from quintet.domain.ports import Files
+from quintet.domain.ports import Files, Model
+from quintet.domain.settings import Settings
+from quintet.models import Models
+from quintet.web_wiring import make_forge, make_web
 
 
-def make_browser(places: Places, loaded: Loaded, files: Files) -> LocalBrowser:
-    return LocalBrowser(files, places.outputs, loaded.settings.browser, own_code=loaded.trusted)
+class Outside:
+    """`model` stands in for every configured model; `own_code` says whether code of the project may run freely."""
+
+    def __init__(
+        self, places: Places, settings: Settings, files: Files, model: Model | None = None, *, own_code: bool = False
+    ) -> None:
+        self._models = Models(settings)
+        self.get_model: Callable[[str], Model] = (lambda name: model) if model else self._models.get
+        self._library = LocalLibrary(places.library, settings)
+        self._web = make_web(settings)
+        self.forge = make_forge(settings)
+        self._browser = LocalBrowser(files, places.outputs, settings, own_code=own_code)
+
+    def at_hand(self) -> dict[str, Any]:
+        """Fields of the workbench."""
+        return {"library": self._library, "web": self._web, "forge": self.forge, "browser": self._browser}
+
+    async def close(self) -> None:
+        await self._browser.close()
+        await self._library.close()
+        await self._models.close()

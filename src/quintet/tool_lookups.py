@@ -109,7 +109,9 @@ def tools_doctor(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     loaded, specs = config.load(places), _specs(places).values()
     sandbox = parts.sandbox_in_force(loaded.settings.sandbox.use)
-    around = parts.Surroundings(places.root, find_ripgrep(), loaded.trusted or sandbox.ready, OWN_PYTHON)
+    around = parts.Surroundings(
+        places.root, find_ripgrep(), loaded.trusted or sandbox.ready, OWN_PYTHON, loaded.settings
+    )
     found = {name: parts.look(name, around) for name in parts_of(specs)}
     tools = readiness(specs, found)
     if arguments.json:

@@ -122,7 +122,7 @@ def test_every_setting_is_shown_with_its_value_and_source(project: Project) -> N
     path = project.user(MODEL + "[limits]\nmax_cost = 2.5\n")
     loaded = project.load()
     rows = {key: (value, source) for key, value, source in config.shown(loaded)}
-    assert {key for key in catalogue() if not key.startswith("models.")} <= set(rows)
+    assert {key for key in catalogue() if ".NAME." not in key} <= set(rows)
     assert rows["limits.max_cost"] == (2.5, path)
     assert rows["models.mine.model"] == ("m", path)
     assert rows["limits.max_turns"] == (50, "default")
@@ -292,3 +292,12 @@ def test_a_trusted_project_may_loosen(project: Project) -> None:
     assert loaded.settings.dials.permission_profile is PermissionProfile.TRUSTED
     assert loaded.settings.dials.work_mode is WorkMode.BUILD
     assert loaded.settings.limits.max_turns == 0
+
+
+def test_an_acp_agent_of_your_own_needs_a_command(project: Project) -> None:
+    project.user('[executors.codex]\nhome = "/c"\n[executors.mine]\ncommand = "mine --acp"\n')
+    assert project.load().settings.executors["mine"].command == "mine --acp"
+    path = project.user('[executors.other]\nmodel = "m"\n')
+    with pytest.raises(SettingsError, match=r"executors\.other has no command") as raised:
+        project.load()
+    assert str(path) in str(raised.value)

@@ -16,7 +16,8 @@ EVERY_AXES = [
     Axes(*values) for values in itertools.product(WorkMode, RunControl, PermissionProfile, ModelMode, Surface)
 ]
 # What each tool of ours takes, by hand: the tools that no reading work mode has, and those that restricted lacks.
-CHANGES_HISTORY = ["git_commit", "git_add", "git_reset", "git_create_branch", "git_checkout", "fs_delete"]
+PUBLISHES = ["git_create_pr", "git_update_pr_description", "git_comment_on_pr"]
+CHANGES_HISTORY = [*PUBLISHES, "git_commit", "git_add", "git_reset", "git_create_branch", "git_checkout", "fs_delete"]
 NEEDS_NORMAL = [
     *("Edit", "Write", "fs_write_file", "fs_create_directory", "fs_move", "write_to_shell", "analyze_test_failure"),
     *CHANGES_HISTORY,
@@ -36,6 +37,14 @@ READING = [
     "fs_read_file",
     "fs_list_directory",
     "fs_file_info",
+    "git_view_pr",
+    "git_pr_checks",
+    "git_ci_job_logs",
+    "list_repos",
+    "web_search",
+    "web_get_contents",
+    "librarian",
+    "librarian_search",
 ]
 READ_ONLY = (WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH)
 

@@ -59,6 +59,7 @@ def test_every_event_that_a_person_should_see_has_words() -> None:
         "Rewound",
         "WorkflowBegun",
         "StepFinished",
+        "CycleResumed",
     }
     events = [p.decode_event(line) for line in (GOLDEN / f"v{p.VERSION}.jsonl").read_text().splitlines()[:-1]]
     spoken = {type(event).__name__ for event in events if describe(p.Recorded(1, "", event))}

@@ -33,6 +33,10 @@ def verdict(line: str) -> Verdict:
         "timeout 5 git push",
         "echo main | xargs git push origin",
         "g=git; $g push",
+        "git -C elsewhere push",
+        "git --no-pager push origin",
+        "git -c color.ui=never -C elsewhere push",
+        "git --git-dir=elsewhere/.git push",
     ],
 )
 def test_a_deny_rule_holds_for_a_command_wherever_it_stands_in_a_line(line: str) -> None:
@@ -40,7 +44,14 @@ def test_a_deny_rule_holds_for_a_command_wherever_it_stands_in_a_line(line: str)
 
 
 @pytest.mark.parametrize(
-    "line", ["git status", "echo git push", "git log --grep='git push'", "git commit -m 'git push it'"]
+    "line",
+    [
+        "git status",
+        "echo git push",
+        "git log --grep='git push'",
+        "git commit -m 'git push it'",
+        "git --no-pager log push",
+    ],
 )
 def test_a_deny_rule_is_about_commands_not_about_words(line: str) -> None:
     assert verdict(line) is Verdict.ALLOW

@@ -12,6 +12,16 @@ from tests.surfaces.program import PROGRAM, Program
 
 BUILD = ("--mode", "build", "--permission-profile", "normal")
 WRITE = ("tools", "call", "Write", "--args", json.dumps({"file_path": "new.txt", "content": "new\n"}))
+KEYS = {"GH_TOKEN": "hub-token", "BRAVE_API_KEY": "brave-key"}  # what the tools that reach outside need here
+FORGE = (
+    "git_view_pr",
+    "git_create_pr",
+    "git_update_pr_description",
+    "git_pr_checks",
+    "git_ci_job_logs",
+    "git_comment_on_pr",
+)
+CHROMIUM = "#!/bin/sh\necho Chromium 1.2.3\n"
 PYTHON = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
 
 # ── doctor
@@ -31,12 +41,12 @@ def only(folder: Path, *programs: str, **scripts: str) -> str:
 
 
 def doctor(quintet: Program, code: int, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    told = quintet.run("tools", "doctor", "--json", PATH=path).clean(code).json()
+    told = quintet.run("tools", "doctor", "--json", PATH=path, **KEYS).clean(code).json()
     return {tool["name"]: tool for tool in told["tools"]}, {part["name"]: part for part in told["parts"]}
 
 
 def test_doctor_says_that_everything_is_ready(quintet: Program, tmp_path: Path) -> None:
-    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON)
+    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
     tools, parts = doctor(quintet, 0, path)
     assert {tool["state"] for tool in tools.values()} == {"ready"}
     assert parts["git"]["found"].startswith("git version")
@@ -45,13 +55,13 @@ def test_doctor_says_that_everything_is_ready(quintet: Program, tmp_path: Path) 
     assert parts["language server"]["found"].startswith("Python: ")
     listed = quintet.run("tools", "list", "--json").json()
     assert list(tools) == [tool["name"] for tool in listed]
-    heading, *rows = quintet.run("tools", "doctor", PATH=path).clean(0).out.split("\n\n")[0].splitlines()
+    heading, *rows = quintet.run("tools", "doctor", PATH=path, **KEYS).clean(0).out.split("\n\n")[0].splitlines()
     assert heading.split() == ["TOOL", "STATE", "NEEDS"]
     assert [row.split() for row in rows] == [[name, "ready"] for name in tools]
 
 
 def test_doctor_says_what_each_missing_tool_needs(quintet: Program, tmp_path: Path) -> None:
-    tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git"))
+    tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git", chromium=CHROMIUM))
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
     assert missing == {"bash", "bash_output", "write_to_shell", "kill_shell", "TodoVerify", "analyze_test_failure"}
     assert tools["bash"]["needs"] == ["bash: the system's packages have it"]
@@ -67,16 +77,27 @@ def test_doctor_says_what_each_missing_tool_needs(quintet: Program, tmp_path: Pa
 def test_a_part_that_is_there_and_does_not_run_is_not_ready(quintet: Program, tmp_path: Path) -> None:
     git = "#!/bin/sh\necho 'git: cannot load libz' >&2\nexit 3\n"
     bwrap = "#!/bin/sh\necho 'bwrap: no permission to create a namespace' >&2\nexit 1\n"
-    path = only(tmp_path / "bin", "bash", git=git, bwrap=bwrap, python3=PYTHON)
+    path = only(tmp_path / "bin", "bash", git=git, bwrap=bwrap, python3=PYTHON, chromium=CHROMIUM)
     tools, parts = doctor(quintet, 1, path)
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
-    assert missing == {name for name in tools if name.startswith("git_")} | {"analyze_test_failure"}
+    assert missing == {name for name in tools if name.startswith("git_")} - set(FORGE) | {"analyze_test_failure"}
     assert "git ended with 3: git: cannot load libz" in tools["git_status"]["needs"][0]
     assert "cannot start: bwrap: no permission to create a namespace" in parts["sandbox"]["missing"]
 
 
+def test_doctor_says_how_to_get_a_browser(quintet: Program, tmp_path: Path) -> None:
+    tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git", "bash", python3=PYTHON))
+    missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
+    assert missing == {name for name in tools if name.startswith(("browser_", "recording_"))}
+    assert len(missing) == 15
+    assert tools["browser_view"]["needs"] == [
+        "chromium: none is here; the user can install one (apt-get install chromium), or set browser.path"
+    ]
+    assert parts["playwright"]["found"].startswith("playwright ")
+
+
 def test_the_language_server_is_that_of_the_projects_own_languages(quintet: Program, tmp_path: Path) -> None:
-    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON)
+    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
     (quintet.root / "one.go").write_text("package one\n")
     tools, parts = doctor(quintet, 0, path)
     assert "Python: " in parts["language server"]["found"]
@@ -94,13 +115,24 @@ def test_doctor_does_not_run_the_projects_own_python(quintet: Program, tmp_path:
     (venv / "pyvenv.cfg").write_text("")
     (venv / "bin/python").write_text(f"#!/bin/sh\ntouch {quintet.root}/ran\n")
     (venv / "bin/python").chmod(0o755)
-    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON)
+    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
     tools, _ = doctor(quintet, 1, path)
     assert tools["analyze_test_failure"]["needs"] == ["pytest: .venv/bin/python -m pip install pytest"]
     (venv / "lib/python3.12/site-packages/pytest").mkdir(parents=True)
     _, parts = doctor(quintet, 0, path)
     assert parts["pytest"]["found"] == "in .venv"
     assert not (quintet.root / "ran").exists()
+
+
+def test_doctor_names_keys_that_are_not_set_and_shows_none_that_are(quintet: Program, tmp_path: Path) -> None:
+    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
+    without = quintet.run("tools", "doctor", "--json", PATH=path, QUINTET_WEB_SEARCH="exa").clean(1).json()
+    needs = {tool["name"]: tool["needs"] for tool in without["tools"] if tool["state"] == "missing"}
+    assert needs["git_create_pr"] == ["no token for the forge: export GH_TOKEN=… or run gh auth login"]
+    assert needs["web_search"] == ["exa: export EXA_API_KEY=… with your key"]
+    assert "git_view_pr" not in needs and "web_get_contents" not in needs
+    having = quintet.run("tools", "doctor", PATH=path, **KEYS)
+    assert having.out.count("GH_TOKEN") == 1 and "hub-token" not in having.out and "brave-key" not in having.out
 
 
 # ── call
@@ -251,7 +283,7 @@ def test_a_tool_of_ones_own_is_listed_judged_and_called_as_any_other(
     assert quintet.run("tools", "call", "count_rows", *args).clean(0).out == "3\n"
     assert "your rule" in quintet.run("tools", "call", "count_rows", "--args", '{"path": "secrets"}').clean(3).err
 
-    tools, _ = doctor(quintet, 1, only(tmp_path / "bin", "git", "bash", python3=PYTHON))
+    tools, _ = doctor(quintet, 1, only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM))
     assert tools["count_rows"] == {"name": "count_rows", "state": "missing", "needs": ["psql: it is not on PATH"]}
 
 

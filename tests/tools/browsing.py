@@ -13,7 +13,8 @@ from msgspec import structs
 from quintet.adapters.browser.local_browser import LocalBrowser
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.proc import descendants, process_start
-from quintet.domain.settings import BrowserSettings
+from quintet.domain.outside_settings import BrowserSettings
+from quintet.domain.settings import Settings
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.hands import Hands
 from tests.tools.calling import Caller
@@ -22,7 +23,7 @@ from tests.tools.calling import Caller
 class Browsing(Caller):
     """A project's tools with a browser; the names go without their `browser_`."""
 
-    def __init__(self, root: Path, outputs: Path, settings: BrowserSettings, own_code: bool = False) -> None:
+    def __init__(self, root: Path, outputs: Path, settings: Settings, own_code: bool = False) -> None:
         super().__init__(root)
         self.outputs = outputs
         self.loop = asyncio.new_event_loop()
@@ -65,7 +66,9 @@ def browsing(
 ) -> Iterator[Browsing]:
     root = folder / "project"
     root.mkdir(exist_ok=True)
-    tools = Browsing(root, folder / "outputs", BrowserSettings(timeout=browser_seconds, **settings), own_code)
+    tools = Browsing(
+        root, folder / "outputs", Settings(browser=BrowserSettings(timeout=browser_seconds, **settings)), own_code
+    )
     try:
         yield tools
     finally:

@@ -23,6 +23,7 @@ from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.hands import Hands
 from quintet.engine.toolbox import Prepared, Toolbox
+from quintet.outside_wiring import Outside
 from quintet.tools.registry import BY_NAME
 
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
@@ -31,7 +32,9 @@ BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICT
 class Caller:
     """A project's tools, and a person who says yes to whatever may be asked."""
 
-    def __init__(self, root: Path, sandbox: Sandbox | None = None, *, servers: LanguageServers | None = None) -> None:
+    def __init__(
+        self, root: Path, sandbox: Sandbox | None = None, *, servers: LanguageServers | None = None, **at_hand: Any
+    ) -> None:
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
         places = locate(str(root))
@@ -40,6 +43,7 @@ class Caller:
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)
         self.processes = LocalProcesses(self.containment)
+        self.outside = Outside(places, settings, ProjectFiles(str(root)))
         bench = Workbench(
             str(root),
             ProjectFiles(str(root)),
@@ -48,6 +52,7 @@ class Caller:
             find_ripgrep(),
             places.outputs,
             servers=servers,
+            **{**self.outside.at_hand(), **at_hand},
         )
         self.toolbox = Toolbox(BY_NAME, Hands(bench), BashGrammar(), terms, Presentation.FLAT)
 

@@ -18,9 +18,11 @@ from msgspec import Struct, field
 from quintet.adapters.places import Places
 from quintet.adapters.trust import is_trusted
 from quintet.domain.errors import SettingsError
+from quintet.domain.executors import AI_CLIS
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.settings import (
     FREE,
+    NAMED,
     REPLAYED,
     TIGHTEN,
     RoutingSettings,
@@ -53,10 +55,12 @@ class Loaded(Struct):
     trusted: bool = False
 
 
-def load(places: Places, flags: Mapping[str, Any] | None = None) -> Loaded:
+def load(places: Places, flags: Mapping[str, Any] | None = None, user_text: str | None = None) -> Loaded:
+    """All layers; `user_text` stands in for the user's file, to see whether it would do."""
     trusted = is_trusted(places.trust_file, places.root)
     loaded = Loaded(Settings(), trusted=trusted)
-    user = _from_file(places.user_settings)
+    path = places.user_settings
+    user = _from_file(path) if user_text is None else from_text(user_text, path)
     project = _from_file(places.project_settings)
     variables = _from_environment(os.environ)
     given = [Leaf(key, value, "flag", "flag") for key, value in (flags or {}).items()]
@@ -73,13 +77,13 @@ def load(places: Places, flags: Mapping[str, Any] | None = None) -> Loaded:
 
 def _take(loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: bool = False) -> None:
     for leaf in leaves:
-        info = known.get(_pattern(leaf.key))
+        info = known.get(pattern(leaf.key))
         if info is None and leaf.key in SECTIONS:
             raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: a table is wanted, [{leaf.key}]")
         if info is None:
             loaded.warnings.append(f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, known)}")
             continue
-        value = _checked(leaf, info)
+        value = checked(leaf, info)
         before = loaded.values.get(leaf.key, (info.default, "default"))[0]
         if untrusted and not _may_set(info, value, before):
             loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored until you trust this folder (`quintet trust`)")
@@ -95,11 +99,11 @@ def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:
     return info.reach == FREE or (info.reach == TIGHTEN and is_tighter(info.key, value, before))
 
 
-def _checked(leaf: Leaf, info: SettingInfo) -> Any:
+def checked(leaf: Leaf, info: SettingInfo) -> Any:
     try:
         return msgspec.convert(leaf.raw, info.kind, strict=not leaf.textual)
     except msgspec.ValidationError as error:
-        choices = _choices(info.kind)
+        choices = choices_of(info.kind)
         if choices:
             hint = did_you_mean(str(leaf.raw), choices)
             raise SettingsError(
@@ -112,37 +116,46 @@ def _plainly(error: msgspec.ValidationError) -> str:
     return str(error).replace("`", "").replace("Expected", "wanted").replace(", got", ", found")
 
 
-def _choices(kind: Any) -> list[str]:
+def choices_of(kind: Any) -> list[str]:
     kinds = getattr(kind, "__args__", (kind,))
     if get_origin(kind) is Literal:
         return list(kinds)
     return [str(value) for k in kinds if isinstance(k, type) and issubclass(k, StrEnum) for value in k]
 
 
-def _pattern(key: str) -> str:
-    """The catalogue's key: a model's own name stands as NAME."""
+def pattern(key: str) -> str:
+    """The catalogue's key: the name of a model or an executor stands as NAME."""
     section, _, rest = key.partition(".")
-    return f"models.NAME.{rest.rpartition('.')[2]}" if section == "models" and "." in rest else key
+    return f"{section}.NAME.{rest.rpartition('.')[2]}" if section in NAMED and "." in rest else key
 
 
 def _from_file(path: str) -> list[Leaf]:
+    return from_text(read_text(path), path)
+
+
+def read_text(path: str) -> str:
+    """A settings file as it is; empty if there is none."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             info = os.fstat(file.fileno())
             if not stat.S_ISREG(info.st_mode) or info.st_size > MOST_BYTES:
                 raise SettingsError(f"{path}: cannot be read (not a plain file of at most {MOST_BYTES // 1000} kB)")
-            data = file.read()
+            return file.read().decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        return []
+        return ""
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def from_text(text: str, path: str) -> list[Leaf]:
+    if not text:
+        return []
     import tomllib
 
     try:
-        text = data.decode("utf-8")
         tables = tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from None
     except tomllib.TOMLDecodeError as error:
         problem, _, place = str(error).rpartition(" (at ")
         line = next((w for w in place.replace(",", " ").split() if w.isdigit()), str(len(text.splitlines())))
@@ -201,6 +214,10 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             if needed not in table:
                 source = next(source for key, (_, source) in values.items() if key.startswith(f"models.{name}."))
                 raise SettingsError(f"{source}: models.{name} has no {needed}")
+    for name, table in tree.get("executors", {}).items():
+        if name not in AI_CLIS and not table.get("command"):
+            source = next(source for key, (_, source) in values.items() if key.startswith(f"executors.{name}."))
+            raise SettingsError(f"{source}: executors.{name} has no command: what starts this ACP agent?")
     settings = msgspec.convert(tree, Settings)
     names = [*settings.models, "builtin"]
     for model_mode in RoutingSettings.__struct_fields__:
@@ -209,6 +226,10 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             source = values[f"routing.{model_mode}"][1]
             hint = did_you_mean(routed, names)
             raise SettingsError(f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}')
+    vectors = settings.library.embeddings
+    if vectors and vectors not in settings.models:
+        source, hint = values["library.embeddings"][1], did_you_mean(vectors, settings.models)
+        raise SettingsError(f'{source}: library.embeddings = "{vectors}": it is not in [models].{hint}')
     return settings
 
 
@@ -216,21 +237,21 @@ def shown(loaded: Loaded) -> list[tuple[str, Any, str]]:
     """Every setting with its value and where it came from."""
     rows = []
     for key, info in catalogue().items():
-        if not key.startswith("models."):
+        if key.partition(".")[0] not in NAMED:
             value, source = loaded.values.get(key, (info.default, "default"))
             rows.append((key, value, source))
-    rows += [(key, value, source) for key, (value, source) in loaded.values.items() if key.startswith("models.")]
+    rows += [(key, value, source) for key, (value, source) in loaded.values.items() if key.partition(".")[0] in NAMED]
     return rows
 
 
 def as_lines(loaded: Loaded) -> list[str]:
     """The same as an aligned table."""
-    rows = [(key, _as_toml(value), source) for key, value, source in shown(loaded)]
+    rows = [(key, as_toml(value), source) for key, value, source in shown(loaded)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     return [f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}" for key, value, source in rows]
 
 
-def _as_toml(value: Any) -> str:
+def as_toml(value: Any) -> str:
     if value is None:
         return "(by surface)"
     if isinstance(value, bool):

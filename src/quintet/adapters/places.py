@@ -28,6 +28,16 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "history.db")
 
     @property
+    def inputs(self) -> str:
+        """What was typed at the prompt."""
+        return os.path.join(self.state, "inputs.jsonl")
+
+    @property
+    def library(self) -> str:
+        """The documents you added, with their text."""
+        return os.path.join(self.state, "library.db")
+
+    @property
     def log(self) -> str:
         return os.path.join(self.state, "quintet.log")
 

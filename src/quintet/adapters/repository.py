@@ -62,6 +62,25 @@ class GitRepository:
             raise UsageError(f"{target} holds no changes{other}")
         return Subject(wanted, tuple(changes), target, revision)
 
+    def is_secret(self, path: str) -> bool:
+        return self._files.protection.is_secret(path)
+
+    async def holds(self, *commits: str) -> bool:
+        """Whether all of these commits are here."""
+        try:
+            for commit in commits:
+                await self._git("cat-file", "-e", f"{commit}^{{commit}}")
+        except ToolFailed:
+            return False
+        return True
+
+    async def remote(self) -> str:
+        """Where the project's repository is on the forge: the address of `upstream`, else of `origin`."""
+        for name in ("upstream", "origin"):
+            with suppress(ToolFailed):
+                return (await self._git("config", "--get", f"remote.{name}.url")).strip()
+        return ""
+
     async def _commit(self, name: str) -> str:
         try:
             if name.startswith("-"):

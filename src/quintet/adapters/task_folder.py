@@ -150,7 +150,7 @@ class TaskFolder:
         return path
 
     def _whole(self, path: str) -> str:
-        return os.path.join(self._todo, path)
+        return os.path.normpath(os.path.join(self._todo, path))
 
     def _relative(self, whole: str) -> str:
         return whole.removeprefix(self._todo + "/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from quintet.domain import badge, persona, rules
+from quintet.domain import badge, cycle_words, persona, rules
 from quintet.domain import protocol as p
 from quintet.domain.gate import Verdict
 from quintet.domain.run_phases import RunPhase
@@ -86,7 +86,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.TodoMoved() as e:
             return _todo(e)
         case p.TaskMoved() as e:
-            return [Line(task_moved(e), "info")]
+            return [] if e.run else [Line(task_moved(e), "info")]  # a cycle speaks of its units
         case p.PhaseMoved() as e:
             return [Line(f"phase  {e.before or 'none'} → {e.after or 'none'}  {e.reason}", "info")]
         case p.HookRan() as e if e.blocked:
@@ -114,8 +114,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"step     {e.title}{f' · {e.agent.name}' if e.agent else ''}", "info")]
         case p.Noticed() as e:
             return _lines(e.text, {"warning": "warning", "error": "error"}.get(e.level, "dim"))
-        case _:
-            return []
+        case e:
+            return [Line(text, role) for text, role in cycle_words.words(e)]
 
 
 def _entered(event: p.AgentEntered) -> list[Line]:

@@ -11,6 +11,7 @@
     │   ├── OwnerGone         the process that owned the session has ended
     │   └── TaskTaken         another process works at the task, or has moved it
     ├── NotFound              no such session, event, question                 exit 1
+    ├── DocumentUnreadable    a document that cannot go into the library       exit 1
     ├── RunFailed             an agent's command or a run; `failures` has codes exit 1
     ├── Unplayable            a recording that cannot be replayed              exit 1
     ├── ModelError            the model could not answer                       exit 1
@@ -99,6 +100,12 @@ class NotFound(QuintetError):
     """There is no such thing."""
 
     code = "NOT_FOUND"
+
+
+class DocumentUnreadable(QuintetError):
+    """The document cannot be read."""
+
+    code = "DOCUMENT_UNREADABLE"
 
 
 class RunFailed(QuintetError):

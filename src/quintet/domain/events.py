@@ -26,6 +26,18 @@ from quintet.domain.call_events import (
 from quintet.domain.checkpoint_events import CheckpointTaken, FilesChanged, Rewound
 from quintet.domain.compression import Summary
 from quintet.domain.corrections import Correction
+from quintet.domain.cycle_events import (
+    CycleBegan,
+    CycleMoved,
+    CycleResumed,
+    CycleStopped,
+    ExecutorActed,
+    ExecutorEnded,
+    ExecutorSaid,
+    PlanAccepted,
+    PlanMade,
+    TaskVerified,
+)
 from quintet.domain.delivery import DeliveryState
 from quintet.domain.failures import ErrorInfo
 from quintet.domain.hook_places import HookPlace
@@ -331,6 +343,16 @@ Event = (
     | WorkflowBegun
     | StepBegun
     | StepFinished
+    | CycleBegan
+    | CycleResumed
+    | CycleMoved
+    | PlanMade
+    | PlanAccepted
+    | TaskVerified
+    | CycleStopped
+    | ExecutorSaid
+    | ExecutorActed
+    | ExecutorEnded
     | Noticed
 )
 

@@ -20,6 +20,7 @@ from quintet.domain.messages import Usage
 NATIVE = "native"
 AI_CLIS = ("codex", "claude", "gemini")
 ACP = "acp:"  # before the command line of any agent that speaks the Agent Client Protocol
+KEPT_LINES = 5_000  # of what an executor prints, the most that is held in memory at once
 
 
 class Role(StrEnum):
@@ -37,6 +38,8 @@ class Failure(StrEnum):
     GARBAGE = "garbage"  # what it prints is not what it should be
     SILENT = "silent"
     CONTAINMENT = "containment"  # the sandbox could not be put up around it
+    REFUSED = "refused"  # its server will not have the request itself: a model it does not know, no credit left
+    OVERTIME = "overtime"  # the assignment's time is up
 
 
 class Retry(StrEnum):
@@ -54,11 +57,13 @@ RETRY: dict[Failure, Retry] = {
     Failure.GARBAGE: Retry.BACKOFF,
     Failure.SILENT: Retry.BACKOFF,
     Failure.CONTAINMENT: Retry.NEVER,
+    Failure.REFUSED: Retry.NEVER,
+    Failure.OVERTIME: Retry.NEVER,
 }
 
 
 class Assignment(Struct, frozen=True):
-    executor: str  # codex, claude, gemini or acp:COMMAND
+    executor: str  # codex, claude, gemini, acp:COMMAND, or the name of an ACP agent in the settings
     role: Role
     prompt: str
     grant: Grant  # what the gate allowed: all that the sandbox around it is built from

@@ -115,3 +115,4 @@ class Request(Struct, frozen=True):
     stop: tuple[str, ...] = ()  # texts that end the reply
     json_schema: dict[str, Any] | None = None  # the reply's text is to be JSON of this schema
     unasked: frozenset[Effect] = frozenset()  # what proceeds unasked now, for a model that plans by it
+    purpose: Literal["", "plan", "retry"] = ""  # of the turn, for a model that goes by rules: a plan, or a task again

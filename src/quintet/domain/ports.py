@@ -24,7 +24,9 @@ from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
+    from quintet.domain.library import Library
     from quintet.domain.messages import Part, Request
+    from quintet.domain.outside_ports import Forge, Web
     from quintet.domain.progress import Progress
     from quintet.domain.protocol import Event, Recorded, Submitted
     from quintet.domain.shell_syntax import Script
@@ -380,4 +382,7 @@ class Workbench(Struct):
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)
     servers: LanguageServers | None = None  # none where a project is only looked at
+    web: Web | None = None
+    forge: Forge | None = None
+    library: Library | None = None
     browser: Browser | None = None

@@ -30,10 +30,10 @@ _PLACE = re.compile(r"(?P<path>[^:\n]+):(?P<line>\d{1,9})(?:[-–](?P<end>\d{1,9
 
 
 class Order(Struct, frozen=True, gc=False):
-    """What the user's command asked a turn to leave behind."""
+    """What the user's command asked a turn to leave behind: a report; of a cycle, tasks, their units, a verdict."""
 
-    kind: Literal["review", "research"]
-    subject: str  # working-tree, a range or a branch; the question
+    kind: Literal["review", "research", "plan", "build", "verify"]
+    subject: str  # working-tree, a range or a branch; the question; the file of a plan; a run; a task
     revision: str = ""  # the commit where what is reviewed ends; empty: the files as they are
 
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from quintet.domain.grants import Effect, ordered
 
 ANY = "*"
-_SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern")
+_SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
 
 
 class Rule(Struct, frozen=True, gc=False):
@@ -40,7 +40,8 @@ def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
     if lines:
         folder = str(arguments.get("exec_dir", "")).rstrip("/")
         return "; ".join((f"cd {folder}", *lines) if folder not in ("", ".") else lines)
-    return next((str(arguments[name]) for name in _SUBJECTS if arguments.get(name)), "")
+    found = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), "")
+    return " ".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
 
 
 def denying(rules: Iterable[Rule], tool: str, subject: str, project: str, commands: Sequence[str] = ()) -> Rule | None:

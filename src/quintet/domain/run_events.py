@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quintet.domain.agents import Agent
+from quintet.domain.cycle_state import CycleState
 from quintet.domain.failures import ErrorInfo
 from quintet.domain.progress import Progress
 from quintet.domain.run_phases import RunMetadata, RunPhase
@@ -43,6 +44,7 @@ class RunTaken(Tagged, frozen=True, kw_only=True, gc=False):
 
     run: RunMetadata
     progress: Progress | None = None  # how far it has come in its workflow
+    cycle: CycleState | None = None  # or in its cycle
 
 
 class RunMoved(Tagged, frozen=True, kw_only=True, gc=False):

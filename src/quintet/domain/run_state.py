@@ -39,6 +39,8 @@ def _taken(state: SessionState, event: r.RunTaken) -> None:
     run = event.run.run_id
     state.runs[run] = event.run
     state.active_run = run
+    if event.cycle:
+        state.cycle = event.cycle
     if event.progress:  # what it was told before may be in another conversation, or summarised by now
         state.progress[run] = structs.replace(event.progress, begun=False)
 
@@ -52,6 +54,8 @@ def _moved(state: SessionState, event: r.RunMoved) -> None:
         state.active_run, state.toolset = "", ""
     if event.after in run_phases.TERMINAL:
         state.progress.pop(event.run, None)
+        if state.cycle and state.cycle.run == event.run and not state.cycle.at_work:
+            state.cycle = None
 
 
 def _workflow(state: SessionState, event: r.WorkflowBegun) -> None:

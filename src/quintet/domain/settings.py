@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from msgspec import Meta, Struct, field
+from msgspec import Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.described import FREE as FREE
+from quintet.domain.described import TIGHTEN as TIGHTEN
+from quintet.domain.described import TRUSTED as TRUSTED
+from quintet.domain.described import about as _about
+from quintet.domain.key_settings import KeySettings
+from quintet.domain.library_settings import LibrarySettings
+from quintet.domain.outside_settings import BrowserSettings, ForgeSettings, WebSettings
 from quintet.domain.tool_menu import Presentation
 
-FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
-
-
-def _about(text: str, reach: str = FREE) -> Meta:
-    return Meta(description=text, extra={"reach": reach})
 
 
 class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -169,8 +171,73 @@ class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     free_bytes: Annotated[int, _about("bytes that have to be free on each disk that is written to")] = 100_000_000
 
 
+class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """An AI CLI: codex, claude or gemini as it is here, or under a name of yours an agent that speaks ACP."""
+
+    command: Annotated[
+        str,
+        _about("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
+    ] = ""
+    home: Annotated[str, _about("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = ""
+    model: Annotated[str, _about("model it is to use; empty for the one it is set to", TRUSTED)] = ""
+    pass_env: Annotated[
+        tuple[str, ...], _about("more environment variables that are passed on to it, by name", TRUSTED)
+    ] = ()
+
+
+class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When an executor that failed is started again."""
+
+    max_attempts: Annotated[int, _about("starts of one executor for one task, the first included")] = 100
+    base_seconds: Annotated[float, _about("seconds before the second attempt")] = 10.0
+    step_seconds: Annotated[float, _about("seconds more before each further one")] = 10.0
+    max_reset_seconds: Annotated[float, _about("longest wait for a rate limit that says when it ends")] = 21_600.0
+
+
+class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Plan, execute, verify: who does each, and what stops it; 0 means no limit."""
+
+    planner: Annotated[str, _about("native, codex, claude, gemini or acp:COMMAND", TRUSTED)] = "native"
+    executor: Annotated[str, _about("who does the units; the same names", TRUSTED)] = "native"
+    verifier: Annotated[str, _about("who verifies them; empty means the planner", TRUSTED)] = ""
+    from_input: Annotated[bool, _about("in build, an input that is several tasks is planned first")] = True
+    max_iterations: Annotated[int, _about("plans of one cycle", TIGHTEN)] = 20
+    max_units: Annotated[int, _about("units of one cycle", TIGHTEN)] = 0
+    max_tokens: Annotated[int, _about("tokens that one cycle may use", TIGHTEN)] = 0
+    max_cost: Annotated[float, _about("money that one cycle may spend", TIGHTEN)] = 0.0
+    max_seconds: Annotated[float, _about("seconds that one cycle may take", TIGHTEN)] = 0.0
+    max_retries: Annotated[int, _about("failed units of a task before the task has failed", TIGHTEN)] = 3
+    verify_seconds: Annotated[float, _about("seconds that a task's verification command may take")] = 600.0
+
+
+class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What happens when something is wrong before a unit is begun."""
+
+    auto_transition: Annotated[
+        Literal["auto", "ask", "log-only"],
+        _about("go over to work mode repair: auto (by this rule), ask (you are asked), log-only (never)", TRUSTED),
+    ] = "ask"
+
+
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
+    theme: Annotated[
+        Literal["auto", "dark", "light", "high-contrast", "16", "plain"],
+        _about("of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others"),
+    ] = "auto"
+    bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
+
+
+class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where you type."""
+
+    enter: Annotated[
+        Literal["submit", "newline"],
+        _about("what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"),
+    ] = "submit"
+    rapid_paste: Annotated[
+        bool, _about("take keys that come too fast to be typed for a paste; for terminals that do not say so")
+    ] = True
 
 
 class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -180,17 +247,6 @@ class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
         bool, _about("send turns, requests and calls as OpenTelemetry spans; needs quintet[otel]", TRUSTED)
     ] = False
     otel_content: Annotated[bool, _about("with what was said, the arguments and results of calls", TRUSTED)] = False
-
-
-class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The Chromium that the browser tools drive."""
-
-    path: Annotated[str, _about("the browser's program; empty for the first Chromium or Chrome on PATH", TRUSTED)] = ""
-    timeout: Annotated[float, _about("seconds to wait for a page to begin to load")] = 30.0
-    sandbox: Annotated[bool, _about("keep pages in Chromium's own sandbox; root never has it", TRUSTED)] = True
-    private_network: Annotated[
-        bool, _about("show pages from addresses of a private network; those on loopback always are", TRUSTED)
-    ] = False
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -205,10 +261,22 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     protect: ProtectSettings = ProtectSettings()
     checkpoints: CheckpointSettings = CheckpointSettings()
     display: DisplaySettings = DisplaySettings()
+    prompt: PromptSettings = PromptSettings()
     hooks: HookSettings = HookSettings()
     observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
+    keys: KeySettings = KeySettings()
+    web: WebSettings = WebSettings()
+    forge: ForgeSettings = ForgeSettings()
+    cycle: CycleSettings = CycleSettings()
+    repair: RepairSettings = RepairSettings()
+    executors: dict[str, ExecutorSettings] = field(default_factory=dict)
+    retry: RetrySettings = RetrySettings()
+    library: LibrarySettings = LibrarySettings()
     browser: BrowserSettings = BrowserSettings()
+
+
+NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "executors": ExecutorSettings}  # tables by names of yours
 
 
 class SettingInfo(Struct, frozen=True):
@@ -220,11 +288,11 @@ class SettingInfo(Struct, frozen=True):
 
 
 def catalogue() -> dict[str, SettingInfo]:
-    """Every setting by its dotted key; a model's keys are listed under `models.NAME`."""
+    """Every setting by its dotted key; those of what you name yourself are listed under `models.NAME` and the like."""
     infos: dict[str, SettingInfo] = {}
     for section, kind in get_type_hints(Settings).items():
-        table = ModelSettings if section == "models" else kind
-        prefix = "models.NAME" if section == "models" else section
+        table = NAMED.get(section, kind)
+        prefix = f"{section}.NAME" if section in NAMED else section
         hints = get_type_hints(table, include_extras=True)
         for name, hint in hints.items():
             meta = _meta(hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import structs
 
@@ -30,6 +30,7 @@ from quintet.domain.shell_arguments import (
     plain,
     verb,
 )
+from quintet.domain.shell_git import VALUELESS
 from quintet.domain.shell_paths import SAFE_DEVICES, WILD, guarded, joined, secrets
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
 from quintet.domain.shell_values import TooMany, Values, bomb
@@ -80,14 +81,25 @@ def judge(script: Script, folder: str = "") -> Touch:
         tuple(tally.reads),
         tuple(tally.writes),
         tally.why,
-        commands=tuple(_spelled(words) for words in tally.ran),
+        commands=tuple(spelling for words in tally.ran for spelling in _spellings(words)),
     )
 
 
-def _spelled(words: Sequence[Word]) -> str:
-    """A command as rules know it: its program by name, its words as they are after quoting."""
+def _spellings(words: Sequence[Word]) -> Iterator[str]:
+    """A command as rules know it: its program by name, its words as they are after quoting.
+
+    Also without the flags before its first word, since `git -C there push` is a `git push`. Whether the word after a
+    flag is its value or the first of its own is not always known: then it is taken for either.
+    """
     first, *rest = (word.text for word in words)
-    return " ".join((first.rpartition("/")[2], *rest))
+    program = first.rpartition("/")[2]
+    yield " ".join((program, *rest))
+    place, value = 0, False
+    while place < len(rest) and (value or rest[place][:1] == "-"):
+        value = rest[place][:1] == "-" and "=" not in rest[place] and rest[place] not in VALUELESS
+        place += 1
+        if place < len(rest) and rest[place][:1] != "-":
+            yield " ".join((program, *rest[place:]))
 
 
 class _Tally:

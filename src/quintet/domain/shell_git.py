@@ -99,7 +99,7 @@ _RUNS_A_PROGRAM = (
 _WHOLE_FLAGS = listed("--text --filter --remotes")  # that only begin like one of those
 _FORCE = frozenset({"f", "force", "D", "delete", "d", "mirror", "prune", "force-with-lease", "force-if-includes"})
 _SAFE_SETTINGS = ("color.", "user.name=", "user.email=", "advice.", "core.quotepath=", "commit.gpgsign=false")
-_PREFIXES = listed("--no-pager -P --literal-pathspecs --no-optional-locks --no-replace-objects --bare -p")
+VALUELESS = listed("--no-pager -P --literal-pathspecs --no-optional-locks --no-replace-objects --bare -p")
 _MESSAGE = frozenset({"-m", "--message", "-am", "--author", "--date", "--trailer"})
 _FILE_LIKE = re.compile(r"\.[A-Za-z]\w*$|/$|^\.$|^\.\.?/|^:|\*")
 
@@ -122,7 +122,7 @@ def git(words: Sequence[Word]) -> Judged:
             effects |= OUTSIDE
             folders += names(words[place : place + 2])
             place += "=" not in flag
-        elif flag not in _PREFIXES:
+        elif flag not in VALUELESS:
             return plain("git", DESTROY, words[1:], f"{flag} before the subcommand")
         place += 1
     if place >= len(words):

@@ -10,11 +10,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from quintet.domain import command_line, compression, reasoning, run_state, swe_phases
+from quintet.domain import command_line, compression, cycle_state, reasoning, run_state, swe_phases
 from quintet.domain import protocol as p
 from quintet.domain.agents import Agent
 from quintet.domain.axes import INTERACTIVE, Axes
 from quintet.domain.corrections import Correction
+from quintet.domain.cycle_state import CycleState
 from quintet.domain.grants import Effect
 from quintet.domain.marks import Mark, go_back, set_mark
 from quintet.domain.messages import Message, Role, Usage
@@ -86,6 +87,7 @@ class SessionState(Struct):
     active_run: str = ""  # the run that inputs belong to
     runs: dict[str, RunMetadata] = field(default_factory=dict)
     progress: dict[str, Progress] = field(default_factory=dict)  # of the runs over workflows that are not over
+    cycle: CycleState | None = None  # the newest, at work or at rest
 
     def apply(self, event: p.Event) -> None:
         handler = _HANDLERS.get(type(event))
@@ -114,7 +116,7 @@ class SessionState(Struct):
     def status(self) -> str:
         if self.questions:
             return "waiting"
-        if self.turn:
+        if self.turn or (self.cycle and self.cycle.at_work):
             return "paused" if self.paused else "running"
         return "interrupted" if self.interrupted else "idle"
 
@@ -136,7 +138,7 @@ def _opened(state: SessionState, event: p.SessionOpened) -> None:
         state.waiting, state.questions = [], {}
         state.pending, state.loans = (), ()
         state.paused = state.interrupted = False
-        state.active_run, state.runs, state.progress = "", {}, {}  # a run has one session
+        state.active_run, state.runs, state.progress, state.cycle = "", {}, {}, None  # a run has one session
 
 
 def _input(state: SessionState, event: p.InputReceived) -> None:
@@ -193,7 +195,7 @@ def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
 def _turn_finished(state: SessionState, event: p.TurnFinished) -> None:
     state.turn = None
     state.last_turn = event.turn
-    state.paused = False
+    state.paused = state.paused and bool(state.cycle and state.cycle.at_work)  # a cycle is held, not a turn of it
     state.interrupted = event.status == "interrupted"
     _settle(state)
     state.stage, state.aside = Stage.ACT, []
@@ -224,6 +226,7 @@ def _requested(state: SessionState, event: p.ModelRequested) -> None:
 def _replied(state: SessionState, event: p.ModelReplied) -> None:
     state.usage = state.usage.plus(event.usage)
     state.cost += event.cost
+    cycle_state.spend(state, event.usage, event.cost)
     if event.text or event.calls:
         text = reasoning.kept(event.text)
         state.spoken.append(Message(Role.ASSISTANT, text, event.calls, original=event.original))
@@ -368,4 +371,5 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
     **run_state.HANDLERS,
+    **cycle_state.HANDLERS,
 }

@@ -1,4 +1,4 @@
-"""What a review looks at: the changed files of a working tree, a range or a branch, and how a model is sent to them.
+"""What a review looks at: the changed files of a working tree, range, branch or pull request; how a model gets to them.
 
 The diff itself is not handed over: the request names the tools that show it.
 """
@@ -29,6 +29,8 @@ class Subject(Struct, frozen=True):
     changes: tuple[Change, ...]
     target: str = ""  # what git_diff is called with; empty for the working tree
     revision: str = ""  # the commit it ends at; empty: the files as they are
+    pull: int = 0  # of a pull request that is not here, its number; `repo` is then its repository
+    repo: str = ""
 
 
 def read_numstat(text: str, where: str = "") -> list[Change]:
@@ -60,13 +62,21 @@ def size(subject: Subject) -> str:
 
 def as_request(subject: Subject) -> str:
     """What the model is asked: the subject, the tools that show it, and the changed files."""
-    tools = f'git_diff with target "{subject.target}"' if subject.target else "git_diff_unstaged and git_diff_staged"
+    tools = _tools(subject)
     shown = [_line(change) for change in subject.changes[:MOST_FILES]]
     more = len(subject.changes) - MOST_FILES
     shown += [f"- … {more} more; the diff has them all"] if more > 0 else []
     then = " Untracked files are in no diff: Read them." if _untracked(subject) else ""
     head = f"Review {subject.name}: {size(subject)}. The change is shown by {tools}.{then}"
     return "\n".join([head, "", *shown])
+
+
+def _tools(subject: Subject) -> str:
+    if subject.pull:
+        return (
+            f'git_view_pr with repo "{subject.repo}" and pull_number {subject.pull}; its files are not in this project'
+        )
+    return f'git_diff with target "{subject.target}"' if subject.target else "git_diff_unstaged and git_diff_staged"
 
 
 def _line(change: Change) -> str:

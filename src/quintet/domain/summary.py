@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from quintet.domain.axes import INTERACTIVE, Axes
+from quintet.domain.cycle_state import CycleBrief, brief
 from quintet.domain.messages import Usage
 from quintet.domain.run_phases import RunMetadata
 from quintet.domain.steering import Transition
@@ -29,6 +30,7 @@ class SessionSummary(Struct, frozen=True):
     checkpoint: str = ""  # the turn or rewind before which the newest was taken
     agent: str = ""  # who is spoken with
     run: RunMetadata | None = None  # the active run
+    cycle: CycleBrief | None = None  # the newest
 
 
 def summarise(state: SessionState) -> SessionSummary:
@@ -46,4 +48,5 @@ def summarise(state: SessionState) -> SessionSummary:
         checkpoint=state.checkpoint.point if state.checkpoint else "",
         agent=state.agent.id if state.agent else "",
         run=state.runs.get(state.active_run),
+        cycle=brief(state.cycle) if state.cycle else None,
     )

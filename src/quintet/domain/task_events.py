@@ -15,3 +15,4 @@ class TaskMoved(Tagged, frozen=True, kw_only=True, gc=False):
     after: TaskStatus
     reason: str
     transition: int
+    run: str = ""  # the cycle that moved it

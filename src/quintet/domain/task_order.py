@@ -22,7 +22,8 @@ class Knot(Struct, frozen=True, gc=False):
 
 
 def next_task(tasks: Sequence[Task]) -> Task | None:
-    """The task to begin now: its dependencies are done and nobody is at what it will change; oldest first, then by id.
+    """The task to begin now: its dependencies are done and nobody is at what it will change; oldest first, then by id,
+    and those to be tried again last.
 
     None if no task can be begun as things stand.
     """
@@ -47,7 +48,9 @@ def blocked_by(tasks: Sequence[Task]) -> dict[str, tuple[str, ...]]:
 
 
 def _ready(tasks: Sequence[Task]) -> list[Task]:
-    return sorted((task for task in tasks if task.status in READY), key=lambda task: (task.created, task.text.id))
+    """In the order of their turn: a task that failed comes after those that were not yet tried."""
+    ready = [task for task in tasks if task.status in READY]
+    return sorted(ready, key=lambda task: (task.status is TaskStatus.RETRYING, task.created, task.text.id))
 
 
 class _Board:

@@ -75,7 +75,7 @@ TABLE: tuple[Command, ...] = (
     ),
     Command(
         "review",
-        "/review [working-tree|RANGE|BRANCH]",
+        "/review [working-tree|RANGE|BRANCH|PULL]",
         "inspect a change in work mode review; leaves a report of findings",
         work.review,
     ),

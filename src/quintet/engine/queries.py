@@ -20,6 +20,12 @@ def summary_of(row: SessionRow) -> SessionSummary:
     return _decode_summary(row.summary)
 
 
+def status_of(summary: SessionSummary, live: bool) -> str:
+    """A session's status; one that was at work and whose process is gone was interrupted."""
+    gone = summary.status in ("running", "waiting", "paused") and not live
+    return "interrupted" if gone else summary.status
+
+
 def status(
     row: SessionRow | None,
     *,
@@ -34,9 +40,7 @@ def status(
     """What `quintet status` says; `axes` are those a new session would open with."""
     summary = summary_of(row) if row else SessionSummary(axes=axes)
     live = bool(row) and owner_lives(row) if row else False
-    state = summary.status
-    if row and not live and state in ("running", "waiting", "paused"):
-        state = "interrupted"  # its process is gone
+    state = status_of(summary, live) if row else summary.status
     routing = settings.routing
     return {
         "project": project,

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator
 from quintet.domain.axes import Surface
 from quintet.domain.errors import OwnerGone, QuintetError, UsageError
 from quintet.domain.protocol import Recorded, Say, Signal, Submission, Submitted
+from quintet.domain.settings import Settings
 from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
 from quintet.engine.leases import owner_lives
@@ -41,6 +42,11 @@ class Session:
         if self._owner:
             return self._owner.state
         return fold([recorded.event for recorded in self._core.store.read(self.id)])
+
+    @property
+    def settings(self) -> Settings:
+        """The settings this session was opened with."""
+        return self._core.settings
 
     async def submit(self, body: Submission) -> str:
         """Put a submission into the session's inbox; returns its id once it is durable."""

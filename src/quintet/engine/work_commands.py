@@ -14,7 +14,9 @@ from quintet.engine.dial_commands import turn_dials
 
 async def review(desk: Desk, line: CommandLine) -> Outcome:
     if len(line.words) > 1:
-        raise UsageError("/review takes one word: working-tree, a range such as main..HEAD, or a branch")
+        raise UsageError(
+            "/review takes one word: working-tree, a range such as main..HEAD, a branch, or a pull request"
+        )
     wanted = line.words[0] if line.words else subjects.WORKING_TREE
     subject = await desk.core.repository.subject(wanted)
     order = Order("review", subject.name, subject.revision)

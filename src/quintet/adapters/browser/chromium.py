@@ -15,11 +15,12 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from quintet.adapters.extras import installed, pip_install
+from quintet.adapters.packages import package_part
 from quintet.adapters.proc import descendants, process_start
 from quintet.adapters.processes import child_environment
 from quintet.domain.errors import ToolFailed
-from quintet.domain.settings import BrowserSettings
+from quintet.domain.outside_settings import BrowserSettings
+from quintet.domain.readiness import Part
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Playwright
@@ -34,6 +35,7 @@ PROGRAMS = (
     "microsoft-edge-stable",
     "brave-browser",
 )
+MISSING = "chromium: none is here; the user can install one (apt-get install chromium), or set browser.path"
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
@@ -59,13 +61,12 @@ def find(settings: BrowserSettings) -> str:
     if found:
         return found
     if wanted:
-        raise ToolFailed(f'the setting browser.path is "{wanted}", and there is no program there')
-    raise ToolFailed("no Chromium is here; the user can install one: apt-get install chromium, or set browser.path")
+        raise ToolFailed(f'chromium: browser.path is "{wanted}", and there is no program there')
+    raise ToolFailed(MISSING)
 
 
-def check_package() -> None:
-    if not installed("playwright"):
-        raise ToolFailed(f"the package playwright is missing; the user can install it: {pip_install(PACKAGE)}")
+def playwright_part() -> Part:
+    return package_part("playwright", "playwright", PACKAGE)
 
 
 class Running:
@@ -102,7 +103,8 @@ class Running:
 
 async def start(settings: BrowserSettings) -> Running:
     program = find(settings)
-    check_package()
+    if missing := playwright_part().missing:
+        raise ToolFailed(f"the browser tools need {missing}")
     await asyncio.to_thread(__import__, "playwright.async_api")  # half a second that the loop need not wait
     from playwright.async_api import Error, async_playwright
 

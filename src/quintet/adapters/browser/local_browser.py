@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from quintet.domain.browser_ports import HERE, Direction, Picture, Seen, Target, Upload, Video
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Files
-from quintet.domain.settings import BrowserSettings
+from quintet.domain.settings import Settings
 
 if TYPE_CHECKING:  # a session loads these at its first look at a page
     from quintet.adapters.browser.screencast import Screencast
@@ -31,10 +31,11 @@ STILL_LOADING = "a download is still under way; a later call tells when it is th
 
 
 class LocalBrowser:
-    def __init__(self, files: Files, outputs: str, settings: BrowserSettings, *, own_code: bool = False) -> None:
+    def __init__(self, files: Files, outputs: str, settings: Settings, *, own_code: bool = False) -> None:
         self._files = files
         self._outputs = outputs
         self._settings = settings
+        self._timeout = settings.browser.timeout
         self._own_code = own_code
         self._made: Tabs | None = None
         self._turn = asyncio.Lock()
@@ -66,14 +67,14 @@ class LocalBrowser:
             at = await self._ready(tab, new=True, anew=True)
             if at.dialog:
                 self._tabs.tell(await at.answer_dialog(False))
-            return await self._after(at, self._tabs.go(at, whole), 2 * self._settings.timeout + LOAD_SECONDS)
+            return await self._after(at, self._tabs.go(at, whole), 2 * self._timeout + LOAD_SECONDS)
 
     async def view(self, tab: int, reload: bool) -> Seen:
         async with self._turn:
             at = await self._ready(tab, anew=True)
             at.check()
             at.shown = None
-            return await self._after(at, self._tabs.reload(at) if reload else _nothing(), 2 * self._settings.timeout)
+            return await self._after(at, self._tabs.reload(at) if reload else _nothing(), 2 * self._timeout)
 
     async def screenshot(self, tab: int) -> Picture:
         async with self._turn:
@@ -149,7 +150,7 @@ class LocalBrowser:
             except TimeoutError:
                 await at.interrupt()
                 raise ToolFailed(f"it took more than {EVALUATE_SECONDS:g} s and was given up") from None
-            await at.settle(self._settings.timeout)
+            await at.settle(self._timeout)
             notes = self._tabs.heard(at)
             return Seen("", (*notes, at.open_dialog())) if at.dialog else Seen(_answer(value), notes)
 
@@ -232,7 +233,7 @@ class LocalBrowser:
             said = await tabs.guarded(at.during(work, seconds)) or ""
         except TimeoutError:
             raise ToolFailed(f"not done within {seconds:g} s; browser_view shows how far it came") from None
-        if loading := await at.settle(self._settings.timeout):
+        if loading := await at.settle(self._timeout):
             tabs.tell(loading)
         if tabs.downloads.begun > begun:
             await tabs.downloads.settle(DOWNLOAD_SECONDS)

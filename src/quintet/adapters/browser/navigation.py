@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import re
+from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
 from quintet.domain.errors import ToolFailed
+from quintet.domain.web_addresses import allowed, private_kind
 
 NAME_SECONDS = 5.0
 WANTED = "http, https, file (inside the project) and about:blank are what it opens"
@@ -43,7 +44,7 @@ def address(written: str) -> str:
         return f"file://{text}"
     if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d+(?:[/?#]|$))", text):
         host = re.split(r"[/:?#]", text)[0].lower()
-        near = host == "localhost" or host.endswith(".localhost") or _number(host) is not None
+        near = host == "localhost" or host.endswith(".localhost") or _is_number(host)
         text = f"{'http' if near else 'https'}://{text}"
     try:
         parts = urlsplit(text)
@@ -65,37 +66,29 @@ def path_of(url: str) -> str:
     return unquote(parts.path)
 
 
-async def check_network(url: str, allowed: bool) -> None:
-    """Refuse a host of a private network; loopback is where projects are tried out, and is none."""
+async def check_network(url: str, allowed_hosts: Sequence[str]) -> None:
+    """Refuse a host of a private network that the user has not allowed."""
     host = urlsplit(url).hostname or ""
-    if allowed or not url.startswith("http") or host == "localhost" or host.endswith(".localhost"):
-        return
-    found = [host] if _number(host) else await _resolved(host)
-    if private := next((text for text in found if is_private(text)), ""):
-        raise ToolFailed(refusal(host, private))
+    if url.startswith("http") and host != "localhost" and not host.endswith(".localhost"):
+        found = [host] if _is_number(host) else await _resolved(host)
+        if problem := refusal(url, found, allowed_hosts):
+            raise ToolFailed(problem)
 
 
-def refusal(host: str, where: str) -> str:
-    whose = f"{host} is {where}, an address" if host != where else f"{host} is an address"
-    return f"{whose} of a private network; browser.private_network = true in the user's settings allows it"
+def refusal(url: str, addresses: Sequence[str], allowed_hosts: Sequence[str]) -> str:
+    """Why what these addresses answer is not shown; empty if it may be. Loopback is where projects are tried out."""
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    kinds = {address: private_kind(address) for address in addresses}
+    bad = next((address for address, kind in kinds.items() if kind not in ("", "loopback")), "")
+    if not bad or allowed(allowed_hosts, host, port, addresses):
+        return ""
+    whose = f"{host} is {bad}, a {kinds[bad]} address" if host != bad else f"{host} is a {kinds[bad]} address"
+    return f'{whose}, and those are refused; the user can allow it in their settings: [web] allow_hosts = ["{host}"]'
 
 
-def is_private(text: str) -> bool:
-    """Whether an address is neither public nor this machine's own loopback."""
-    number = _number(text)
-    if number is None or number.is_loopback:
-        return False
-    mapped = getattr(number, "ipv4_mapped", None)
-    if mapped is not None:
-        return is_private(str(mapped))
-    return not number.is_global or number.is_multicast
-
-
-def _number(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host.strip("[]").partition("%")[0])
-    except ValueError:
-        return None
+def _is_number(host: str) -> bool:
+    return private_kind(host) != "not an address"
 
 
 async def _resolved(host: str) -> list[str]:

@@ -18,7 +18,7 @@ from quintet.adapters.browser.tab import Tab
 from quintet.domain.browser_ports import HERE
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Files
-from quintet.domain.settings import BrowserSettings
+from quintet.domain.settings import Settings
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Download, Page, Response
@@ -31,11 +31,12 @@ ENDED = "the browser had ended unexpectedly and was started anew"
 
 
 class Tabs:
-    def __init__(self, files: Files, outputs: str, settings: BrowserSettings, own_code: bool) -> None:
+    def __init__(self, files: Files, outputs: str, settings: Settings, own_code: bool) -> None:
         self.running: Running | None = None
         self.pages = ProjectPages(files, own_code)
         self.downloads = Downloads(outputs, self.tell)
-        self._settings = settings
+        self._settings = settings.browser
+        self._allowed = settings.web.allow_hosts
         self._context: BrowserContext | None = None
         self._tabs: list[Tab] = []
         self._here = 0
@@ -150,7 +151,7 @@ class Tabs:
         if url.startswith("file:"):
             inner = await self.pages.inside(navigation.path_of(url), self._context)
         else:
-            await navigation.check_network(url, self._settings.private_network)
+            await navigation.check_network(url, self._allowed)
             inner = url
         begun, limit = self.downloads.begun, max(self._settings.timeout, 1.0)
         at.leave_page(url)
@@ -233,15 +234,15 @@ class Tabs:
             self.downloads.take(download, self.running.folder)
 
     def _on_answer(self, at: Tab, response: Response) -> None:
-        if not (self._settings.private_network or behind_proxy()):
+        if not behind_proxy():
             self._later(self._check_answer(at, response))
 
     async def _check_answer(self, at: Tab, response: Response) -> None:
         """A name or a redirect may lead to a private network after all: then what came is not shown."""
         with contextlib.suppress(Exception):  # the page is gone
             where = await response.server_addr()
-            if where and navigation.is_private(where["ipAddress"]):
-                at.barred = navigation.refusal(response.url, where["ipAddress"])
+            if where and (problem := navigation.refusal(response.url, [where["ipAddress"]], self._allowed)):
+                at.barred = problem
 
     async def checked(self) -> None:
         """Wait, a short while, for what is being found out about the pages that came."""

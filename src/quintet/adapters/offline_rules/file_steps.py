@@ -14,7 +14,9 @@ FOLDER = "a folder, not a file"
 def add_file(intent: AddFile) -> Program:
     (there,) = yield from read_all([intent.path])
     if not there.missing:
-        return Said(f"Nothing added: {there.problem or f'{intent.path} is there already'}", done=False)
+        same = not there.problem and there.text == intent.content
+        problem = there.problem or f"{intent.path} is there already{', as given' if same else ''}"
+        return Said(f"Nothing added: {problem}", done=False, already=same)
     content = f"{intent.content}\n" if intent.content else ""
     if intent.path.endswith(".py") and not parsed(content):
         return Said(f"Nothing added: the content of {intent.path} would not compile as Python.", done=False)
@@ -30,7 +32,7 @@ def add_file(intent: AddFile) -> Program:
 def move_file(intent: MoveFile, tests_follow: bool) -> Program:
     here, there = yield from read_all([intent.path, intent.to])
     if here.missing:
-        return Said(f"Nothing moved: there is no {intent.path}", done=False)
+        return Said(f"Nothing moved: there is no {intent.path}", done=False, already=not there.problem)
     if here.problem.endswith(FOLDER):
         return Said(f"Nothing moved: {here.problem}", done=False)
     if not there.missing:
@@ -53,7 +55,7 @@ def move_file(intent: MoveFile, tests_follow: bool) -> Program:
 def delete_file(intent: DeleteFile) -> Program:
     (there,) = yield from read_all([intent.path])
     if there.missing:
-        return Said(f"Nothing deleted: there is no {intent.path}", done=False)
+        return Said(f"Nothing deleted: there is no {intent.path}", done=False, already=True)
     if there.problem.endswith(FOLDER):
         return Said(f"Nothing deleted: {there.problem}", done=False)
     importers = yield from _importers(intent.path)

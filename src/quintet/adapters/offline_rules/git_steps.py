@@ -37,7 +37,7 @@ def commit(intent: GitCommit) -> Program:
             return Said(f"Nothing committed. {problem}", done=False)
     if not (rows if intent.everything else staged):
         hint = ' Say: commit all changes with message "…"' if rows else ""
-        return Said(f"Nothing committed: nothing is {'staged' if rows else 'changed'}.{hint}", done=False)
+        return Said(f"Nothing committed: nothing is {'staged' if rows else 'changed'}.{hint}", done=False, already=True)
     result = yield from ask("git_commit", {"message": intent.message})
     if not _COMMITTED.match(result):
         if intent.everything and not staged:

@@ -16,6 +16,7 @@ from quintet.adapters.offline_rules.intents import CAN_DO, Intent, RunTests
 from quintet.adapters.offline_rules.phrasing import parse
 from quintet.adapters.offline_rules.programs import needs, program
 from quintet.adapters.offline_rules.steps import Call, Said, Step
+from quintet.adapters.offline_rules.task_plan import plan
 from quintet.domain.grants import Effect
 from quintet.domain.messages import CallPart, EndPart, Finish, Message, Part, Request, Role, TextPart, ToolCall
 from quintet.domain.tool_menu import toolsets_of
@@ -56,6 +57,9 @@ class OfflineRules:
 
     def _answer(self, request: Request) -> tuple[Call, ...] | Said:
         said, past = _this_turn(request.messages)
+        if request.purpose == "plan":
+            planned = plan(said)
+            return Said(self._cannot(said), done=False) if planned is None else Said(planned)
         intents = parse(said)
         if intents is None:
             return Said(self._cannot(said), done=False)
@@ -66,7 +70,7 @@ class OfflineRules:
             return _enter(HOME)
         if not work and entered in ("", HOME) and (missing := _missing(intents, offered)):
             return Said(_hidden(missing), done=False)
-        answer = _advance(intents, work, request.unasked)
+        answer = _advance(intents, work, request.unasked, again=request.purpose == "retry")
         if isinstance(answer, Said):
             return answer
         absent = next((call.tool for call in answer if call.tool not in offered), "")
@@ -131,7 +135,9 @@ def _this_turn(messages: tuple[Message, ...]) -> tuple[str, list[Done]]:
     return "", []
 
 
-def _advance(intents: list[Intent], past: list[Done], unasked: frozenset[Effect]) -> tuple[Call, ...] | Said:
+def _advance(
+    intents: list[Intent], past: list[Done], unasked: frozenset[Effect], *, again: bool = False
+) -> tuple[Call, ...] | Said:
     """Run the programs over what was done so far: the next calls, or all that is to be said."""
     waiting = list(reversed(past))
     texts: list[str] = []
@@ -152,7 +158,7 @@ def _advance(intents: list[Intent], past: list[Done], unasked: frozenset[Effect]
         except StopIteration as end:
             said: Said = end.value
             texts.append(said.text)
-            if not said.done:
+            if not (said.done or (again and said.already)):
                 return Said("\n\n".join(texts), done=False)
     return Said("\n\n".join(texts))
 

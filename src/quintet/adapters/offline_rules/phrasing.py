@@ -26,6 +26,7 @@ from quintet.adapters.offline_rules.intents import (
     Summarise,
     Tidy,
 )
+from quintet.domain.pieces import split
 
 _FILLER = re.compile(
     r"^(?:please|now|ok(?:ay)?|could you|can you|would you|will you|then|first|next|finally|also|just|let's"
@@ -33,9 +34,6 @@ _FILLER = re.compile(
     r"|[\s,]*\b(?:please|for me|thanks|thank you)\b[.!]?$",
     re.I,
 )
-_JOIN = re.compile(r"\s*[,;]?\s+and then\s+|\s*[,;]\s*then\s+|\n+|;\s+", re.I)
-_IN_QUOTES = re.compile(r"(?<!\S)(?:\"[^\"]*\"|'[^']*'|`[^`]*`)")
-_KEPT = re.compile("\0(\\d+)\0")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 
 _A_FILE = r"(?P<path>\"[^\"]+\"|'[^']+'|`[^`]+`|[\w.@+/-]+)"
@@ -170,23 +168,11 @@ _NOT_A_NAME = _words(
 
 def parse(text: str) -> list[Intent] | None:
     """The intents of a request in order, or None if any part of it is none of ours."""
-    pieces = [piece for piece in (_cleaned(p) for p in _split(text.strip())) if piece]
+    pieces = [piece for piece in (_cleaned(p) for p in split(text)) if piece]
     intents = [_parse_one(piece) for piece in pieces]
     if not intents or any(intent is None for intent in intents):
         return None
     return [intent for intent in intents if intent is not None]
-
-
-def _split(text: str) -> list[str]:
-    """The pieces of a request; what stands in quotes is never cut."""
-    kept: list[str] = []
-
-    def keep(found: re.Match[str]) -> str:
-        kept.append(found[0])
-        return f"\0{len(kept) - 1}\0"
-
-    hidden = _IN_QUOTES.sub(keep, text)
-    return [_KEPT.sub(lambda found: kept[int(found[1])], piece) for piece in _JOIN.split(hidden)]
 
 
 def _cleaned(piece: str) -> str:

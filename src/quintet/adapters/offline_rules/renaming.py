@@ -32,7 +32,9 @@ def rename(intent: Rename, tests_follow: bool) -> Program:
         return Said(found, done=False)
     paths, all_there = listed(found)
     if not paths:
-        return Said(f"Nothing renamed: {intent.old} does not occur in a Python file of the project.", done=False)
+        return Said(
+            f"Nothing renamed: {intent.old} does not occur in a Python file of the project.", done=False, already=True
+        )
     if not all_there:
         return Said(f"Nothing renamed: {intent.old} occurs in too many files to be followed.", done=False)
     plan, before = yield from _plan(intent, paths)

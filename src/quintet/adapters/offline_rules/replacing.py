@@ -22,7 +22,7 @@ def replace(intent: Replace, tests_follow: bool) -> Program:
         files += [path for path in paths if path not in files]
     if not files:
         place = f" in {', '.join(intent.where)}" if intent.where else ""
-        return Said(f"Nothing replaced: “{intent.old}” does not occur{place}.", done=False)
+        return Said(f"Nothing replaced: “{intent.old}” does not occur{place}.", done=False, already=True)
     counts: dict[str, int] = {}
     changes: list[Change] = []
     whole = True

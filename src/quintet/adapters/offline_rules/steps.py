@@ -39,6 +39,7 @@ class Step(Struct, frozen=True):
 class Said(Struct, frozen=True):
     text: str
     done: bool = True
+    already: bool = False  # not done because it is so; as good as done where it was tried before
 
 
 Result = TypeVar("Result")

@@ -30,6 +30,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPE
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 24, 28
 _SOCKET = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}  # audit architecture, number of socket(2)
 _IO_URING_SETUP = 425
+_HEARD = {signal.SIGTERM, signal.SIGCHLD}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -146,29 +147,36 @@ def _end_the_rest() -> None:
         time.sleep(LOOK_AGAIN_SECONDS)  # one that came to us just now may not have been on the list
 
 
-def _parent_died(number: int, frame: object) -> None:
-    _end_the_rest()
-    os._exit(128 + number)
+def _status_of(command: int) -> int | None:
+    """How the command ended, if it has; whatever else came to us and is over is let go of."""
+    status = None
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            status = ended[1] if ended[0] == command else status
+    return status
 
 
 def main(walls: dict[str, object], argv: list[str]) -> int:
     _checked(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-    # A minder that is killed with its parent would leave the command running: it ends the command first.
-    signal.signal(signal.SIGTERM, _parent_died)
+    # A minder that is killed with its parent would leave the command running: it is told, and ends the command first.
+    # It waits for the signals themselves: one that a handler takes just before a wait for children would go unheard.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0))
     command = os.fork()
     if not command:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
         if walls.get("terminal"):  # standard input becomes the terminal that signals the command
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         _run(walls, argv)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while True:
-        pid, status = os.waitpid(-1, 0)
-        if pid == command:
-            break
+    status = None
+    while status is None:
+        if signal.sigwait(_HEARD) == signal.SIGTERM:
+            _end_the_rest()
+            return 128 + signal.SIGTERM
+        status = _status_of(command)
     _end_the_rest()
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code

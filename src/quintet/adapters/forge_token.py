@@ -1,0 +1,54 @@
+"""The token for the forge: from the environment, else the one that the gh program keeps."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from quintet.domain.outside_settings import ForgeSettings
+
+GH_SECONDS = 10.0
+_HOSTED = ("GH_TOKEN", "GITHUB_TOKEN")
+_ENTERPRISE = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", *_HOSTED)
+MISSING = "no token for the forge: export GH_TOKEN=… or run gh auth login"
+
+
+def variables(settings: ForgeSettings) -> tuple[str, ...]:
+    if settings.token_env:
+        return (settings.token_env,)
+    return _HOSTED if _host(settings) == "github.com" else _ENTERPRISE
+
+
+def find_token(settings: ForgeSettings, environment: Mapping[str, str]) -> tuple[str, str]:
+    """The token and where it is from; both empty if there is none."""
+    for name in variables(settings):
+        if token := environment.get(name, "").strip():
+            return token, name
+    if settings.token_env or not shutil.which("gh"):
+        return "", ""
+    kept = {
+        key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "XDG_CONFIG_HOME", "GH_CONFIG_DIR")
+    }
+    try:
+        done = subprocess.run(
+            ("gh", "auth", "token", "--hostname", _host(settings)),
+            cwd="/",
+            env=kept,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=GH_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "", ""
+    token = done.stdout.strip() if done.returncode == 0 else ""
+    return (token, "gh auth token") if token else ("", "")
+
+
+def _host(settings: ForgeSettings) -> str:
+    host = urlsplit(settings.url).hostname or ""
+    return "github.com" if host == "api.github.com" else host

@@ -1,0 +1,62 @@
+"""The text of an HTML page, block by block, and its title; what is not read by a reader is left out."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+_UNREAD = frozenset({"script", "style", "noscript", "template", "svg", "head"})
+_BLOCK_NAMES = """address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6
+    header hr li main nav ol p pre section table td th tr ul title"""
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self.title: list[str] = []
+        self._unread: list[str] = []
+        self._in_title = False
+        self._kept_as_is = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "body":
+            self._unread = []  # a head that was never closed
+        if tag in _UNREAD:
+            self._unread.append(tag)
+        self._in_title = tag == "title" and not self.title
+        self._kept_as_is += tag == "pre"
+        if tag in _BLOCKS:
+            self.pieces.append("\n\n" if tag not in ("br", "td", "th") else "\n" if tag == "br" else "\t")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self._unread:
+            del self._unread[self._unread.index(tag) :]
+        self._in_title = False
+        self._kept_as_is = max(0, self._kept_as_is - (tag == "pre"))
+        if tag in _BLOCKS and tag not in ("td", "th", "br"):
+            self.pieces.append("\n\n")
+
+    def handle_data(self, data: str) -> None:
+        if self._in_title:
+            self.title.append(data)
+        elif not self._unread:
+            self.pieces.append(data if self._kept_as_is else _flowing(data))
+
+
+def _flowing(data: str) -> str:
+    words = " ".join(data.split())
+    return f"{' ' if data[:1].isspace() else ''}{words}{' ' if data[-1:].isspace() and words else ''}"
+
+
+def read_html(text: str) -> tuple[str, str]:
+    """The page's title, empty if it has none, and its text with blocks apart."""
+    reader = _Reader()
+    reader.feed(text)
+    reader.close()
+    lines = (line.rstrip().strip(" ") for line in "".join(reader.pieces).splitlines())
+    blocks: list[str] = []
+    for line in lines:
+        if line or (blocks and blocks[-1]):
+            blocks.append(line)
+    return " ".join("".join(reader.title).split()), "\n".join(blocks).strip()

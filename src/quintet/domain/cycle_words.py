@@ -1,0 +1,104 @@
+"""What a person sees of a cycle: each event as lines with a colour role, in columns that stand below each other."""
+
+from __future__ import annotations
+
+from quintet.domain import cycle_events as c
+from quintet.domain.columns import table
+from quintet.domain.cycle_phases import CyclePhase
+from quintet.domain.executors import NATIVE
+
+MOST_FINDINGS = 12  # lines
+_STATUS_ROLES = {"done": "success", "failed": "error", "waiting": "accent", "paused": "accent"}
+
+Words = list[tuple[str, str]]
+
+
+def words(event: object) -> Words:
+    """Text and role of each line; nothing for what only matters to the journal."""
+    match event:
+        case c.CycleBegan():
+            hands = {event.planner, event.executor, event.verifier}
+            who = f"planner {event.planner} · executor {event.executor} · verifier {event.verifier}"
+            return [(f"cycle    {who}", "dim")] if hands != {NATIVE} else []
+        case c.CycleMoved():
+            return _moved(event)
+        case c.PlanMade():
+            return _plan(event)
+        case c.PlanAccepted():
+            return [(f"accepted {_counted(len(event.tasks), 'task')}, by {event.by}", "success")]
+        case c.TaskVerified():
+            return _verified(event)
+        case c.CycleStopped():
+            return [(stopped(event), _STATUS_ROLES.get(event.status, "warning"))]
+        case c.ExecutorSaid():
+            return [(line, "dim" if event.reasoning else "") for line in event.text.splitlines()]
+        case c.ExecutorActed():
+            return [(f"▸ {event.tool} {event.summary}".rstrip(), "accent" if event.ok else "error")]
+        case c.ExecutorEnded():
+            return _ended(event)
+    return []
+
+
+def _moved(event: c.CycleMoved) -> Words:
+    by = f" · {event.by}" if event.by not in ("", NATIVE) else ""
+    match event.phase:
+        case CyclePhase.PLANNING:
+            again = f" again, iteration {event.iteration}" if event.iteration > 1 else ""
+            return [(f"plan     being made{again}{by}", "dim")] if again or by else []
+        case CyclePhase.EXECUTING:
+            again = f" · attempt {event.attempt}" if event.attempt > 1 else ""
+            place = f"{event.current}/{event.total}" if event.total else event.task
+            return [(f"unit {place:<3} {event.title}{again}{by}", "info")]
+        case CyclePhase.VERIFYING if by:
+            return [(f"verify   {event.title}{by}", "dim")]
+    return []
+
+
+def _plan(event: c.PlanMade) -> Words:
+    if not event.tasks:
+        return [("plan     nothing to add", "dim")]
+    rows = [
+        (
+            task.id,
+            task.title,
+            f"after {', '.join(task.depends_on)}" if task.depends_on else "",
+            f"verified by `{task.verification}`" if task.verification else "",
+        )
+        for task in event.tasks
+    ]
+    head = (f"plan     {_counted(len(event.tasks), 'task')}", "info")
+    return [head, *((f"         {line}", "") for line in table(rows))]
+
+
+def _verified(event: c.TaskVerified) -> Words:
+    shown = event.evidence.strip().splitlines()[-1:] if event.command else []
+    how = " · ".join(filter(None, (f"`{event.command}`" if event.command else "", *shown)))
+    if event.passed:
+        return [(f"verified {event.title}{f' · {how}' if how else ''}", "success")]
+    lines = event.findings.strip().splitlines()
+    more = [(f"         … {len(lines) - MOST_FINDINGS} more lines", "dim")] if len(lines) > MOST_FINDINGS else []
+    said = [(f"         {line}", "warning") for line in lines[:MOST_FINDINGS]]
+    return [(f"sent back {event.title}, by {event.by}", "warning"), *said, *more]
+
+
+def stopped(event: c.CycleStopped) -> str:
+    """How a stretch of a cycle ended, in one line."""
+    count = [f"{event.done} of {_counted(event.done + event.failed + event.left, 'task')} done"]
+    count += [f"{event.failed} failed"] if event.failed else []
+    count += [_counted(event.units, "unit"), f"{event.cost:.4f}"] if event.units else []
+    counted = " · ".join(count) if event.done + event.failed + event.left else ""
+    return "   ".join(filter(None, (f"{event.status:<8}", event.reason, counted))).rstrip()
+
+
+def _ended(event: c.ExecutorEnded) -> Words:
+    notes: Words = [(f"         {note}", "warning") for note in event.notes]
+    if event.ok:
+        return notes
+    again = f"; again in {event.retry_in:g} s" if event.retry_in is not None else ""
+    head = f"{event.executor}: {event.failure or 'failed'}: {event.reason}{again}"
+    hint: Words = [(event.hint, "dim")] if event.hint and not again else []
+    return [*notes, (head, "warning" if again else "error"), *hint]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s'[: number != 1]}"

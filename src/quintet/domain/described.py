@@ -1,0 +1,15 @@
+"""How a setting is described, and how far an untrusted project may go with it.
+
+`free`: a project's own settings file may set it; `tighten`: only make it stricter; `trusted`: nothing, until its folder
+is trusted.
+"""
+
+from __future__ import annotations
+
+from msgspec import Meta
+
+FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
+
+
+def about(text: str, reach: str = FREE) -> Meta:
+    return Meta(description=text, extra={"reach": reach})

@@ -1,0 +1,100 @@
+"""The ports of whoever types: files to name, what was typed before, the draft, and what there is to choose from.
+
+Only surfaces at which somebody types need them. Calls that are not `async` may take a moment: a surface makes them in a
+thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class FileFinder(Protocol):
+    def prepare(self) -> None:
+        """Get ready, in the background, for a search that may come."""
+
+    async def find(self, query: str, most: int) -> list[str]:
+        """The files that a few letters may mean, best first."""
+
+    async def renewed(self) -> bool:
+        """Look whether files came or went; whether another search may find others."""
+
+
+class Drafts(Protocol):
+    """What is being written, kept over a crash or a quit. Raises StoreError where it cannot be kept."""
+
+    def save(self, text: str) -> None: ...
+
+    def restore(self) -> str:
+        """What was saved last; empty if there is nothing."""
+
+    def clear(self) -> None: ...
+
+
+class PastInputs(Protocol):
+    """What was submitted in this project, oldest first and not without end."""
+
+    def all(self) -> list[str]: ...
+
+    def add(self, text: str) -> None: ...
+
+
+class SettingShown(Struct, frozen=True):
+    key: str
+    value: str  # as it is written in the file
+    source: str
+    about: str
+    choices: tuple[str, ...] = ()
+    own: bool = False  # whether the user's file sets it
+
+
+class SettingsBook(Protocol):
+    """Every setting, and the user's own file, which can be changed. Raises SettingsError for what is no value of it."""
+
+    path: str
+
+    def rows(self) -> list[SettingShown]: ...
+
+    def change(self, key: str, text: str) -> None: ...
+
+    def unset(self, key: str) -> None:
+        """Take a setting out of the user's file."""
+
+
+class ModelShown(Struct, frozen=True):
+    name: str
+    about: str
+    routed: tuple[str, ...] = ()  # the model modes that use it
+    problem: str = ""  # why it would not answer
+
+
+class SessionShown(Struct, frozen=True):
+    id: str
+    updated: str
+    status: str
+    live: bool  # whether a process runs it
+    badge: str
+    turns: int
+    title: str
+
+
+class AgentShown(Struct, frozen=True):
+    id: str
+    title: str
+    origin: str
+
+
+class AtHand(Struct):
+    """What a prompt and its pickers get to know of the project and the user."""
+
+    finder: FileFinder
+    drafts: Drafts
+    past: PastInputs
+    settings: SettingsBook
+    models: Callable[[], list[ModelShown]]
+    found_models: Callable[[], list[str]]  # what on this machine could be one
+    sessions: Callable[[], list[SessionShown]]
+    agents: Callable[[], list[AgentShown]]

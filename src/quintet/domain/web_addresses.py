@@ -1,0 +1,75 @@
+"""Which addresses the web tools may reach: those that everybody can, and what the user allowed.
+
+An address is judged by what it leads to: one of IPv4 wrapped in IPv6 (mapped, compatible, 6to4, NAT64) by the one
+inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+
+_NAT64 = IPv6Network("64:ff9b::/96")
+_COMPATIBLE = IPv6Network("::/96")
+_UNROUTED = (
+    IPv6Network("64:ff9b:1::/48"),
+    IPv6Network("2001::/23"),
+    IPv6Network("5f00::/16"),
+    IPv6Network("3fff::/20"),
+)
+
+
+def private_kind(address: str) -> str:
+    """What keeps an address from being anybody's to reach, in words; empty if nothing does."""
+    try:
+        found = _inside(ip_address(address.partition("%")[0]))
+    except ValueError:
+        return "not an address"
+    if found.is_loopback:
+        return "loopback"
+    if found.is_link_local:
+        return "link-local"
+    if found.is_multicast:
+        return "multicast"
+    if found.is_unspecified:
+        return "unspecified"
+    if isinstance(found, IPv6Address) and (found.is_site_local or any(found in network for network in _UNROUTED)):
+        return "private"
+    if found.is_private:
+        return "private"
+    return "" if found.is_global and not found.is_reserved else "reserved"
+
+
+def _inside(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    if isinstance(address, IPv4Address):
+        return address
+    if address.ipv4_mapped:
+        return address.ipv4_mapped
+    if address.sixtofour:
+        return address.sixtofour
+    if address in _NAT64 or (address in _COMPATIBLE and int(address) > 1):  # :: and ::1 are addresses of their own
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address
+
+
+def allowed(patterns: Iterable[str], host: str, port: int, addresses: Iterable[str]) -> bool:
+    """Whether a pattern of the user's covers this host: by its name, with or without a port, or by all it leads to."""
+    found = list(addresses)
+    return any(_names(pattern, host, port) or _holds(pattern, found) for pattern in patterns)
+
+
+def _names(pattern: str, host: str, port: int) -> bool:
+    name, colon, number = pattern.lower().rpartition(":")
+    if not colon or (":" in name.strip("[]") and not name.endswith("]")):  # an address of IPv6 without a port
+        name, number = pattern.lower(), ""
+    return fnmatchcase(host.lower(), name.strip("[]")) and number in ("", "*", str(port))
+
+
+def _holds(pattern: str, addresses: list[str]) -> bool:
+    try:
+        network = ip_network(pattern, strict=False)
+    except ValueError:
+        return False
+    held = [_inside(ip_address(address.partition("%")[0])) for address in addresses]
+    return bool(held) and all(address.version == network.version and address in network for address in held)

@@ -1,0 +1,80 @@
+"""What a prompt and its pickers get to know of a project and its user, put together when a surface asks for it."""
+
+from __future__ import annotations
+
+import time
+
+from quintet.adapters import config
+from quintet.adapters.file_finder import ProjectFinder
+from quintet.adapters.input_history import InputHistory
+from quintet.adapters.places import Places, locate
+from quintet.adapters.settings_file import UserSettings
+from quintet.adapters.task_folder import TaskFolder
+from quintet.adapters.task_input import TaskInput
+from quintet.app import find_ripgrep
+from quintet.domain.prompt_ports import AgentShown, AtHand, ModelShown, SessionShown
+
+
+def at_hand(path: str = ".") -> AtHand:
+    places = locate(path)
+    return AtHand(
+        finder=ProjectFinder(places.root, find_ripgrep()),
+        drafts=TaskInput(TaskFolder(places.root, places.runs)),
+        past=InputHistory(places.inputs),
+        settings=UserSettings(places),
+        models=lambda: _models(places),
+        found_models=_found_models,
+        sessions=lambda: _sessions(places),
+        agents=lambda: _agents(places),
+    )
+
+
+def _models(places: Places) -> list[ModelShown]:
+    """The models one can choose, the offline rules last."""
+    from quintet.model_lookups import BUILTIN, chosen_models
+
+    shown = []
+    for row in chosen_models(config.load(places).settings):
+        about = "offline rules" if row["name"] == BUILTIN else f"{row['model']}  {row['base_url'] or row['wire']}"
+        key = row["key"]
+        problem = f"{key['variable']} is not set" if key and not key["set"] else ""
+        shown.append(ModelShown(row["name"], about, tuple(row["routed"]), problem))
+    return shown
+
+
+def _found_models() -> list[str]:
+    from quintet.adapters.discovery import found_here
+
+    return found_here()
+
+
+def _sessions(places: Places) -> list[SessionShown]:
+    from quintet.adapters.proc import process_start
+    from quintet.adapters.sqlite.database import clear_errors
+    from quintet.domain import badge
+    from quintet.engine.leases import owner_lives
+    from quintet.engine.queries import status_of, summary_of
+    from quintet.lookups import stored
+
+    rows = stored(places)
+    if rows is None:
+        return []
+    with clear_errors(places.database):
+        found = rows.sessions()
+    shown = []
+    for row in found:
+        summary, live = summary_of(row), owner_lives(row, time.time(), process_start)
+        badge_text = badge.full(summary.axes)
+        shown.append(
+            SessionShown(row.id, row.updated, status_of(summary, live), live, badge_text, summary.turns, row.title)
+        )
+    return shown
+
+
+def _agents(places: Places) -> list[AgentShown]:
+    from quintet.adapters.agent_source import LocalAgents
+    from quintet.adapters.terms import make_terms
+
+    loaded = config.load(places)
+    agents = LocalAgents(places, make_terms(places, loaded.settings).protection, trusted=loaded.trusted)
+    return [AgentShown(agent.id, agent.title or agent.persona.role, origin) for agent, origin in agents.listed()]

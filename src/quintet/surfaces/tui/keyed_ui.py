@@ -1,0 +1,282 @@
+"""The screen and its keys: what a key does, whether it comes from the keyboard, the palette or a dialog.
+
+Keys are settings. They are taken before the widget with the focus sees them, but for those a popup may want; over a
+dialog only the keys that interrupt and leave are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import BindingsMap
+from textual.filter import LineFilter, NoColor
+from textual.widgets import Static
+
+from quintet.domain import protocol as p
+from quintet.domain.axes import INTERACTIVE
+from quintet.domain.describe import Line
+from quintet.domain.errors import QuintetError
+from quintet.domain.key_settings import keys_of, spelled
+from quintet.domain.settings import catalogue
+from quintet.domain.state import SessionState
+from quintet.engine.session import Session
+from quintet.surfaces.tui import looks
+from quintet.surfaces.tui.dial_keys import Aim
+from quintet.surfaces.tui.find_bar import FindBar
+from quintet.surfaces.tui.header_line import HeaderLine
+from quintet.surfaces.tui.palette import Everything
+from quintet.surfaces.tui.prompt import Prompt
+from quintet.surfaces.tui.question_panel import QuestionPanel
+from quintet.surfaces.tui.scrollback import PAGE, Scrollback
+from quintet.surfaces.tui.status_line import StatusLine
+from quintet.surfaces.tui.story import Story
+from quintet.surfaces.tui.surroundings import Surroundings
+
+TWICE_SECONDS = 2.0
+LATER = ("palette",)  # keys that a widget with the focus may want for itself
+ANYWHERE = ("interrupt", "leave", "suspend")  # keys that mean the same over a dialog
+
+
+class KeyedUi(App[int]):
+    CSS = ".rule { height: 1; color: $foreground 30%; }"
+    COMMANDS: ClassVar[set[Any]] = {Everything}
+    themes = looks.NAMES
+    # Slash commands that, given alone, open something here; each is the name of an action.
+    OPENS: ClassVar[dict[str, str]] = {"tasks": "tasks"}
+
+    def __init__(self, around: Surroundings) -> None:
+        super().__init__()
+        self.around = around
+        self.state = SessionState(axes=INTERACTIVE)
+        self.story = Story()
+        self.session: Session | None = None
+        self.look = around.theme
+        self.own: set[str] = set()  # submissions of this screen that are not answered yet
+        self.aim = Aim()
+        self._pressed: dict[str, float] = {}  # when a key that counts twice was last pressed
+        self._keys = keys_of(around.settings.keys)
+        self._bindings = self._bound()
+        for theme in looks.THEMES.values():
+            self.register_theme(theme)
+        self.wear(self.look)
+
+    def compose(self) -> ComposeResult:
+        yield HeaderLine()
+        yield Static("─" * 400, classes="rule")
+        yield Scrollback(self.story, self.look)
+        yield FindBar()
+        yield QuestionPanel(self.look)
+        yield Static("─" * 400, classes="rule")
+        yield StatusLine(self.around.settings, self.around.sandbox, self.look)
+
+    # ── keys
+
+    def _bound(self) -> BindingsMap:
+        bindings = BindingsMap()
+        for name, keys in self._keys.items():
+            for key in keys:
+                bindings.bind(key, f"act('{name}')", show=False, priority=name not in LATER)
+        bindings.bind("escape", "escape", show=False)
+        return bindings
+
+    def key_list(self) -> list[tuple[str, str, str]]:
+        """Every action with its keys and what it does."""
+        about = catalogue()
+        return [(name, ", ".join(map(spelled, keys)), about[f"keys.{name}"].about) for name, keys in self._keys.items()]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "act" and len(self.screen_stack) > 1:
+            return parameters[0] in ANYWHERE
+        return True
+
+    async def action_act(self, name: str) -> None:
+        await self.act(name)
+
+    async def act(self, name: str) -> None:
+        """What a key of that name does."""
+        match name:
+            case "work_mode":
+                await self.turn("mode")
+            case "run_control":
+                await self.turn("control")
+            case "permission_profile" | "model_mode":
+                await self.turn(name.replace("_", "-"))
+            case "autonomous" | "assisted" | "manual":
+                await self.turn("control", name)
+            case "repair":
+                await self.turn("mode", name)
+            case _:
+                act: Callable[[], Any] = getattr(self, f"do_{name}")
+                if (done := act()) is not None:
+                    await done
+
+    async def turn(self, word: str, value: str = "") -> None:
+        """Turn a dial, to a value or to the one that comes next."""
+        value = value or self.aim.next_value(self.state.axes, word)
+        if submission := await self.submit(p.Say(text=f"/{word} {value}")):
+            self.aim.aimed(self.state.axes, word, value, submission)
+
+    # ── what keys do
+
+    async def do_interrupt(self) -> None:
+        again = self.twice("interrupt")
+        if self.state.turn or self.state.questions:
+            if again:
+                self.exit(0)
+            await self.submit(p.Interrupt())
+        elif again:
+            self.exit(0)
+        elif self.typed:
+            self.prompt.text = ""
+        else:
+            self.query_one(StatusLine).say("Ctrl+C again leaves; the session can be resumed")
+
+    async def action_escape(self) -> None:
+        """Close what is open, else interrupt; twice on an empty prompt goes back to an earlier turn."""
+        finding = self.query_one(FindBar)
+        if finding.display:
+            finding.close()
+        elif self.focused is not None and not self.prompt.has_focus_within:
+            self.focus_prompt()
+        elif self.state.turn:
+            await self.submit(p.Interrupt())
+        elif not self.typed and self.twice("escape"):
+            await self.enter("/rewind")
+
+    def do_leave(self) -> None:
+        self.exit(0)
+
+    def do_suspend(self) -> None:
+        self.action_suspend_process()
+
+    def do_keys(self) -> None:
+        from quintet.surfaces.tui.key_sheet import KeySheet
+
+        self.push_screen(KeySheet([(keys, about) for _, keys, about in self.key_list() if keys]))
+
+    def do_palette(self) -> None:
+        self.action_command_palette()
+
+    async def do_tasks(self) -> None:
+        await self.submit(p.Say(text="/tasks"))
+
+    def do_answer(self) -> None:
+        panel = self.query_one(QuestionPanel)
+        if panel.asked and not panel.has_focus:
+            panel.focus()
+        else:
+            self.focus_prompt()
+
+    def do_find(self) -> None:
+        self.query_one(FindBar).open()
+
+    def do_fold(self) -> None:
+        self.query_one(Scrollback).toggle_all()
+
+    def do_copy(self) -> None:
+        text = self.screen.get_selected_text() or self.story.answer
+        if text:
+            self.copy_to_clipboard(text)
+            self.query_one(StatusLine).say(f"copied {len(text)} characters", "success")
+        else:
+            self.query_one(StatusLine).say("nothing to copy yet")
+
+    def do_line_up(self) -> None:
+        self.query_one(Scrollback).scroll_by(-1)
+
+    def do_line_down(self) -> None:
+        self.query_one(Scrollback).scroll_by(1)
+
+    def do_page_up(self) -> None:
+        self.query_one(Scrollback).scroll_by(-PAGE)
+
+    def do_page_down(self) -> None:
+        self.query_one(Scrollback).scroll_by(PAGE)
+
+    def do_first_line(self) -> None:
+        self.query_one(Scrollback).move_to(0)
+
+    def do_last_line(self) -> None:
+        self.query_one(Scrollback).to_end()
+
+    # ── what they work with
+
+    async def submit(self, body: p.Submission) -> str:
+        """Hand a submission to the session; what it cannot take is said, and the result is empty."""
+        if self.session is None:
+            return ""
+        try:
+            submission = await self.session.submit(body)
+        except QuintetError as error:
+            self.note(str(error), "error")
+            return ""
+        if not isinstance(body, p.Answer):  # an answer is answered by its question's end
+            self.own.add(submission)
+        return submission
+
+    async def enter(self, text: str) -> None:
+        """What a person typed and sent."""
+        from quintet.domain.command_line import command_name
+
+        self.query_one(Scrollback).to_end()
+        words = text.split()
+        if not words and self.state.agent is None:
+            return
+        opens = self.OPENS.get(command_name(text) or "") if len(words) == 1 else None
+        if opens:
+            await self.act(opens)
+        elif not await self.submit(p.Say(text=text)) and self.session:
+            self.prompt.give_back(text)  # what was not taken is not lost
+
+    async def begin_command(self, usage: str) -> None:
+        """Put the beginning of a command into the prompt; one without arguments is sent."""
+        line, _, rest = usage.partition(" ")
+        if not rest or line.removeprefix("/") in self.OPENS:
+            await self.enter(line)
+        else:
+            self.prompt.begin(f"{line} ")
+
+    def note(self, text: str, role: str = "dim") -> None:
+        """A word of the screen's own in the transcript."""
+        self.story.note(*(Line(f"  {line}", role) for line in text.split("\n")))
+        self.query_one(Scrollback).follow_story()
+
+    def tell(self, sequence: str) -> None:
+        """Write to the terminal around the screen."""
+        if self._driver and not self.is_headless:
+            self._driver.write(sequence)
+
+    def wear(self, look: str) -> None:
+        """Change to another theme, everywhere."""
+        self.look = look
+        kept: list[LineFilter] = [one for one in self._filters if not isinstance(one, NoColor)]
+        self._filters = [*kept, NoColor()] if look == "plain" else kept
+        self.theme = look
+        if self.is_running:
+            self.query_one(Scrollback).wear(look)
+            self.query_one(HeaderLine).look = look
+            self.query_one(StatusLine).look = self.query_one(QuestionPanel).look = look
+            self.query_one(StatusLine).refresh()
+            self.query_one(QuestionPanel).draw()
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    @property
+    def typed(self) -> str:
+        return next((prompt.text for prompt in self.query(Prompt)), "")
+
+    def focus_prompt(self) -> None:
+        for prompt in self.query(Prompt):
+            prompt.focus()
+
+    def twice(self, key: str) -> bool:
+        """Whether this key was pressed a moment ago too."""
+        now = time.monotonic()
+        again = now - self._pressed.get(key, -TWICE_SECONDS) < TWICE_SECONDS
+        self._pressed[key] = now
+        return again

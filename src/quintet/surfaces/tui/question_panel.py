@@ -1,0 +1,190 @@
+"""The question a session waits on, between transcript and prompt: what exactly, why it is asked, and the choices.
+
+It is generic over the choices a question brings. An approval also shows what the gate decided on, takes a no with a
+reason, and unfolds its details. A key that was pressed while the panel was just appearing is not taken for an answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from quintet.domain import protocol as p
+from quintet.domain.grants import Effect
+from quintet.surfaces.tui.looks import style
+from quintet.surfaces.tui.styled import clean
+
+GUARD_SECONDS = 0.4
+FEW_LINES = 8  # of detail, until more are wanted
+NO = "n"
+_NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
+_DIFF = {"+ ": "success", "- ": "error"}
+
+
+class QuestionPanel(Vertical, can_focus=True):
+    DEFAULT_CSS = """
+    QuestionPanel { height: auto; max-height: 70%; border: round $warning; padding: 0 1; display: none; }
+    QuestionPanel:focus-within, QuestionPanel:focus { border: round $accent; }
+    QuestionPanel > #detail { height: auto; max-height: 24; overflow-y: auto; }
+    QuestionPanel > Input { display: none; border: none; height: 1; padding: 0; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,up", "choose(-1)", show=False),
+        Binding("right,down", "choose(1)", show=False),
+        Binding("enter", "take", show=False),
+    ]
+
+    class Answered(Message):
+        def __init__(self, question: str, choice: str, note: str = "") -> None:
+            super().__init__()
+            self.question = question
+            self.choice = choice
+            self.note = note
+
+    def __init__(self, look: str) -> None:
+        super().__init__(id="question")
+        self.look = look
+        self.asked: p.QuestionAsked | None = None
+        self._decided: Sequence[p.CallDecided] = ()
+        self._whole = False
+        self._chosen = -1  # none, so that Enter alone answers nothing
+        self._since = 0.0
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="detail")
+        yield Input(placeholder="why not? Enter sends it, Esc goes back", id="reason", compact=True)
+        yield Static(id="choices")
+
+    def ask(self, asked: p.QuestionAsked, decided: Sequence[p.CallDecided]) -> None:
+        self.asked, self._decided = asked, decided
+        self._whole, self._chosen, self._since = False, -1, time.monotonic()
+        self.query_one(Input).display = False
+        self.display = True
+        self.draw()
+
+    def close(self) -> None:
+        self.asked = None
+        self.display = False
+
+    @property
+    def _approval(self) -> bool:
+        return self.asked is not None and self.asked.kind == "approve"
+
+    # ── drawing
+
+    def draw(self) -> None:
+        if self.asked is None:
+            return
+        self.border_title = Text(clean(self.asked.text.partition("\n")[0]), style(self.look, "bold"))
+        lines = self._lines()
+        hidden = max(len(lines) - FEW_LINES, 0) if not self._whole else 0
+        shown = lines[: len(lines) - hidden]
+        if hidden:
+            more = "[d] shows them" if self._approval else "Space shows them"
+            shown.append((f"… {hidden} more lines · {more}", "dim"))
+        text = Text(end="")
+        for number, (line, role) in enumerate(shown):
+            text.append(("\n" if number else "") + line, style(self.look, role))
+        self.query_one("#detail", Static).update(text)
+        self.query_one("#choices", Static).update(self._choices())
+
+    def _lines(self) -> list[tuple[str, str]]:
+        assert self.asked
+        rest = self.asked.text.partition("\n")[2]
+        lines = [(clean(line), "") for line in rest.split("\n")] if rest else []
+        for line in self.asked.detail:
+            lines += [(clean(part), _DIFF.get(line[:2], "")) for part in line.split("\n")]
+        for decided in self._decided:
+            grant = decided.grant
+            writes = ", ".join(grant.write_roots) or "nothing"
+            network = "on for this call" if grant.network else "off"
+            at = next((i for i, (line, _) in enumerate(lines) if line.startswith(("+ ", "- "))), len(lines))
+            lines.insert(at, (f"grant      writes {writes} · network {network} · sandbox {decided.sandbox}", ""))
+            if self._whole:
+                lines.append((f"arguments  {clean(decided.arguments)}", "dim"))
+        return lines
+
+    def _choices(self) -> Text:
+        assert self.asked
+        text = Text(end="")
+        choices = [(choice.key, choice.label) for choice in self.asked.choices]
+        if self._approval and any(key == NO for key, _ in choices):
+            choices.append(("e", "no, and say why"))
+        if self._approval:
+            choices.append(("d", "fewer details" if self._whole else "details"))
+        for number, (key, label) in enumerate(choices):
+            chosen = number == self._chosen
+            text.append("   " if number else "")
+            text.append(f"[{key}]", style(self.look, "accent bold reverse" if chosen else "accent bold"))
+            text.append(f" {clean(label)}", style(self.look, "bold" if chosen else ""))
+        if self._approval and not any(choice.key == "a" for choice in self.asked.choices):
+            never = [effect for decided in self._decided for effect in decided.effects if effect in _NEVER_ALWAYS]
+            if never:
+                text.append(f"   ({never[-1]} cannot be always)", style(self.look, "dim"))
+        if not self.has_focus and not self.query_one(Input).has_focus:
+            text.append("   Tab or F8 to answer", style(self.look, "dim"))
+        return text
+
+    # ── keys
+
+    def on_focus(self) -> None:
+        self.draw()
+
+    def on_blur(self) -> None:
+        self.draw()
+
+    def on_key(self, event: events.Key) -> None:
+        if self.asked is None or self.query_one(Input).has_focus:
+            if event.key == "escape" and self.query_one(Input).has_focus:
+                event.stop()
+                self._reason(False)
+            return
+        key = (event.character or "").lower()
+        if not key.strip() and key != " ":
+            return
+        event.stop()
+        if time.monotonic() - self._since < GUARD_SECONDS and key in {c.key for c in self.asked.choices}:
+            return  # typed for the prompt, before the question was there to be read
+        if key in {choice.key for choice in self.asked.choices}:
+            self._answer(key)
+        elif self._approval and key == "e":
+            self._reason(True)
+        elif key == " " or (self._approval and key == "d"):
+            self._whole = not self._whole
+            self.draw()
+
+    def action_choose(self, by: int) -> None:
+        if self.asked:
+            self._chosen = max(0, min(self._chosen + by, len(self.asked.choices) - 1)) if self._chosen >= 0 else 0
+            self.draw()
+
+    def action_take(self) -> None:
+        if self.asked and 0 <= self._chosen < len(self.asked.choices):
+            self._answer(self.asked.choices[self._chosen].key)
+
+    def _reason(self, wanted: bool) -> None:
+        reason = self.query_one(Input)
+        reason.display = wanted
+        if wanted:
+            reason.value = ""
+            reason.focus()
+        else:
+            self.focus()
+
+    @on(Input.Submitted)
+    def _reasoned(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._answer(NO, event.value)
+
+    def _answer(self, choice: str, note: str = "") -> None:
+        if self.asked:
+            self.post_message(self.Answered(self.asked.question, choice, note))

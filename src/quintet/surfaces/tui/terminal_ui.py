@@ -1,0 +1,244 @@
+"""The terminal UI: a screen over one Session.
+
+It shows the journal and nothing else: its state is a fold over the events it has been given, so the badge is the
+journal's axes, whoever turned a dial. What a person does goes to `Session.submit`. The session is opened while the
+screen is being drawn, and let go when the terminal has been given back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+
+from textual import events, on
+
+from quintet.domain import badge
+from quintet.domain import protocol as p
+from quintet.domain.errors import OwnerGone, QuintetError
+from quintet.domain.gate import Verdict
+from quintet.domain.state import SessionState
+from quintet.engine.session import Session
+from quintet.surfaces.tui import host_terminal as host
+from quintet.surfaces.tui.find_bar import FindBar
+from quintet.surfaces.tui.header_line import HeaderLine
+from quintet.surfaces.tui.keyed_ui import KeyedUi
+from quintet.surfaces.tui.prompt import Prompt
+from quintet.surfaces.tui.question_panel import QuestionPanel
+from quintet.surfaces.tui.scrollback import Scrollback
+from quintet.surfaces.tui.status_line import StatusLine
+from quintet.surfaces.tui.story import Story
+from quintet.surfaces.tui.surroundings import Surroundings
+
+BREATH = 300  # events read in one go before the screen gets a turn
+
+
+async def run(around: Surroundings) -> int:
+    """The screen until the person leaves it; then the terminal is as it was, and the session closed."""
+    ui = TerminalUi(around)
+
+    def leave(code: int) -> None:
+        ui.exit(code)
+
+    try:
+        with host.ended_by(leave):
+            code = await ui.run_async()
+    finally:
+        await ui.let_go()
+    if ui.failure:
+        raise ui.failure
+    return ui.return_code or code or 0
+
+
+class TerminalUi(KeyedUi):
+    def __init__(self, around: Surroundings) -> None:
+        super().__init__(around)
+        self.failure: BaseException | None = None
+        self._opening: AbstractAsyncContextManager[Session] | None = None
+        self._decided: list[p.CallDecided] = []  # what the gate asked about since the last question
+        self._in_front = True  # the terminal has the focus
+
+    # ── life
+
+    def on_mount(self) -> None:
+        header = self.query_one(HeaderLine)
+        header.look, header.place = self.look, self.around.name
+        self.tell(host.KEEP_TITLE)
+        self.run_worker(self._begin(), exit_on_error=False)
+        self.run_worker(self._show_branch(), exit_on_error=False)
+
+    async def _begin(self) -> None:
+        try:
+            if self.around.trust_question:
+                await self._ask_for_trust()
+            await self.attach("")
+        except Exception as error:
+            self.failure = error
+            self.exit(1)
+
+    async def _ask_for_trust(self) -> None:
+        from quintet.surfaces.tui.ask_screen import AskScreen
+
+        choices = (p.Choice("y", "trust this folder"), p.Choice("n", "not now"))
+        answer = await self.push_screen_wait(AskScreen("trust", self.around.trust_question, choices))
+        self.around.decide_trust(answer == "y")
+
+    async def attach(self, wanted: str) -> None:
+        """Open a session by its id, in the place of the one there was; an empty one is what was asked for."""
+        await self.let_go()
+        self._opening = self.around.open(wanted)
+        self.session = await self._opening.__aenter__()
+        self.story = self.query_one(Scrollback).story = Story()
+        self.state, self._decided = SessionState(), []
+        self.query_one(QuestionPanel).close()
+        self.query_one(Scrollback).rebuild()
+        await self.query(Prompt).remove()
+        prompt = Prompt(self.session, self.around.name, self.around.at_hand)
+        await self.mount(prompt, before=self.query_one(StatusLine))
+        prompt.focus()
+        self.run_worker(self._follow(self.session), group="follow", exclusive=True)
+
+    async def let_go(self) -> None:
+        """Close the session, if one is open; what it did stays."""
+        opening, self._opening, self.session = self._opening, None, None
+        if opening:
+            await opening.__aexit__(None, None, None)
+
+    async def _follow(self, session: Session) -> None:
+        heard = 0
+        try:
+            async for item in session.events(0, signals=True):
+                self.hear(item, news=not isinstance(item, p.Recorded) or item.seq > session.since)
+                heard += 1
+                if heard % BREATH == 0:
+                    await asyncio.sleep(0)
+        except OwnerGone:
+            await self.attach(session.id)
+            self.note("the process that ran this session has ended; it goes on here", "warning")
+        except QuintetError as error:
+            self.note(f"{error}\nnothing more is written here; quintet --resume goes on with the session", "error")
+        except Exception as error:
+            self.failure = error
+            self.exit(1)
+
+    # ── out
+
+    def hear(self, item: p.Recorded | p.Signal, *, news: bool = True) -> None:
+        """Show an event or a signal; `news` are those that came since the screen was opened."""
+        self.story.hear(item)
+        self.query_one(Scrollback).follow_story()
+        if not isinstance(item, p.Recorded):
+            return
+        before = self.state.axes
+        self.state.apply(item.event)
+        self.aim.heard(item.event)
+        self._react(item, news)
+        header = self.query_one(HeaderLine)
+        header.axes, header.paused = self.state.axes, self.state.paused
+        header.running, header.cost = self.state.turn is not None, self._cost()
+        self.query_one(StatusLine).show(self.state)
+        if self.state.axes != before or isinstance(item.event, p.SessionOpened):
+            self.tell(host.title(badge.title(self.state.axes, self.around.name)))
+
+    def _react(self, recorded: p.Recorded, news: bool) -> None:
+        match recorded.event:
+            case p.CallDecided(verdict=Verdict.ASK) as decided:
+                self._decided.append(decided)
+            case p.QuestionAsked() as asked:
+                self._ask(asked)
+                if news:
+                    self._want(asked.text)
+            case p.QuestionAnswered() as answered:
+                self._answered(answered.question)
+            case p.TurnStarted():
+                self._decided = []
+            case p.TurnFinished() as finished if news:
+                self.run_worker(self._show_branch(), exit_on_error=False)
+                if not self._in_front:
+                    self._want(f"{finished.status}: {self.around.name}")
+            case p.CheckpointTaken():
+                self.query_one(StatusLine).checkpoint = local_time(recorded.at)
+            case p.InputReceived() as received:
+                self.own.discard(received.submission)
+            case p.CommandRan() as ran if ran.submission in self.own:
+                self.own.discard(ran.submission)
+                if ran.data.get("quit"):
+                    self.exit(0)
+                if theme := ran.data.get("theme"):
+                    self.wear(str(theme))
+
+    def _ask(self, asked: p.QuestionAsked) -> None:
+        panel = self.query_one(QuestionPanel)
+        if panel.asked is not None:
+            return  # one after the other
+        panel.ask(asked, tuple(self._decided))
+        self._decided = []
+        if not self.typed:
+            panel.focus()
+
+    def _answered(self, question: str) -> None:
+        panel = self.query_one(QuestionPanel)
+        if panel.asked and panel.asked.question == question:
+            had_focus = panel.has_focus or panel.has_focus_within
+            panel.close()
+            if had_focus:
+                self.focus_prompt()
+            if waiting := next(iter(self.state.questions.values()), None):
+                self._ask(waiting)
+
+    def _want(self, text: str) -> None:
+        """Call the person to the terminal."""
+        if self.around.settings.display.bell:
+            self.tell(host.wanted(text))
+
+    def _cost(self) -> str:
+        most = self.around.settings.limits.max_cost
+        if not self.state.cost and not most:
+            return ""
+        return f"${self.state.cost:.2f}" + (f" / {most:.2f}" if most else "")
+
+    async def _show_branch(self) -> None:
+        branch = await self.around.branch()
+        self.query_one(HeaderLine).place = f"{self.around.name} · {branch}" if branch else self.around.name
+
+    # ── in
+
+    @on(Prompt.Submitted)
+    async def _submitted(self, event: Prompt.Submitted) -> None:
+        await self.enter(event.text)
+
+    @on(Prompt.KeysWanted)
+    def _keys_wanted(self) -> None:
+        self.do_keys()
+
+    @on(QuestionPanel.Answered)
+    async def _answer(self, event: QuestionPanel.Answered) -> None:
+        await self.submit(p.Answer(question=event.question, choice=event.choice, note=event.note))
+
+    @on(FindBar.Wanted)
+    def _find(self, event: FindBar.Wanted) -> None:
+        scrollback, bar = self.query_one(Scrollback), self.query_one(FindBar)
+        if event.words:
+            bar.tell(*scrollback.find(event.words, event.backwards, event.again))
+            return
+        scrollback.stop_finding()
+        bar.tell(0, 0)
+        if not bar.display:
+            self.focus_prompt()
+
+    @on(Scrollback.Followed)
+    def _followed(self, event: Scrollback.Followed) -> None:
+        status = self.query_one(StatusLine)
+        status.behind = None if self.query_one(Scrollback).following else event.behind
+        status.update()
+
+    def on_app_focus(self, event: events.AppFocus) -> None:
+        self._in_front = True
+
+    def on_app_blur(self, event: events.AppBlur) -> None:
+        self._in_front = False
+
+
+def local_time(at: str) -> str:
+    """An event's moment as the clock on the wall says it."""
+    return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%H:%M")

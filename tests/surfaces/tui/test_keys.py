@@ -1,0 +1,111 @@
+"""What each key does, pressed at the screen."""
+
+from pathlib import Path
+
+import pytest
+
+from quintet.domain.axes import AxesChange, RunControl, WorkMode
+from quintet.domain.key_settings import KeySettings
+from quintet.domain.settings import Settings
+from tests.surfaces.tui.watching import Person, watch
+
+
+@pytest.mark.parametrize(
+    ("key", "badge"),
+    [
+        ("shift+tab", "plan │ assisted │ normal │ smart"),
+        ("ctrl+shift+m", "plan │ assisted │ normal │ smart"),
+        ("ctrl+shift+a", "chat │ autonomous │ normal │ smart"),
+        ("ctrl+shift+s", "chat │ assisted │ normal │ smart"),
+        ("ctrl+shift+i", "chat │ manual │ normal │ smart"),
+        ("ctrl+shift+r", "repair │ assisted │ normal │ smart"),
+        ("ctrl+shift+p", "chat │ assisted │ trusted │ smart"),
+        ("f3", "plan │ assisted │ normal │ smart"),
+        ("f4", "chat │ autonomous │ normal │ smart"),
+        ("f5", "chat │ assisted │ trusted │ smart"),
+        ("f6", "chat │ assisted │ normal │ deep"),
+    ],
+)
+def test_s3_7_4_a_key_turns_its_dial_and_the_badge_says_so(repo: Path, key: str, badge: str) -> None:
+    async def script(person: Person) -> None:
+        await person.press(key)
+        await person.rests()
+        assert badge in person.badge
+
+    watch(repo, script)
+
+
+def test_s3_7_4_the_work_mode_goes_round(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        seen = []
+        for _ in WorkMode:
+            await person.press("shift+tab")
+            await person.rests()
+            seen.append(str(person.axes.work_mode))
+            if person.question.asked:
+                await person.asked()
+                await person.press("g")
+                await person.rests()
+        assert seen == ["plan", "build", "review", "repair", "research", "chat"]
+
+    watch(repo, script)
+
+
+def test_pressed_twice_in_a_row_a_key_goes_two_places_on(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.press("shift+tab", "shift+tab")
+        await person.rests()
+        assert person.axes.work_mode is WorkMode.BUILD
+
+    watch(repo, script)
+
+
+def test_a_key_of_your_own_takes_the_place_of_the_one_there_was(repo: Path) -> None:
+    own = Settings(keys=KeySettings(work_mode="f12", run_control=""))
+
+    async def script(person: Person) -> None:
+        await person.press("shift+tab", "f4")
+        await person.press("f12")
+        await person.rests()
+        assert person.axes.work_mode is WorkMode.PLAN
+        assert person.axes.run_control is RunControl.ASSISTED
+
+    watch(repo, script, own=own)
+
+
+def test_enter_sends_and_the_answer_is_shown(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.press(*"hello", "enter")
+        await person.sees("› hello", "Good morning")
+        assert person.ui.typed == ""
+
+    watch(repo, script, "Good morning")
+
+
+def test_ctrl_c_clears_what_is_typed_then_says_how_to_leave_then_leaves(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.press(*"half")
+        await person.press("ctrl+c")
+        assert person.ui.typed == ""
+        person.ui._pressed.clear()
+        await person.press("ctrl+c")
+        assert "again leaves" in person.status
+        await person.press("ctrl+c")
+        await person.wait(lambda: not person.ui.is_running, "the end")
+
+    watch(repo, script)
+
+
+def test_s3_8_5_the_header_of_an_autonomous_run_is_badge_and_project(repo: Path) -> None:
+    from tests.engine.test_turns import Waiting
+
+    model = Waiting()
+
+    async def script(person: Person) -> None:
+        await person.type("go")
+        await person.sees("thinking about")
+        assert person.badge == "QUINTET chat │ autonomous │ normal │ smart tally"
+        model.go.set()
+        await person.rests()
+
+    watch(repo, script, model=model, axes=AxesChange(run_control=RunControl.AUTONOMOUS))

@@ -1,0 +1,233 @@
+"""The prompt: its keys, its history, pastes, shell lines, how it grows, and the draft."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.tui.typing import at_prompt
+
+
+def run(coroutine: object) -> None:
+    asyncio.run(coroutine)  # type: ignore[arg-type]
+
+
+def test_enter_submits_and_leaves_the_prompt_empty(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.types("add a flag")
+            await typist.press("enter")
+            assert typist.app.submitted == ["add a flag"]
+            assert typist.prompt.text == ""
+            await typist.press("enter")
+            assert typist.app.submitted == ["add a flag"]
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("key", ["shift+enter", "alt+enter", "ctrl+j"])
+def test_these_begin_a_line(repo: Path, key: str) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.press("a", key, "b", "enter")
+            assert typist.app.submitted == ["a\nb"]
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("key", ["ctrl+enter", "ctrl+d"])
+def test_s4_enter_begins_a_line_and_these_submit_by_setting(repo: Path, key: str) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo, enter="newline") as typist:
+            await typist.press("a", "enter", "b")
+            assert typist.app.submitted == []
+            await typist.press(key)
+            assert typist.app.submitted == ["a\nb"]
+
+    run(scenario())
+
+
+def test_up_and_down_walk_through_past_inputs_and_back_to_the_draft(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            for text in ("first", "second", "second"):
+                await typist.types(text)
+                await typist.press("enter")
+            await typist.types("draft")
+            shown = []
+            for key in ("up", "up", "up", "down", "down", "down"):
+                await typist.press(key)
+                shown.append(typist.prompt.text)
+            assert shown == ["second", "first", "first", "second", "draft", "draft"]
+
+    run(scenario())
+
+
+def test_inside_a_text_up_and_down_move_the_cursor(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.types("old")
+            await typist.press("enter")
+            await typist.types("one\ntwo")
+            await typist.press("up")
+            assert typist.prompt.text == "one\ntwo"
+            assert typist.area.cursor_location == (0, 3)
+            await typist.press("up")
+            assert typist.prompt.text == "old"
+
+    run(scenario())
+
+
+def test_past_inputs_are_there_again_at_the_next_start(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.types("remember me")
+            await typist.press("enter")
+        async with at_prompt(repo) as typist:
+            await typist.until(lambda: typist.prompt._recall.past)
+            await typist.press("up")
+            assert typist.prompt.text == "remember me"
+            await typist.press("ctrl+r")
+            assert [search.past for search in typist.app.searches] == [["remember me"]]
+
+    run(scenario())
+
+
+def test_a_shell_line_is_marked_and_goes_out_as_it_is(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.types("!git status")
+            assert typist.prompt.has_class("-shell")
+            assert any(row.startswith(" ! !git status") for row in typist.rows()), typist.rows()
+            await typist.press("enter")
+            assert typist.app.submitted == ["!git status"]
+            assert not typist.prompt.has_class("-shell")
+
+    run(scenario())
+
+
+def test_it_grows_to_a_third_of_the_screen(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo, size=(60, 24)) as typist:
+            heights = []
+            for _ in range(4):
+                heights.append(typist.area.size.height)
+                await typist.types("line\nline\nline\n")
+            assert heights == [1, 4, 7, 7]
+
+    run(scenario())
+
+
+# ── pastes
+
+
+def test_a_long_paste_is_folded_and_submitted_whole(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            pasted = "\r\n".join(f"line {number}" for number in range(120))
+            await typist.types("see ")
+            await typist.pastes(pasted)
+            assert typist.area.text == "see [pasted 120 lines]"
+            assert typist.prompt.text == "see " + pasted.replace("\r\n", "\n")
+            await typist.press("enter")
+            assert typist.app.submitted == ["see " + pasted.replace("\r\n", "\n")]
+
+    run(scenario())
+
+
+def test_backspace_behind_a_folded_paste_takes_all_of_it(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.types("see ")
+            await typist.pastes("x\n" * 50)
+            await typist.press("backspace")
+            assert typist.prompt.text == "see "
+
+    run(scenario())
+
+
+def test_a_paste_shows_its_control_characters_and_runs_none(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.pastes("a\x1b[2Jb\rc\x00")
+            assert typist.prompt.text == "a␛[2Jb\nc␀"
+            assert typist.app.submitted == []
+
+    run(scenario())
+
+
+def test_s4_keys_too_fast_to_be_typed_are_a_paste_and_submit_nothing(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo, rapid_paste=True) as typist:
+            from textual.events import Key
+
+            for key in (*"one", "enter", *"@two", "tab", *"x", "enter"):
+                typist.area.post_message(Key(key, {"enter": "\r", "tab": "\t"}.get(key, key)))
+            await typist.pilot.pause()
+            assert typist.app.submitted == []
+            assert typist.prompt.text == "one\n@two\tx\n"
+            await typist.until(lambda: not typist.area._rapid or _rested(typist.area._rapid._last))
+            await typist.press("enter")
+            assert len(typist.app.submitted) == 1
+
+    run(scenario())
+
+
+def _rested(last: float) -> bool:
+    from time import monotonic
+
+    return monotonic() - last > 0.21
+
+
+# ── the draft
+
+
+def draft(repo: Path) -> Path:
+    return repo / ".quintet" / "task.md"
+
+
+def test_s4_a_draft_is_saved_and_there_again_and_cleared_when_submitted(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.types("half a thou")
+            await typist.until(lambda: draft(repo).exists())
+            assert draft(repo).read_text() == "half a thou"
+            await typist.types("ght")
+        assert draft(repo).read_text() == "half a thought"  # leaving saves what the clock had not yet
+        ignored = (repo / ".quintet" / ".gitignore").read_text().splitlines()
+        assert "task.md" in ignored
+        async with at_prompt(repo) as typist:
+            await typist.until(lambda: typist.prompt.text)
+            assert typist.prompt.text == "half a thought"
+            await typist.press("enter")
+            assert typist.app.submitted == ["half a thought"]
+            await typist.until(lambda: not draft(repo).exists())
+
+    run(scenario())
+
+
+def test_a_draft_that_cannot_be_read_is_left_alone_and_said(repo: Path) -> None:
+    async def scenario() -> None:
+        draft(repo).parent.mkdir()
+        draft(repo).write_bytes(b"\xff\xfe not text")
+        async with at_prompt(repo) as typist:
+            await typist.until(lambda: typist.app._notifications)
+            assert "not UTF-8" in next(iter(typist.app._notifications)).message
+            await typist.types("something else")
+        assert draft(repo).read_bytes() == b"\xff\xfe not text"
+
+    run(scenario())
+
+
+def test_a_folder_that_cannot_be_written_is_said_once_and_nothing_is_lost(repo: Path) -> None:
+    async def scenario() -> None:
+        (repo / ".quintet").write_text("a file where the folder belongs")
+        async with at_prompt(repo) as typist:
+            await typist.types("a draft")
+            await typist.until(lambda: typist.app._notifications)
+            assert "cannot be written" in next(iter(typist.app._notifications)).message
+            await typist.types(" goes on")
+            assert typist.prompt.text == "a draft goes on"
+        assert len(typist.app._notifications) == 1
+
+    run(scenario())

@@ -1,0 +1,111 @@
+"""A prompt alone on a screen, in a real session of a real project; what it submits, and what can be read there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from quintet.app import open_session
+from quintet.domain.axes import Surface
+from quintet.engine.session import Session
+from quintet.prompt_wiring import at_hand
+from quintet.surfaces.tui.popup import Popup
+from quintet.surfaces.tui.prompt import Prompt
+from quintet.surfaces.tui.prompt_area import PromptArea
+from quintet.testing import ScriptedModel
+
+MOST_PAUSES = 200
+
+
+class Alone(App[None]):
+    """Nothing but the prompt."""
+
+    COMMAND_PALETTE_BINDING = "f1"  # Ctrl+P is the popup's
+
+    def __init__(self, session: Session, root: Path) -> None:
+        super().__init__()
+        self.submitted: list[str] = []
+        self.searches: list[Prompt.SearchWanted] = []
+        self._session = session
+        self._root = root
+
+    def compose(self) -> ComposeResult:
+        yield Static("above", id="above")
+        yield Prompt(self._session, self._root.name, at_hand(str(self._root)))
+
+    def on_mount(self) -> None:
+        self.query_one(Prompt).focus()
+
+    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
+        self.submitted.append(event.text)
+
+    def on_prompt_search_wanted(self, event: Prompt.SearchWanted) -> None:
+        self.searches.append(event)
+
+
+class Typist:
+    """Somebody at the prompt."""
+
+    def __init__(self, pilot: Pilot[None], app: Alone, session: Session) -> None:
+        self.pilot = pilot
+        self.app = app
+        self.session = session
+        self.prompt = app.query_one(Prompt)
+        self.area = app.query_one(PromptArea)
+        self.popup = app.query_one(Popup)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def types(self, text: str) -> None:
+        from textual.events import Key
+
+        for char in text:
+            self.area.post_message(Key("ctrl+j", None) if char == "\n" else Key(char, char))
+        await self.pilot.pause()
+
+    async def pastes(self, text: str) -> None:
+        from textual.events import Paste
+
+        self.area.post_message(Paste(text))
+        await self.pilot.pause()
+
+    async def until(self, true: Callable[[], Any]) -> None:
+        """Wait for something that happens in the background."""
+        for _ in range(MOST_PAUSES):
+            if true():
+                return
+            await self.pilot.pause(0.01)
+        raise AssertionError("it did not happen")
+
+    @property
+    def offered(self) -> list[str]:
+        return [row.label for row in self.popup.rows]
+
+    def rows(self) -> list[str]:
+        """The screen as text."""
+        return [
+            "".join(segment.text for segment in line).rstrip() for line in self.app.screen._compositor.render_strips()
+        ]
+
+
+@asynccontextmanager
+async def at_prompt(
+    root: Path, size: tuple[int, int] = (80, 24), replies: tuple[str, ...] = (), agent: str = "", **settings: object
+) -> AsyncIterator[Typist]:
+    """`settings` are those of [prompt]; keys typed by a test come rapidly and are no paste."""
+    chosen = {f"prompt.{name}": value for name, value in {"rapid_paste": False, **settings}.items()}
+    model = ScriptedModel(list(replies))
+    async with open_session(
+        str(root), surface=Surface.TUI, person=True, settings=chosen, model=model, agent=agent
+    ) as session:
+        app = Alone(session, root)
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            yield Typist(pilot, app, session)

@@ -1,0 +1,167 @@
+"""A person at the screen, for tests: presses keys, types, waits for words, and reads the screen as plain text."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from quintet.app import open_session
+from quintet.domain.axes import Axes, AxesChange, Surface
+from quintet.domain.settings import Settings
+from quintet.engine.session import Session
+from quintet.surfaces.tui.header_line import HeaderLine
+from quintet.surfaces.tui.prompt import Prompt
+from quintet.surfaces.tui.question_panel import QuestionPanel
+from quintet.surfaces.tui.scrollback import Scrollback
+from quintet.surfaces.tui.status_line import StatusLine
+from quintet.surfaces.tui.surroundings import Surroundings
+from quintet.surfaces.tui.terminal_ui import TerminalUi
+from quintet.testing import CountingIds, FrozenClock, ScriptedModel
+
+SECONDS = 15.0
+SCREENS = Path(__file__).parent / "screens"
+PLAIN = {
+    "tools.presentation": "flat",
+    "runs.delivery_check": False,
+    "runs.qa_review": False,
+    "prompt.rapid_paste": False,
+}
+
+
+class Person:
+    def __init__(self, ui: TerminalUi, pilot: Pilot[int]) -> None:
+        self.ui = ui
+        self.pilot = pilot
+
+    # ── does
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def type(self, text: str) -> None:
+        """Into the prompt, and sends it."""
+        self.ui.prompt.focus()
+        self.ui.prompt.text = text
+        await self.pilot.press("enter")
+
+    async def wait(self, wanted: Callable[[], object], what: str = "") -> None:
+        async with asyncio.timeout(SECONDS):
+            try:
+                while not wanted():
+                    await self.pilot.pause(0.01)
+            except asyncio.CancelledError:
+                raise AssertionError(f"waited for {what}\n{self.text}") from None
+
+    async def sees(self, *words: str) -> None:
+        for word in words:
+            await self.wait(lambda word=word: word in self.text, word)
+
+    async def rests(self) -> None:
+        """Until no turn runs and nothing waits in the inbox."""
+        await self.wait(lambda: not self.ui.own and not self.ui.state.turn and not self.ui.state.waiting, "rest")
+        await self.wait(lambda: self.ui.story._changed is None, "the last rows")
+        await self.pilot.pause()
+
+    async def asked(self) -> None:
+        await self.wait(lambda: self.question.asked, "a question")
+        self.question._since = 0.0  # it has been there for a while
+
+    # ── sees
+
+    @property
+    def text(self) -> str:
+        """The screen as lines of text."""
+        screen = self.ui.screen
+        strips = screen._compositor.render_strips()
+        return "\n".join(strip.text.rstrip() for strip in strips)
+
+    @property
+    def badge(self) -> str:
+        return " ".join(self.ui.query_one(HeaderLine).render().plain.split())
+
+    @property
+    def axes(self) -> Axes:
+        assert self.ui.session
+        return self.ui.session.state.axes
+
+    @property
+    def transcript(self) -> list[str]:
+        return self.ui.query_one(Scrollback).shown
+
+    @property
+    def scrollback(self) -> Scrollback:
+        return self.ui.query_one(Scrollback)
+
+    @property
+    def question(self) -> QuestionPanel:
+        return self.ui.query_one(QuestionPanel)
+
+    @property
+    def status(self) -> str:
+        return self.ui.query_one(StatusLine).render().plain
+
+    def looks_like(self, name: str) -> None:
+        """Compares the screen with the file of that name; QUINTET_SCREENS=write makes the files anew."""
+        path = SCREENS / f"{name}.txt"
+        shown = self.text.rstrip() + "\n"
+        if os.environ.get("SCREENS") == "write":
+            path.write_text(shown)
+        assert shown == path.read_text()
+
+
+def watch(
+    root: Path,
+    script: Callable[[Person], Awaitable[None]],
+    *replies: Any,
+    model: Any = None,
+    size: tuple[int, int] = (100, 30),
+    settings: dict[str, Any] | None = None,
+    own: Settings | None = None,
+    axes: AxesChange | None = None,
+    theme: str = "dark",
+    resume: str = "",
+    **around: Any,
+) -> TerminalUi:
+    """Open the screen over a session with a scripted model, and let a person do something at it."""
+    scripted = model or ScriptedModel(list(replies) or ["done"])
+
+    def opened(session: str) -> AbstractAsyncContextManager[Session]:
+        return open_session(
+            str(root),
+            surface=Surface.TUI,
+            person=True,
+            model=scripted,
+            resume=session or resume,
+            axes=axes,
+            settings={**PLAIN, **(settings or {})},
+            clock=FrozenClock(),
+            ids=CountingIds(),
+        )
+
+    async def run() -> TerminalUi:
+        ui = TerminalUi(
+            Surroundings(
+                name="tally",
+                root=str(root),
+                sandbox="bwrap",
+                settings=own or Settings(),
+                open=opened,
+                theme=theme,
+                **around,
+            )
+        )
+        async with ui.run_test(size=size) as pilot:
+            person = Person(ui, pilot)
+            await person.wait(lambda: ui.query(Prompt) and ui.state.session, "the prompt")
+            await pilot.pause()
+            await script(person)
+        await ui.let_go()
+        if ui.failure:
+            raise ui.failure
+        return ui
+
+    return asyncio.run(run())
