@@ -349,7 +349,8 @@ def _schema_kind(body: dict[str, Any]) -> str:
         return f"table with {keys}" if keys else "table"
     if body["type"] == "array":
         return f"list of {_schema_kind(body['items'])}"
-    return {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}[body["type"]]
+    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
+    return {**words, "null": "nothing"}[body["type"]]
 
 
 def _field_default(info: FieldInfo) -> str:

@@ -91,6 +91,7 @@ pip_in() {
 # dispatch FOLDER PREFIX [NAME ARGS…]: runs FOLDER/PREFIX<NAME>.py in the test environment, or lists the names.
 dispatch() {
   local folder=$1 prefix=$2 name=${3-}
+  name=${name//-/_} # a check of two words
   cd "$root" || exit
   if [ -z "$name" ]; then
     printf 'Usage: %s NAME [ARGS…]\n' "$0"
@@ -114,9 +115,9 @@ import ast, os, sys
 
 folder, prefix = sys.argv[1:]
 files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-names = [f[len(prefix):-3] for f in files if f.startswith(prefix) and f.endswith(".py") and f[0] != "_"]
+names = [f[len(prefix):-3].replace("_", "-") for f in files if f.startswith(prefix) and f.endswith(".py") and f[0] != "_"]
 for name in names:
-    with open(os.path.join(folder, f"{prefix}{name}.py"), encoding="utf-8") as source:
+    with open(os.path.join(folder, f"{prefix}{name.replace('-', '_')}.py"), encoding="utf-8") as source:
         doc = ast.get_docstring(ast.parse(source.read())) or ""
     print(f"  {name:<{max(map(len, names))}}  {doc.partition(chr(10))[0]}".rstrip())
 if not names:

@@ -46,6 +46,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
+from quintet.mcp_wiring import make_mcp
 from quintet.models import Models
 from quintet.observing import observer
 from quintet.outside_wiring import Outside
@@ -140,6 +141,7 @@ def make_core(
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
+    mcp = make_mcp(places, loaded, containment)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment)
     outside = Outside(places, loaded.settings, files, model, own_code=loaded.trusted)
@@ -151,6 +153,7 @@ def make_core(
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
         servers=servers,
+        mcp=mcp,
         **outside.at_hand(),
     )
     artifacts = Artifacts(places.runs)
@@ -179,7 +182,15 @@ def make_core(
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
         make_model=outside.get_model,
-        closing=(checkpoints.close, shells.close, servers.close, outside.close, processes.close, containment.close),
+        closing=(
+            mcp.close,
+            checkpoints.close,
+            shells.close,
+            servers.close,
+            outside.close,
+            processes.close,
+            containment.close,
+        ),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
         log_crash=lambda error: log_crash(places, error),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from quintet.adapters import config
 from quintet.adapters.file_finder import ProjectFinder
@@ -11,21 +13,23 @@ from quintet.adapters.places import Places, locate
 from quintet.adapters.settings_file import UserSettings
 from quintet.adapters.task_folder import TaskFolder
 from quintet.adapters.task_input import TaskInput
-from quintet.app import find_ripgrep
+from quintet.app import find_ripgrep, fork
 from quintet.domain.prompt_ports import AgentShown, AtHand, ModelShown, SessionShown
 
 
-def at_hand(path: str = ".") -> AtHand:
+def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> AtHand:
+    """`flags` are settings that the command line gave."""
     places = locate(path)
     return AtHand(
         finder=ProjectFinder(places.root, find_ripgrep()),
         drafts=TaskInput(TaskFolder(places.root, places.runs)),
         past=InputHistory(places.inputs),
-        settings=UserSettings(places),
+        settings=UserSettings(places, flags),
         models=lambda: _models(places),
         found_models=_found_models,
         sessions=lambda: _sessions(places),
         agents=lambda: _agents(places),
+        fork=lambda session: fork(path, session),
     )
 
 

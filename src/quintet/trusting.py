@@ -1,4 +1,4 @@
-"""The first interactive start in a folder with settings or tools of its own asks whether to trust it."""
+"""The first interactive start in a folder with settings, tools or MCP servers of its own asks whether to trust it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ import os
 import sys
 
 from quintet.adapters import user_tools
+from quintet.adapters.mcp_client.server_files import FILE
 from quintet.adapters.places import Places, locate
 from quintet.adapters.trust import decided, set_trust
 
 
 def trust_question(places: Places) -> str:
     """What to ask the person; empty where there is nothing to ask, or it has been answered."""
-    settings, tools = os.path.exists(places.project_settings), bool(user_tools.files(places.project_tools))
-    if not (settings or tools) or decided(places.trust_file, places.root):
+    here = {
+        "settings": os.path.exists(places.project_settings),
+        "tools": bool(user_tools.files(places.project_tools)),
+        "MCP servers": os.path.exists(os.path.join(places.root, FILE)),
+    }
+    if not any(here.values()) or decided(places.trust_file, places.root):
         return ""
-    what = " and ".join(word for word, there in (("settings", settings), ("tools", tools)) if there)
+    what = " and ".join(word for word, there in here.items() if there)
     return (
         f"{places.root} has {what} of its own.\n"
-        "Trusted, its settings may choose models, loosen permissions and run hooks; its tools run with your rights."
+        "Trusted, its settings may choose models, loosen permissions and run hooks; its tools run with your rights,\n"
+        "its MCP servers in the sandbox."
     )
 
 

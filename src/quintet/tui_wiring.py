@@ -37,7 +37,7 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         theme=chosen(settings.display.theme, dict(os.environ), settings.display.color),
         branch=lambda: branch(places.root),
         found=found_here,
-        at_hand=at_hand(path),
+        at_hand=at_hand(path, options.get("settings")),
         trust_question=trust_question(places),
         decide_trust=lambda trusted: decide(places, trusted),
     )

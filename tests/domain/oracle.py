@@ -130,9 +130,12 @@ TOOLS = {
     "bash": ("restricted", "read edit execute build install commit network outside destroy publish"),
     "TodoVerify": ("restricted", "read edit execute build install commit network outside destroy publish"),
     "analyze_test_failure": ("normal", "build"),
+    "mcp_tool": ("restricted", "fetch network"),
     "write_to_shell": ("normal", "read edit execute build install commit network outside destroy publish"),
 }
 SHELL_LINES = {"bash", "write_to_shell", "TodoVerify"}  # tools whose call is a shell line
+
+SERVERS_CALLS = {"mcp_tool"}  # tools by which another program does what it likes: asked, unless a rule names it
 
 Dials = tuple[str, str, str, str, str]
 
@@ -162,6 +165,8 @@ def expected(
         return "deny"
 
     if ASK in says:
+        return "ask"
+    if tool in SERVERS_CALLS and "network" in effects:
         return "ask"
     if any(profile[0].upper() not in UNASKED[effect] for effect in effects):
         return "ask"

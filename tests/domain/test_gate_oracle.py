@@ -90,6 +90,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "fs_delete": {"path": "src/a.py"},
     "fs_move": {"source": "src/a.py", "destination": "src/b.py"},
     "fs_file_info": {"path": "src/a.py"},
+    "mcp_tool": {"command": "call_tool", "server": "github", "tool_name": "list_issues"},
 }
 
 # Paths that no call may touch unasked, put in place of every path a tool takes; the guarded ones where it writes.

@@ -1,11 +1,14 @@
 """The user's rules: which calls a pattern is about."""
 
+import json
+
 import pytest
 
 from quintet.adapters.shell_grammar import BashGrammar
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Terms, Verdict, decide
-from quintet.domain.rules import Rule
+from quintet.domain.grants import Effect
+from quintet.domain.rules import Rule, subject_of
 from quintet.domain.shell_effects import with_lines
 from quintet.domain.toolspec import Touch
 from quintet.tools.registry import BY_NAME
@@ -55,3 +58,47 @@ def test_a_deny_rule_holds_for_a_command_wherever_it_stands_in_a_line(line: str)
 )
 def test_a_deny_rule_is_about_commands_not_about_words(line: str) -> None:
     assert verdict(line) is Verdict.ALLOW
+
+
+# ── tools of servers
+
+
+def decision(tool: str, pattern: str, *, work_mode: WorkMode = WorkMode.BUILD, said: str = "allow") -> Verdict:
+    """On a call of github:list_issues, by a rule for this tool and pattern."""
+    spec = BY_NAME["mcp_tool"]
+    call = spec.bind(json.dumps({"command": "call_tool", "server": "github", "tool_name": "list_issues"}))
+    rule = Rule("rule-1", "deny" if said == "deny" else "allow", tool, pattern, (Effect.NETWORK,))
+    axes = Axes(work_mode, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    return decide(
+        spec, spec.touch(call), axes, Terms("/project", True, Sandbox.BWRAP, (rule,)), subject_of(call)
+    ).verdict
+
+
+@pytest.mark.parametrize(
+    ("tool", "pattern", "verdict"),
+    [
+        ("mcp_tool", "github:list_issues", Verdict.ALLOW),
+        ("mcp_tool", "github:list_*", Verdict.ALLOW),
+        ("mcp_tool", "github:create_issue", Verdict.ASK),
+        ("mcp_tool", "gitlab:list_issues", Verdict.ASK),
+        ("mcp_tool", "github:*", Verdict.ASK),
+        ("mcp_tool", "*:list_issues", Verdict.ASK),
+        ("mcp_tool", "*:*", Verdict.ASK),
+        ("mcp_tool", "*", Verdict.ASK),
+        ("*", "github:list_issues", Verdict.ASK),
+        ("*", "*", Verdict.ASK),
+    ],
+)
+def test_a_servers_tool_is_asked_about_at_every_profile_unless_a_rule_names_server_and_tool(
+    tool: str, pattern: str, verdict: Verdict
+) -> None:
+    assert decision(tool, pattern) is verdict
+
+
+def test_no_rule_lifts_the_question_about_a_servers_tool_in_chat() -> None:
+    assert decision("mcp_tool", "github:list_issues", work_mode=WorkMode.CHAT) is Verdict.ASK
+
+
+@pytest.mark.parametrize(("tool", "pattern"), [("mcp_tool", "github:*"), ("mcp_tool", "*"), ("*", "*")])
+def test_a_deny_rule_for_servers_tools_may_be_as_wide_as_it_likes(tool: str, pattern: str) -> None:
+    assert decision(tool, pattern, said="deny") is Verdict.DENY

@@ -80,7 +80,7 @@ def test_navigation_tells_the_choices_when_it_fails() -> None:
     assert menu.state is MenuState.ROOT
     with pytest.raises(
         ToolFailed,
-        match=r"already at ROOT\. Toolsets to enter: swe, library, browser, search, git, data, deploy, ai, integrations",
+        match=r"already at ROOT\. Toolsets to enter: swe, library, browser, search, git, data, deploy, ai, integ",
     ):
         menu.exit()
     with pytest.raises(ToolFailed, match=r'toolset "sew": not one of .*Did you mean swe\?'):

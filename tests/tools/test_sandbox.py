@@ -363,3 +363,17 @@ def test_a_sandbox_that_cannot_start_is_an_error_and_nothing_runs(bwrap: Inside,
     with pytest.raises(ToolFailed, match="the sandbox could not start, so nothing was run"):
         bwrap("touch ran")
     assert not (bwrap.root / "ran").exists()
+
+
+@pytest.mark.system("bwrap")
+def test_a_folder_to_write_elsewhere_opens_nothing_of_the_project(repo: Path, tmp_path: Path) -> None:
+    (repo / ".quintet").mkdir()
+    specs, outside = repo / "specs", tmp_path / "outside"
+    specs.mkdir()
+    outside.mkdir()
+    processes = LocalProcesses(Caller(repo, Sandbox.BWRAP).containment)
+    line = f"touch {specs}/x {outside}/x; touch {repo}/.quintet/x; touch {repo}/.git/x; touch {repo}/x"
+    grant = Grant((EXECUTE, COMMIT), (str(specs), str(outside)))
+    asyncio.run(processes.run(("bash", "-c", line), cwd=str(repo), grant=grant, timeout=20))
+    made = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("x")}
+    assert made == {"repo/specs/x", "outside/x"}

@@ -30,6 +30,7 @@ from quintet.domain.settings import (
     Settings,
     catalogue,
     is_tighter,
+    pattern,
 )
 
 PREFIX = "QUINTET_"
@@ -123,12 +124,6 @@ def choices_of(kind: Any) -> list[str]:
     return [str(value) for k in kinds if isinstance(k, type) and issubclass(k, StrEnum) for value in k]
 
 
-def pattern(key: str) -> str:
-    """The catalogue's key: the name of a model or an executor stands as NAME."""
-    section, _, rest = key.partition(".")
-    return f"{section}.NAME.{rest.rpartition('.')[2]}" if section in NAMED and "." in rest else key
-
-
 def _from_file(path: str) -> list[Leaf]:
     return from_text(read_text(path), path)
 
@@ -165,10 +160,15 @@ def from_text(text: str, path: str) -> list[Leaf]:
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not _is_value(prefix + key):
             yield from _leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
+
+
+def _is_value(key: str) -> bool:
+    """Whether a table is the value of one setting, not a table of settings."""
+    return pattern(key) in ("mcp.servers.NAME.env", "mcp.servers.NAME.headers")
 
 
 def _line_of(text: str, key: str) -> int:
@@ -214,6 +214,10 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             if needed not in table:
                 source = next(source for key, (_, source) in values.items() if key.startswith(f"models.{name}."))
                 raise SettingsError(f"{source}: models.{name} has no {needed}")
+    for name, table in tree.get("mcp", {}).get("servers", {}).items():
+        if bool(table.get("command")) == bool(table.get("url")):
+            source = next(source for key, (_, source) in values.items() if key.startswith(f"mcp.servers.{name}."))
+            raise SettingsError(f"{source}: mcp.servers.{name} wants a command or a url: one of the two")
     for name, table in tree.get("executors", {}).items():
         if name not in AI_CLIS and not table.get("command"):
             source = next(source for key, (_, source) in values.items() if key.startswith(f"executors.{name}."))
@@ -235,13 +239,20 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
 
 def shown(loaded: Loaded) -> list[tuple[str, Any, str]]:
     """Every setting with its value and where it came from."""
+    named = tuple(f"{table}." for table in NAMED)
     rows = []
     for key, info in catalogue().items():
-        if key.partition(".")[0] not in NAMED:
+        if not key.startswith(named):
             value, source = loaded.values.get(key, (info.default, "default"))
             rows.append((key, value, source))
-    rows += [(key, value, source) for key, (value, source) in loaded.values.items() if key.partition(".")[0] in NAMED]
-    return rows
+    return rows + [
+        (key, _told(value), source) for key, (value, source) in loaded.values.items() if key.startswith(named)
+    ]
+
+
+def _told(value: Any) -> Any:
+    """Of variables and headers only the names: their values may be secrets."""
+    return dict.fromkeys(value, "…") if isinstance(value, dict) else value
 
 
 def as_lines(loaded: Loaded) -> list[str]:

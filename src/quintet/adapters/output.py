@@ -80,6 +80,7 @@ class Inlet:
         with contextlib.suppress(OSError):  # a terminal; or the user's share of pipe memory is used up
             fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         os.set_blocking(handle, False)
+        self._over = False
         self._loop.add_reader(handle, self._readable)
 
     def _readable(self) -> None:
@@ -92,7 +93,16 @@ class Inlet:
         if data:
             self._output.add(data)
         else:
+            self._over = True
             self._loop.remove_reader(self._handle)
+
+    def hold(self) -> None:
+        """Take nothing for now: the program waits once the pipe is full."""
+        self._loop.remove_reader(self._handle)
+
+    def go_on(self) -> None:
+        if not self._over:
+            self._loop.add_reader(self._handle, self._readable)
 
     def drain(self) -> None:
         """Take what is left, once the command is over."""
@@ -103,4 +113,5 @@ class Inlet:
                 left -= len(data)
 
     def stop(self) -> None:
+        self._over = True
         self._loop.remove_reader(self._handle)

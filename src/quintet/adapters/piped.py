@@ -7,6 +7,7 @@ and is expected to leave then; nothing else tells it. Of its stderr the last par
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 from collections.abc import Mapping, Sequence
 
@@ -73,6 +74,18 @@ class Piped:
         """The end of what it wrote to stderr."""
         return "\n".join(self._tail.decode("utf-8", "replace").strip().splitlines()[-lines:])
 
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs."""
+        return self._process.poll()
+
+    async def dismiss(self, seconds: float) -> None:
+        """Let it end by itself, as it should when its stdin does; then end it."""
+        self.writer.close()
+        waiting = asyncio.create_task(asyncio.to_thread(_waited, self._process, seconds))
+        await asyncio.shield(waiting)
+        await self.end()
+
     async def end(self) -> None:
         """Kill it with all it started. It holds nothing of ours, so it is not asked first."""
         kill_tree(self._process.pid, descendants(self._process.pid))
@@ -82,3 +95,8 @@ class Piped:
         for pipe in self._pipes:
             pipe.close()
         await asyncio.gather(self._listening, return_exceptions=True)
+
+
+def _waited(process: subprocess.Popen[bytes], seconds: float) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)

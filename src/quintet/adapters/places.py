@@ -105,6 +105,11 @@ def locate(path: str = ".") -> Places:
     )
 
 
+def cache_folder() -> str:
+    """Where what can be had again is kept, for every project."""
+    return os.path.join(_base("XDG_CACHE_HOME", ".cache"), "quintet")
+
+
 def _key(path: str) -> str:
     """Sixteen letters that tell paths of the same name apart (FNV-1a; hashlib would cost every start 4 ms)."""
     value = 0xCBF29CE484222325

@@ -97,8 +97,16 @@ class LocalProcesses:
 class Child:
     """A started process, its output read as it comes, and an event for its end."""
 
-    def __init__(self, launch: Launch, output: Taker, terminal: tuple[int, int] | None = None) -> None:
-        """`terminal` holds our side of one and the command's."""
+    def __init__(
+        self,
+        launch: Launch,
+        output: Taker,
+        terminal: tuple[int, int] | None = None,
+        *,
+        errors: Taker | None = None,
+        reads: int = subprocess.DEVNULL,
+    ) -> None:
+        """`terminal` holds our side of one and the command's; `errors` takes its stderr if that is to come apart."""
         argv, cwd = launch.argv, launch.cwd
         self._report = launch.report
         self._told, tell = os.pipe() if launch.report else (-1, -1)
@@ -109,9 +117,9 @@ class Child:
                 argv,
                 cwd=cwd,
                 env=_environment(launch),
-                stdin=terminal[1] if terminal else subprocess.DEVNULL,
+                stdin=terminal[1] if terminal else reads,
                 stdout=terminal[1] if terminal else subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE if errors else subprocess.STDOUT,
                 start_new_session=True,
                 pass_fds=(tell,) if launch.report else (),
                 bufsize=0,
@@ -129,7 +137,9 @@ class Child:
         self._said = b""
         self._loop = asyncio.get_running_loop()
         pipe = self.process.stdout
-        self._inlet = Inlet(terminal[0] if terminal else pipe.fileno(), output)  # type: ignore[union-attr]
+        self.inlets = [Inlet(terminal[0] if terminal else pipe.fileno(), output)]  # type: ignore[union-attr]
+        if errors and self.process.stderr:
+            self.inlets.append(Inlet(self.process.stderr.fileno(), errors))
         self._watch = os.pidfd_open(self.process.pid)
         self._loop.add_reader(self._watch, self._exited)
 
@@ -154,7 +164,8 @@ class Child:
         if self._report:
             with contextlib.suppress(BlockingIOError):
                 self._said = os.read(self._told, 4096)
-        self._inlet.drain()
+        for inlet in self.inlets:
+            inlet.drain()
         self.ended.set()
 
     async def end_tree(self) -> None:
@@ -164,7 +175,7 @@ class Child:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE_SECONDS):
                 await self.ended.wait()
-        kill_tree(self.process.pid, tree)
+        kill_tree(self.process.pid, [*tree, *descendants(self.process.pid)])  # it may have started more meanwhile
         await self.ended.wait()
 
     def _interrupt(self, tree: list[tuple[int, str]]) -> None:
@@ -173,17 +184,22 @@ class Child:
         for pid, _ in tree:
             with contextlib.suppress(ProcessLookupError):
                 groups.add(os.getpgid(pid))
-        for group in groups - {self.process.pid} or {self.process.pid}:
+        apart = (
+            groups - {self.process.pid} if self._report else groups | {self.process.pid}
+        )  # a minder does not heed it
+        for group in apart or {self.process.pid}:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, signal.SIGINT)
 
     def release(self) -> None:
         """Let go of everything; what the command left behind in its group ends here."""
         _signal_group(self.process.pid, signal.SIGKILL)
-        self._inlet.stop()
+        for inlet in self.inlets:
+            inlet.stop()
         self._loop.remove_reader(self._watch)
         os.close(self._watch)
         if self._report:
             os.close(self._told)
-        if self.process.stdout:
-            self.process.stdout.close()
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -17,16 +18,17 @@ from quintet.adapters.places import Places
 from quintet.domain.errors import SettingsError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.prompt_ports import SettingShown
-from quintet.domain.settings import SettingInfo, catalogue
+from quintet.domain.settings import SettingInfo, catalogue, pattern
 
 
 class UserSettings:
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: Places, flags: Mapping[str, Any] | None = None) -> None:
         self._places = places
+        self._flags = flags
         self.path = places.user_settings
 
     def rows(self) -> list[SettingShown]:
-        loaded = config.load(self._places)
+        loaded = config.load(self._places, self._flags)
         known = catalogue()
         own = {leaf.key for leaf in config.from_text(config.read_text(self.path), self.path)}
         return [
@@ -44,7 +46,7 @@ class UserSettings:
     def change(self, key: str, text: str) -> None:
         """Set a setting in the user's file to what `text` says, as TOML or as a bare word."""
         known = catalogue()
-        info = known.get(config.pattern(key))
+        info = known.get(pattern(key))
         if info is None:
             raise SettingsError(f"{key} is not a setting.{did_you_mean(key, known)}")
         value = _value(key, text, info, self.path)
@@ -96,7 +98,7 @@ class UserSettings:
 
 
 def _info(known: dict[str, SettingInfo], key: str) -> SettingInfo:
-    return known[config.pattern(key)]
+    return known[pattern(key)]
 
 
 def _choices(info: SettingInfo) -> list[str]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.grants import Effect, Grant, exceeds, ordered
 from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
-from quintet.domain.rules import Rule, allowing, denying, describe
+from quintet.domain.rules import Rule, allowing, denying, describe, names_both
 from quintet.domain.toolspec import ToolSpec, Touch
 
 
@@ -103,7 +103,8 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
 
     grant = _grant(effects, touch, axes, terms)
     question, lifts = _question(spec, touch, effects, axes, terms, away)
-    rule = allowing(terms.rules, spec.name, subject, root, lifts) if lifts else None
+    rules = [rule for rule in terms.rules if names_both(rule, spec.name)] if touch.asks else terms.rules
+    rule = allowing(rules, spec.name, subject, root, lifts) if lifts else None
     if rule:
         question = ""
     if axes.run_control is RunControl.MANUAL and effects:
@@ -183,6 +184,8 @@ def _question(
         return f"{_worst(harness)} always asks{why}", _NOTHING
     if axes.work_mode is WorkMode.CHAT and effects - READING:
         return f"in chat every change asks: {_worst(effects)}{why}", _NOTHING
+    if touch.asks:
+        return f"{touch.asks}: it asks, unless a rule of yours names it{why}", effects - READING
     if beyond := effects - UNASKED[axes.permission_profile]:
         return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}", effects - READING
     if Effect.EXECUTE in effects and terms.sandbox is not Sandbox.BWRAP:

@@ -1,7 +1,8 @@
 """JSON Schema, as much of it as answers need: does a value fit, and is a schema one we can hold an answer to.
 
 A word of the language that is not known here is refused, not skipped: an answer is never called fitting because part
-of its schema was overlooked. References go to the schema's own definitions.
+of its schema was overlooked. References go to the schema's own definitions. A schema of a stranger's is another matter:
+`misfit` holds a value to what of it is understood, in a bounded number of steps.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
+
+from quintet.domain.nearest import did_you_mean
 
 Schema = dict[str, Any]
 
@@ -26,7 +29,26 @@ TABLES = ("properties", "$defs", "definitions")
 NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 COUNTS = ("minLength", "maxLength", "minItems", "maxItems")
 CHECKS = {*SCHEMAS, *TABLES, *NUMBERS, *COUNTS, "type", "enum", "const", "required", "anyOf", "$ref"}
+MOST_STEPS = 300_000  # of a check by a stranger's schema
 NOTES = {"$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "deprecated"}
+
+
+class _TooMuch(Exception):
+    """Checking takes more steps than anything sensible does."""
+
+
+class _Root:
+    """The whole schema, and how many steps its check may still take."""
+
+    def __init__(self, schema: Schema, steps: int = 0) -> None:
+        self.schema = schema
+        self._left = steps  # 0 for any number
+
+    def spend(self) -> None:
+        if self._left:
+            self._left -= 1
+            if not self._left:
+                raise _TooMuch
 
 
 def unusable(schema: Any) -> str:
@@ -40,11 +62,33 @@ def flaw(text: str, schema: Schema) -> str:
     """What is wrong with an answer; empty if it is JSON of this schema."""
     try:
         value = json.loads(text, parse_constant=_no_number)
-        return next(_flaws(value, schema, schema, "$"), "")
+        return next(_flaws(value, schema, _Root(schema), "$"), "")
     except ValueError as error:
         return f"not JSON: {error}"
     except RecursionError:
         return "the schema goes round in circles, or the answer is nested too deep"
+
+
+def misfit(value: Any, schema: Any, name: str) -> str:
+    """What is wrong with a value that is called `name`, by a schema that nobody has looked at; empty if nothing is."""
+    if not isinstance(schema, dict):
+        return "its schema is no JSON object"
+    try:
+        return next(_flaws(value, schema, _Root(schema, MOST_STEPS), name), "")
+    except (RecursionError, _TooMuch):
+        return "its schema cannot be checked: it goes on without an end"
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        return f"its schema makes no sense ({type(error).__name__}: {error})"
+
+
+def wanted(schema: Any) -> str:
+    """The names that an object of this schema takes; those that may be left out have a question mark."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or not properties:
+        return "nothing"
+    required = schema.get("required")
+    needed = {str(one) for one in required} if isinstance(required, list) else set()
+    return ", ".join(f"{name}{'' if name in needed else '?'}" for name in properties)
 
 
 def _no_number(word: str) -> None:
@@ -87,13 +131,16 @@ def _unusable(schema: Any, root: Schema, at: str) -> Iterator[str]:
                 yield from _unusable(part, root, f"{here}.{name}")
 
 
-def _flaws(value: Any, schema: Any, root: Schema, at: str) -> Iterator[str]:
+def _flaws(value: Any, schema: Any, root: _Root, at: str) -> Iterator[str]:
+    root.spend()
     if isinstance(schema, bool):
         if not schema:
             yield f"{at}: not wanted"
         return
     if "$ref" in schema:
-        yield from _flaws(value, _definition(schema["$ref"], root), root, at)
+        target = _definition(schema["$ref"], root.schema)
+        if target is not None:  # a usable schema has it; a stranger's may point anywhere
+            yield from _flaws(value, target, root, at)
     names = _names(schema.get("type", []))
     if names and not any(_is(value, name) for name in names):
         yield f"{at}: {' or '.join(names)} is wanted, found {_kind(value)}"
@@ -118,16 +165,19 @@ def _flaws(value: Any, schema: Any, root: Schema, at: str) -> Iterator[str]:
         yield from _number_flaws(value, schema, at)
 
 
-def _object_flaws(value: dict[str, Any], schema: Schema, root: Schema, at: str) -> Iterator[str]:
+def _object_flaws(value: dict[str, Any], schema: Schema, root: _Root, at: str) -> Iterator[str]:
     for name in schema.get("required", ()):
         if name not in value:
             yield f"{at}.{name} is missing"
     named = schema.get("properties", {})
+    others = True if "patternProperties" in schema else schema.get("additionalProperties", True)
     for name, one in value.items():
         if name in named:
             yield from _flaws(one, named[name], root, f"{at}.{name}")
+        elif others is False:
+            yield f"{at}.{name}: not wanted.{did_you_mean(name, named)}".removesuffix(".")
         else:
-            yield from _flaws(one, schema.get("additionalProperties", True), root, f"{at}.{name}")
+            yield from _flaws(one, others, root, f"{at}.{name}")
 
 
 def _size_flaws(size: int, schema: Schema, what: str, unit: str, at: str) -> Iterator[str]:

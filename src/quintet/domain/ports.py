@@ -25,6 +25,7 @@ from quintet.domain.tool_menu import MenuManager
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
     from quintet.domain.library import Library
+    from quintet.domain.mcp_port import McpServers
     from quintet.domain.messages import Part, Request
     from quintet.domain.outside_ports import Forge, Web
     from quintet.domain.progress import Progress
@@ -385,4 +386,5 @@ class Workbench(Struct):
     web: Web | None = None
     forge: Forge | None = None
     library: Library | None = None
+    mcp: McpServers | None = None
     browser: Browser | None = None

@@ -6,7 +6,7 @@ thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from msgspec import Struct
@@ -98,3 +98,4 @@ class AtHand(Struct):
     found_models: Callable[[], list[str]]  # what on this machine could be one
     sessions: Callable[[], list[SessionShown]]
     agents: Callable[[], list[AgentShown]]
+    fork: Callable[[str], Awaitable[str]]  # a session by its id; the copy's id

@@ -36,7 +36,9 @@ class Rule(Struct, frozen=True, gc=False):
 
 
 def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
-    """What a call is about, as rules and questions name it: its shell lines and their folder, or a path."""
+    """What a call is about, as rules and questions name it: its shell lines and their folder, a path, `server:tool`."""
+    if arguments.get("server") and arguments.get("tool_name"):
+        return f"{arguments['server']}:{arguments['tool_name']}"
     if lines:
         folder = str(arguments.get("exec_dir", "")).rstrip("/")
         return "; ".join((f"cd {folder}", *lines) if folder not in ("", ".") else lines)
@@ -66,6 +68,12 @@ def allowing(rules: Iterable[Rule], tool: str, subject: str, project: str, effec
         ),
         None,
     )
+
+
+def names_both(rule: Rule, tool: str) -> bool:
+    """Whether a rule for one tool names both halves of `server:tool`; one for anything does not."""
+    server, colon, name = rule.pattern.partition(":")
+    return rule.tool == tool and bool(colon and server.strip("*?") and name.strip("*?"))
 
 
 def exactly(text: str) -> str:

@@ -17,6 +17,7 @@ from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
 from quintet.domain.key_settings import KeySettings
 from quintet.domain.library_settings import LibrarySettings
+from quintet.domain.mcp_settings import McpServerSettings, McpSettings
 from quintet.domain.outside_settings import BrowserSettings, ForgeSettings, WebSettings
 from quintet.domain.tool_menu import Presentation
 
@@ -273,10 +274,16 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
     retry: RetrySettings = RetrySettings()
     library: LibrarySettings = LibrarySettings()
+    mcp: McpSettings = McpSettings()
     browser: BrowserSettings = BrowserSettings()
 
 
-NAMED: dict[str, type[Struct]] = {"models": ModelSettings, "executors": ExecutorSettings}  # tables by names of yours
+# Tables of things that you name yourself.
+NAMED: dict[str, type[Struct]] = {
+    "models": ModelSettings,
+    "executors": ExecutorSettings,
+    "mcp.servers": McpServerSettings,
+}
 
 
 class SettingInfo(Struct, frozen=True):
@@ -288,18 +295,26 @@ class SettingInfo(Struct, frozen=True):
 
 
 def catalogue() -> dict[str, SettingInfo]:
-    """Every setting by its dotted key; those of what you name yourself are listed under `models.NAME` and the like."""
+    """Every setting by its dotted key; those of what the user names are listed under `models.NAME` and the like."""
     infos: dict[str, SettingInfo] = {}
     for section, kind in get_type_hints(Settings).items():
-        table = NAMED.get(section, kind)
-        prefix = f"{section}.NAME" if section in NAMED else section
-        hints = get_type_hints(table, include_extras=True)
-        for name, hint in hints.items():
-            meta = _meta(hint)
-            key = f"{prefix}.{name}"
-            default = _default(table, name)
-            infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
+        tables = {key: table for key, table in NAMED.items() if key.partition(".")[0] == section}
+        prefixes = {f"{key}.NAME": table for key, table in tables.items()} or {section: kind}
+        for prefix, table in prefixes.items():
+            for name, hint in get_type_hints(table, include_extras=True).items():
+                meta, key = _meta(hint), f"{prefix}.{name}"
+                default = _default(table, name)
+                infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
     return infos
+
+
+def pattern(key: str) -> str:
+    """The catalogue's key for a setting: a name of the user's stands as NAME."""
+    for table in NAMED:
+        name, dot, rest = key.removeprefix(f"{table}.").rpartition(".")
+        if dot and name and key.startswith(f"{table}."):
+            return f"{table}.NAME.{rest}"
+    return key
 
 
 def _meta(hint: Any) -> Any:
@@ -312,7 +327,8 @@ def _default(table: type[Struct], name: str) -> Any:
     defaults = table.__struct_defaults__
     offset = len(fields) - len(defaults)
     index = fields.index(name) - offset
-    return defaults[index] if index >= 0 else None
+    found: Any = defaults[index] if index >= 0 else None
+    return found.factory() if hasattr(found, "factory") else found  # a table, empty if nothing is set
 
 
 def is_tighter(key: str, value: Any, than: Any) -> bool:

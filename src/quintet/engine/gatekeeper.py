@@ -28,6 +28,7 @@ from quintet.engine.questions import ALWAYS, APPROVAL, APPROVAL_OR_RULE, NO, YES
 from quintet.engine.toolbox import Prepared
 
 PREVIEW_LINES = 20  # of a change that is asked about
+PREVIEW_COLUMNS = 200  # of an argument for a server's tool
 COMPARED_LINES = 2000  # of longer texts all lines are shown, out and in
 
 
@@ -205,16 +206,16 @@ class Gatekeeper:
         )
 
     def _preview(self, prepared: Prepared) -> list[str]:
-        """What an edit would change, as the first lines of a diff."""
+        """What an edit would change, as the first lines of a diff; what a server's tool would be told."""
         values, touch = prepared.arguments, prepared.touch
+        if "tool_args" in values:
+            return _first_lines(_json_lines(values["tool_args"] or {}))
         old, new = str(values.get("old_string", "")), str(values.get("new_string", values.get("content", "")))
         if touch.lines:
             return []
         if "content" in values and touch.writes:
             old = self._core.toolbox.content(touch.writes[0])
-        lines = _difference(old.splitlines(), new.splitlines())
-        more = [f"… {len(lines) - PREVIEW_LINES} more lines"] if len(lines) > PREVIEW_LINES else []
-        return lines[:PREVIEW_LINES] + more
+        return _first_lines(_difference(old.splitlines(), new.splitlines()))
 
     def _decided(self, prepared: Prepared) -> CallDecided:
         return CallDecided(
@@ -261,6 +262,18 @@ def _again(why: str) -> tuple[str, ...]:
 
 def _subject(prepared: Prepared) -> str:
     return subject_of(prepared.arguments, prepared.touch.lines)
+
+
+def _first_lines(lines: list[str]) -> list[str]:
+    more = [f"… {len(lines) - PREVIEW_LINES} more lines"] if len(lines) > PREVIEW_LINES else []
+    return lines[:PREVIEW_LINES] + more
+
+
+def _json_lines(value: object) -> list[str]:
+    import json
+
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return [line[:PREVIEW_COLUMNS] for line in text.splitlines()]
 
 
 def _difference(old: list[str], new: list[str]) -> list[str]:

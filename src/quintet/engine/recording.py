@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from quintet import __version__
 from quintet.domain import tape
 from quintet.domain.hook_places import HookEnd
+from quintet.domain.mcp_settings import McpSettings
 from quintet.domain.messages import CallPart, EndPart, OriginalPart, Part, Request, TextPart, ThinkingPart
 from quintet.domain.ports import (
     Batch,
@@ -56,7 +57,7 @@ def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[
         reason=reason,
         opening=tuple(opening),
         agent=agent,
-        settings=core.settings,
+        settings=structs.replace(core.settings, mcp=McpSettings()),  # what servers are told may be secret
         terms=toolbox.terms,
         person=core.person,
         answer_schema=core.answer_schema,

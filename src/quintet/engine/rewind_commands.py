@@ -10,7 +10,9 @@ from quintet.domain.columns import table
 from quintet.domain.command_line import CommandLine
 from quintet.domain.errors import ToolFailed, UsageError
 from quintet.domain.protocol import Rewound
+from quintet.domain.state import SessionState
 from quintet.domain.visible import visible
+from quintet.engine.core import Core
 from quintet.engine.desk import Desk, Outcome
 from quintet.engine.points import Point, point_at, points_of
 from quintet.engine.rewinding import Prospect, is_folder, look_ahead, take_back
@@ -71,7 +73,7 @@ def _said(rewound: Rewound) -> str:
 def _list(points: list[Point], there: set[str]) -> Outcome:
     if not points:
         return Outcome("there is no turn to go back to yet", data={"points": []})
-    rows = [(str(p.number), p.at[:16].replace("T", " "), _about(p, there), visible(p.title)) for p in points]
+    rows = [(str(p.number), p.at[:16].replace("T", " "), about(p, there), visible(p.title)) for p in points]
     lines = table(rows[-MOST_LISTED:], right=(0,))
     more = [f"{len(rows) - len(lines)} before these"] if len(rows) > len(lines) else []
     data = [_as_data(point, there) for point in points[-MOST_LISTED:]]
@@ -79,7 +81,7 @@ def _list(points: list[Point], there: set[str]) -> Outcome:
     return Outcome("\n".join([*more, *lines, last]), data={"points": data})
 
 
-def _about(point: Point, there: set[str]) -> str:
+def about(point: Point, there: set[str]) -> str:
     files, added, removed = point.totals
     if not files:
         return "no files"
@@ -101,19 +103,26 @@ def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
     }
 
 
-def _preview(desk: Desk, to: Point, seen: Prospect) -> Outcome:
+def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) -> list[str]:
+    """What going back would do, for a person."""
     lines = [f"{to.number}  {to.at[:16].replace('T', ' ')}  {visible(to.title)}"]
     files = _worth_showing(seen.plan.restore)
     lines.append(f"{_count(len(files), 'path')} to restore:" if files else "no file to restore")
     lines += [f"  {row}" for row in table([(_verb(f), visible(f.path), _lines(seen, f)) for f in files[:MOST_SHOWN]])]
     lines += [f"  … {len(files) - MOST_SHOWN} more"] if len(files) > MOST_SHOWN else []
     lines += _left_lines(seen.plan.left, seen.lacking)
-    if not desk.core.settings.checkpoints.enabled:
+    if not core.settings.checkpoints.enabled:
         lines.append("checkpoints are off (checkpoints.enabled), so no files are kept")
-    mark = desk.state.marks.get(to.id)
-    if mark:
-        lines.append(f"the conversation goes from {_count(len(desk.state.messages), 'message')} to {mark.count}")
+    if mark := state.marks.get(to.id):
+        lines.append(f"the conversation goes from {_count(len(state.messages), 'message')} to {mark.count}")
+    return lines
+
+
+def _preview(desk: Desk, to: Point, seen: Prospect) -> Outcome:
+    lines = preview_lines(desk.core, desk.state, to, seen)
     lines.append(f"/rewind {to.number} both does it; files or conversation does one of them")
+    files = _worth_showing(seen.plan.restore)
+    mark = desk.state.marks.get(to.id)
     data = {
         "to": to.number,
         "files": len(files),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 from quintet.domain.axes import Surface
 from quintet.domain.errors import OwnerGone, QuintetError, UsageError
@@ -19,6 +20,9 @@ from quintet.domain.state import SessionState, fold
 from quintet.engine.core import Core
 from quintet.engine.leases import owner_lives
 from quintet.engine.owner import Owner
+
+if TYPE_CHECKING:
+    from quintet.engine.rewind_view import PointShown
 
 WATCH_SECONDS = 0.05
 OWNER_SECONDS = 0.5  # how often a quiet owner is looked for
@@ -67,6 +71,18 @@ class Session:
 
     async def say(self, text: str) -> str:
         return await self.submit(Say(text=text))
+
+    async def points(self) -> list[PointShown]:
+        """The points this session can go back to, oldest first."""
+        from quintet.engine import rewind_view
+
+        return await rewind_view.points(self._core, self.id)
+
+    async def rewind_preview(self, number: str) -> list[str]:
+        """What going back to before a point would do, line by line."""
+        from quintet.engine import rewind_view
+
+        return await rewind_view.preview(self._core, self.state, number)
 
     async def events(self, after: int = 0, *, signals: bool = False) -> AsyncIterator[Recorded | Signal]:
         """Every event numbered above `after`, then new ones as they become durable; see `feed` on slow readers."""

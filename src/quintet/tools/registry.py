@@ -11,6 +11,7 @@ from quintet.tools import (
     git_tools,
     library_tools,
     lsp_tools,
+    mcp_tools,
     meta_tools,
     phase_tools,
     search_tools,
@@ -91,6 +92,7 @@ ALL: tuple[ToolSpec, ...] = (
     fs_tools.fs_delete,
     fs_tools.fs_move,
     fs_tools.fs_file_info,
+    mcp_tools.mcp_tool,
     meta_tools.request_tools,
 )
 BY_NAME: dict[str, ToolSpec] = {spec.name: spec for spec in ALL}

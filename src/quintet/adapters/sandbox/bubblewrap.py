@@ -144,10 +144,11 @@ class Bubblewrap:
         """A folder of which some parts may never be written; mounted onto itself, it cannot be renamed away."""
         if not os.path.isdir(folder):
             return []
-        is_git = kept is GIT_KEPT
-        writable = bool(grant.write_roots) and (not is_git or Effect.COMMIT in grant.effects)
+        root, is_git = self._ground.root, kept is GIT_KEPT
+        outside = not below(folder, root)
+        within = root in grant.write_roots if outside else any(below(folder, place) for place in grant.write_roots)
+        writable = within and (not is_git or Effect.COMMIT in grant.effects)
         if not writable:
-            outside = not below(folder, self._ground.root)
             return ["--ro-bind", folder, folder] if grant.write_roots or outside else []
         words = ["--bind", folder, folder]
         for name in kept:

@@ -12,6 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from quintet.adapters.sandbox.guarded import Guarded, Scanner
+from quintet.adapters.sandbox.machine import below
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT, Protection
@@ -100,7 +101,8 @@ class Ground(Struct):
         places += [os.path.join(self.root, ".quintet", kept) for kept in QUINTET_KEPT]
         if Effect.COMMIT not in grant.effects:
             places.append(os.path.join(self.root, ".git"))
-        return tuple(path for path in places if not os.path.lexists(path)) if grant.write_roots else ()
+        within = [path for path in places if any(below(path, root) for root in grant.write_roots)]
+        return tuple(path for path in within if not os.path.lexists(path))
 
     def settle(self, launch: Launch) -> list[str]:
         notes = []

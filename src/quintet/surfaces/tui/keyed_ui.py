@@ -23,7 +23,7 @@ from quintet.domain.key_settings import keys_of, spelled
 from quintet.domain.settings import catalogue
 from quintet.domain.state import SessionState
 from quintet.engine.session import Session
-from quintet.surfaces.tui import looks
+from quintet.surfaces.tui import looks, picking
 from quintet.surfaces.tui.dial_keys import Aim
 from quintet.surfaces.tui.find_bar import FindBar
 from quintet.surfaces.tui.header_line import HeaderLine
@@ -45,7 +45,13 @@ class KeyedUi(App[int]):
     COMMANDS: ClassVar[set[Any]] = {Everything}
     themes = looks.NAMES
     # Slash commands that, given alone, open something here; each is the name of an action.
-    OPENS: ClassVar[dict[str, str]] = {"tasks": "tasks"}
+    OPENS: ClassVar[dict[str, str]] = {
+        "tasks": "tasks",
+        "settings": "settings",
+        "model": "models",
+        "agents": "agents",
+        "rewind": "rewind",
+    }
 
     def __init__(self, around: Surroundings) -> None:
         super().__init__()
@@ -163,6 +169,21 @@ class KeyedUi(App[int]):
     async def do_tasks(self) -> None:
         await self.submit(p.Say(text="/tasks"))
 
+    def do_settings(self) -> None:
+        self.run_worker(picking.settings(self))
+
+    def do_models(self) -> None:
+        self.run_worker(picking.model(self))
+
+    def do_sessions(self) -> None:
+        self.run_worker(picking.session(self))
+
+    def do_agents(self) -> None:
+        self.run_worker(picking.agent(self))
+
+    def do_rewind(self) -> None:
+        self.run_worker(picking.rewind(self))
+
     def do_answer(self) -> None:
         panel = self.query_one(QuestionPanel)
         if panel.asked and not panel.has_focus:
@@ -230,6 +251,10 @@ class KeyedUi(App[int]):
             await self.act(opens)
         elif not await self.submit(p.Say(text=text)) and self.session:
             self.prompt.give_back(text)  # what was not taken is not lost
+
+    async def attach(self, wanted: str) -> None:
+        """Open a session by its id, in the place of the one there was."""
+        raise NotImplementedError
 
     async def begin_command(self, usage: str) -> None:
         """Put the beginning of a command into the prompt; one without arguments is sent."""

@@ -20,6 +20,7 @@ from quintet.domain.gate import Verdict
 from quintet.domain.state import SessionState
 from quintet.engine.session import Session
 from quintet.surfaces.tui import host_terminal as host
+from quintet.surfaces.tui import picking
 from quintet.surfaces.tui.find_bar import FindBar
 from quintet.surfaces.tui.header_line import HeaderLine
 from quintet.surfaces.tui.keyed_ui import KeyedUi
@@ -206,6 +207,10 @@ class TerminalUi(KeyedUi):
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
         await self.enter(event.text)
+
+    @on(Prompt.SearchWanted)
+    def _search_wanted(self, event: Prompt.SearchWanted) -> None:
+        self.run_worker(picking.past_input(self, event.past, event.typed))
 
     @on(Prompt.KeysWanted)
     def _keys_wanted(self) -> None:

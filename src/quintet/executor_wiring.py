@@ -1,0 +1,28 @@
+"""Puts the executors of a project together."""
+
+from __future__ import annotations
+
+import os
+
+from quintet.adapters import sandbox
+from quintet.adapters.ai_clis.local_executors import LocalExecutors
+from quintet.adapters.places import Places
+from quintet.adapters.sandbox.ground import Containment, Ground
+from quintet.adapters.sandbox.guarded import Scanner
+from quintet.domain.gate import Terms
+from quintet.domain.settings import Settings
+
+
+def make_executors(places: Places, settings: Settings, terms: Terms) -> LocalExecutors:
+    """The AI CLIs, each with a scratch folder of its own."""
+    private = (places.state, places.config)
+    scanner = Scanner(places.root, terms.protection)
+
+    def contain(name: str) -> Containment:
+        scratch = os.path.join(places.scratch, "executors", name)
+        file_bytes = settings.sandbox.file_bytes
+        return sandbox.contain(
+            terms.sandbox, Ground(places.root, private, scratch, file_bytes, terms.protection, scanner)
+        )
+
+    return LocalExecutors(places.root, private, settings.executors, contain)

@@ -1,0 +1,21 @@
+"""Puts the MCP servers of a project together."""
+
+from __future__ import annotations
+
+import os
+
+from quintet.adapters.config import Loaded
+from quintet.adapters.mcp_client.server_files import servers
+from quintet.adapters.mcp_client.server_pool import McpPool
+from quintet.adapters.places import Places, cache_folder
+from quintet.adapters.sandbox.ground import Containment
+
+
+def make_mcp(places: Places, loaded: Loaded, containment: Containment) -> McpPool:
+    own = loaded.settings.mcp.servers
+    return McpPool(
+        lambda: servers(places.root, own, loaded.trusted, os.environ),
+        containment,
+        places.root,
+        os.path.join(cache_folder(), "mcp"),
+    )

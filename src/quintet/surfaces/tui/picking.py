@@ -1,0 +1,82 @@
+"""What becomes of what is picked: mostly the slash command that a person would have typed, logged like one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quintet.domain.command_line import CommandLine, format_command
+from quintet.domain.errors import QuintetError
+from quintet.domain.protocol import Say
+
+if TYPE_CHECKING:
+    from quintet.surfaces.tui.keyed_ui import KeyedUi
+    from quintet.surfaces.tui.pickers import Picked, Picker
+
+
+async def settings(ui: KeyedUi) -> None:
+    from quintet.surfaces.tui.pickers_of_settings import SettingsPicker
+
+    if ui.around.at_hand:
+        await _picked(ui, SettingsPicker(ui.around.at_hand.settings))
+
+
+async def model(ui: KeyedUi) -> None:
+    from quintet.surfaces.tui.pickers_of_session import ModelPicker
+
+    if ui.around.at_hand and (picked := await _picked(ui, ModelPicker(ui.around.at_hand, ui.state.model))):
+        await ui.submit(Say(text=format_command(CommandLine("model", (picked.id,)))))
+
+
+async def agent(ui: KeyedUi) -> None:
+    from quintet.surfaces.tui.pickers_of_session import LEAVE, AgentPicker
+
+    current = ui.state.agent.id if ui.state.agent else ""
+    if ui.around.at_hand and (picked := await _picked(ui, AgentPicker(ui.around.at_hand, current))):
+        entering = CommandLine("agents", (picked.id,))
+        await ui.submit(Say(text=format_command(entering) if picked.id != LEAVE else "/dismiss"))
+
+
+async def session(ui: KeyedUi) -> None:
+    """Go on with another session; one in the middle of a turn here is not left."""
+    from quintet.surfaces.tui.pickers_of_session import FORK, SessionPicker
+
+    at_hand = ui.around.at_hand
+    if at_hand is None or ui.session is None:
+        return
+    here = ui.session
+    picked = await _picked(ui, SessionPicker(at_hand, here.id))
+    if picked is None or (picked.id == here.id and picked.action != FORK):
+        return
+    if ui.state.turn and here.owned_here:
+        ui.note("a turn is running here: interrupt it (Esc) or let it end before you go to another session", "warning")
+        return
+    try:
+        wanted = await at_hand.fork(picked.id) if picked.action == FORK else picked.id
+    except QuintetError as error:
+        ui.note(str(error), "error")
+        return
+    try:
+        await ui.attach(wanted)
+    except QuintetError as error:
+        await ui.attach(here.id)
+        ui.note(str(error), "error")
+
+
+async def rewind(ui: KeyedUi) -> None:
+    from quintet.surfaces.tui.pickers import TAKE
+    from quintet.surfaces.tui.pickers_of_session import RewindPicker
+
+    if ui.session and (picked := await _picked(ui, RewindPicker(ui.session))):
+        what = "both" if picked.action == TAKE else picked.action
+        await ui.submit(Say(text=f"/rewind {picked.id} {what}"))
+
+
+async def past_input(ui: KeyedUi, past: list[str], typed: str) -> None:
+    from quintet.surfaces.tui.pickers_of_session import HistoryPicker
+
+    if picked := await _picked(ui, HistoryPicker(past, typed)):
+        ui.prompt.give_back(picked.id)
+
+
+async def _picked(ui: KeyedUi, picker: Picker) -> Picked | None:
+    return await ui.push_screen_wait(picker)

@@ -1,0 +1,64 @@
+"""Fake AI CLIs on PATH, and the real executors that start them."""
+
+import asyncio
+import os
+import sys
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from quintet.adapters.places import locate
+from quintet.adapters.terms import make_terms
+from quintet.domain.axes import PermissionProfile
+from quintet.domain.executors import Assignment, Ended, ExecutorPart, Role
+from quintet.domain.gate import Sandbox
+from quintet.domain.grants import Effect, Grant
+from quintet.domain.settings import ExecutorSettings, SandboxSettings, Settings
+from quintet.executor_wiring import make_executors
+
+FAKE = Path(__file__).parents[1] / "fake_clis" / "fake_cli.py"
+AGENT = "acp:agent"
+EACH = ("codex", "claude", "gemini", AGENT)
+WRITING = (Effect.READ, Effect.EDIT, Effect.EXECUTE)
+READING = (Effect.READ, Effect.EXECUTE)
+
+
+def put_on_path(folder: Path) -> None:
+    """Fakes by every name, in front of whatever is installed."""
+    folder.mkdir()
+    for name in ("codex", "claude", "gemini", "agent"):
+        path = folder / name
+        path.write_text(f"#!{sys.executable}\n{FAKE.read_text()}")
+        path.chmod(0o755)
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+
+
+class Executing:
+    """The executors of a project behind one kind of walls."""
+
+    def __init__(self, root: Path, walls: Sandbox, executors: dict[str, ExecutorSettings] | None = None) -> None:
+        self.root = root
+        self.places = locate(str(root))
+        settings = Settings(sandbox=SandboxSettings(use=walls), executors=executors or {})
+        self.executors = make_executors(self.places, settings, make_terms(self.places, settings))
+
+    def assignment(self, executor: str, prompt: str, *, writes: bool = True, **others: Any) -> Assignment:
+        roots = (str(self.root),) if writes else ()
+        grant = others.pop("grant", Grant(WRITING if writes else READING, roots))
+        profile = others.pop("profile", PermissionProfile.NORMAL)
+        role = Role.EXECUTE if writes else Role.PLAN
+        return Assignment(executor, role, prompt, grant, profile, **{"silence": 30.0, **others})
+
+    def __call__(self, executor: str, prompt: str, **others: Any) -> tuple[list[ExecutorPart], Ended]:
+        """All it says, and how it ended."""
+
+        async def run() -> list[ExecutorPart]:
+            try:
+                async with aclosing(self.executors.run(self.assignment(executor, prompt, **others))) as parts:
+                    return [part async for part in parts]
+            finally:
+                await self.executors.close()
+
+        *parts, ended = asyncio.run(run())
+        assert isinstance(ended, Ended)
+        return parts, ended
