@@ -144,7 +144,8 @@ def make_core(
     mcp = make_mcp(places, loaded, containment)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment)
-    outside = Outside(places, loaded.settings, files, model, own_code=loaded.trusted)
+    prompts = Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else "")
+    outside = Outside(places, loaded.settings, files, prompts.page, model, own_code=loaded.trusted)
     bench = Workbench(
         root=places.root,
         files=files,
@@ -173,7 +174,7 @@ def make_core(
         ),
         rule_book=rule_book,
         repository=ForgeRepository(GitRepository(processes, files), outside.forge),
-        prompts=Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else ""),
+        prompts=prompts,
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=agents_page(start or places.root, places.root),
         checkpoints=checkpoints,

@@ -77,6 +77,8 @@ TOOLS = {
     "return_to_fix_phase": ("restricted", ""),
     "get_phase_status": ("restricted", ""),
     "Read": ("restricted", "read"),
+    "ask_smart_friend": ("restricted", ""),
+    "visual_checker": ("restricted", "read"),
     "lsp_tool": ("restricted", "read"),
     "librarian": ("restricted", "read"),
     "librarian_search": ("restricted", "read"),

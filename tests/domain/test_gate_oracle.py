@@ -64,6 +64,8 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "get_phase_status": {},
     "analyze_test_failure": {"test_name": "tests/test_a.py::test_b"},
     "lsp_tool": {"command": "hover_symbol", "path": "src/a.py"},
+    "ask_smart_friend": {"question": "why?"},
+    "visual_checker": {"question": "what is it?", "images": ["a.png"]},
     "librarian": {"action": "list"},
     "librarian_search": {"query": "a"},
     "Read": {"file_path": "src/a.py"},

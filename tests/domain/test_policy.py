@@ -53,6 +53,7 @@ READING = [
     "web_search",
     "web_get_contents",
     "librarian",
+    "visual_checker",
     "librarian_search",
 ]
 READ_ONLY = (WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH)

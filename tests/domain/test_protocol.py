@@ -44,6 +44,7 @@ def test_every_event_that_a_person_should_see_has_words() -> None:
         "SessionTaken",
         "InputReceived",
         "ModelChosen",
+        "ModelConsulted",
         "MenuMoved",
         "RunPaused",
         "RunResumed",

@@ -21,6 +21,7 @@ FORGE = (
     "git_ci_job_logs",
     "git_comment_on_pr",
 )
+MODEL = '[models.m]\nbase_url = "http://127.0.0.1:9"\nmodel = "m"\n[routing]\nsmart = "m"\n'
 CHROMIUM = "#!/bin/sh\necho Chromium 1.2.3\n"
 PYTHON = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
 
@@ -41,6 +42,7 @@ def only(folder: Path, *programs: str, **scripts: str) -> str:
 
 
 def doctor(quintet: Program, code: int, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    quintet.settings(MODEL)
     told = quintet.run("tools", "doctor", "--json", PATH=path, **KEYS).clean(code).json()
     return {tool["name"]: tool for tool in told["tools"]}, {part["name"]: part for part in told["parts"]}
 
@@ -133,6 +135,18 @@ def test_doctor_names_keys_that_are_not_set_and_shows_none_that_are(quintet: Pro
     assert "git_view_pr" not in needs and "web_get_contents" not in needs
     having = quintet.run("tools", "doctor", PATH=path, **KEYS)
     assert having.out.count("GH_TOKEN") == 1 and "hub-token" not in having.out and "brave-key" not in having.out
+
+
+def test_doctor_says_which_model_is_missing_and_how_to_have_one(quintet: Program, tmp_path: Path) -> None:
+    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    tools = {tool["name"]: tool["needs"] for tool in told["tools"]}
+    assert tools["ask_smart_friend"][0].startswith("no language model is configured for deep: add one to [models]")
+    assert tools["visual_checker"][0].startswith("no language model is configured for vision")
+    assert tools["librarian"] == []
+    quintet.settings(MODEL.replace("[routing]", 'api_key_env = "M_KEY"\n[routing]'))
+    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    tools = {tool["name"]: tool["needs"] for tool in told["tools"]}
+    assert tools["ask_smart_friend"] == ["models.m: export M_KEY=… with its key"]
 
 
 # ── call

@@ -15,15 +15,17 @@ from quintet.app import find_ripgrep, make_containment
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.messages import ToolCall
-from quintet.domain.ports import LanguageServers, Workbench
+from quintet.domain.ports import LanguageServers, Model, Workbench
 from quintet.domain.settings import SandboxSettings, Settings
 from quintet.domain.standing import Standing
 from quintet.domain.swe_phases import PhaseState
 from quintet.domain.tool_menu import Presentation
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.hands import Hands
+from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Prepared, Toolbox
 from quintet.outside_wiring import Outside
+from quintet.places_of_prompts import PROMPTS
 from quintet.tools.registry import BY_NAME
 
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
@@ -33,7 +35,13 @@ class Caller:
     """A project's tools, and a person who says yes to whatever may be asked."""
 
     def __init__(
-        self, root: Path, sandbox: Sandbox | None = None, *, servers: LanguageServers | None = None, **at_hand: Any
+        self,
+        root: Path,
+        sandbox: Sandbox | None = None,
+        *,
+        servers: LanguageServers | None = None,
+        model: Model | None = None,
+        **at_hand: Any,
     ) -> None:
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
@@ -43,7 +51,7 @@ class Caller:
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)
         self.processes = LocalProcesses(self.containment)
-        self.outside = Outside(places, settings, ProjectFiles(str(root)))
+        self.outside = Outside(places, settings, ProjectFiles(str(root)), Prompts(PROMPTS).page, model)
         bench = Workbench(
             str(root),
             ProjectFiles(str(root)),

@@ -16,14 +16,19 @@ from tests.tools.calling import Caller
 WHALES = ["Whales are mammals of the sea. " + "They breathe air. " * 200, "Their songs carry over miles."]
 
 
+def put(root: Path, folder: Path, name: str, data: bytes) -> None:
+    """A document into a project's library."""
+    (folder / name).write_bytes(data)
+    store = LibraryStore(locate(str(root)).library)
+    outcome = fill(store, str(folder / name), PROTECTION, lambda: "2026-01-01T00:00:00.000Z", lambda *_: None)
+    store.close()
+    assert outcome.state == "added", outcome
+
+
 @pytest.fixture
 def filled(repo: Path, tmp_path: Path) -> Caller:
-    store = LibraryStore(locate(str(repo)).library)
-    (tmp_path / "whales.pdf").write_bytes(pdf([page[:400] for page in WHALES], "On Whales"))
-    (tmp_path / "boats.md").write_text("# Boats\n\nA boat floats on the sea.\n")
-    for name in ("whales.pdf", "boats.md"):
-        fill(store, str(tmp_path / name), PROTECTION, lambda: "2026-01-01T00:00:00.000Z", lambda *_: None)
-    store.close()
+    put(repo, tmp_path, "whales.pdf", pdf([page[:400] for page in WHALES], "On Whales"))
+    put(repo, tmp_path, "boats.md", b"# Boats\n\nA boat floats on the sea.\n")
     return Caller(repo)
 
 

@@ -16,6 +16,8 @@ from msgspec import Struct
 
 from quintet.adapters import languages, sandbox
 from quintet.adapters.packages import install_line, package_part
+from quintet.adapters.routed_models import NO_MODEL, routed
+from quintet.domain.consulting import Route
 from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.readiness import Part
@@ -147,6 +149,21 @@ def _forge_token(around: Surroundings) -> Part:
     return Part("forge token", bool(where), where, "" if where else MISSING)
 
 
+def _model_of(route: Route) -> Callable[[Surroundings], Part]:
+    """Whether the route leads to a language model whose key is there."""
+
+    def check(around: Surroundings) -> Part:
+        name, what = routed(around.settings.routing, route), f"{route} model"
+        configured = around.settings.models.get(name)
+        if configured is None and name == "builtin":
+            return Part(what, False, "", NO_MODEL.format(route=route))
+        if configured and configured.api_key_env and not os.environ.get(configured.api_key_env):
+            return Part(what, False, "", f"models.{name}: export {configured.api_key_env}=… with its key")
+        return Part(what, True, name)
+
+    return check
+
+
 def _chromium(around: Surroundings) -> Part:
     from quintet.adapters.browser.chromium import MISSING, find
 
@@ -171,6 +188,8 @@ CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "web search": _web_search,
     "forge token": _forge_token,
     "mcp": _mcp,
+    "deep model": _model_of("deep"),
+    "vision model": _model_of("vision"),
     "chromium": _chromium,
     "playwright": _playwright,
 }

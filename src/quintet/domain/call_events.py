@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from quintet.domain.axes import Axes, Surface
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.grants import Effect, Grant
+from quintet.domain.messages import Usage
 from quintet.domain.rules import Rule
 from quintet.domain.tagged import Tagged
 from quintet.domain.todos import Todo
@@ -82,6 +83,22 @@ class ToolFinished(Tagged, frozen=True, kw_only=True, gc=False):
     seconds: float = 0.0
     changed: tuple[str, ...] = ()
     summary: str = ""
+
+
+class ModelConsulted(Tagged, frozen=True, kw_only=True, gc=False):
+    """A call asked another model, and what that used and cost; the answer is the call's result."""
+
+    call: str
+    tool: str
+    turn: str
+    run: str
+    conversation: str
+    route: str  # smart | deep | vision
+    model: str
+    axes: Axes
+    usage: Usage = Usage()
+    cost: float = 0.0
+    seconds: float = 0.0  # of the call
 
 
 class MenuMoved(Tagged, frozen=True, kw_only=True, gc=False):

@@ -14,6 +14,7 @@ from quintet.domain.axes import Axes, AxesChange, Surface
 from quintet.domain.call_events import (
     CallDecided,
     MenuMoved,
+    ModelConsulted,
     PhaseMoved,
     QuestionAnswered,
     QuestionAsked,
@@ -325,6 +326,7 @@ Event = (
     | ToolStarted
     | ToolFinished
     | MenuMoved
+    | ModelConsulted
     | TodoMoved
     | TaskMoved
     | PhaseMoved

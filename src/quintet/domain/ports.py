@@ -24,6 +24,7 @@ from quintet.domain.tool_menu import MenuManager
 
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
+    from quintet.domain.consulting import Advisers
     from quintet.domain.library import Library
     from quintet.domain.mcp_port import McpServers
     from quintet.domain.messages import Part, Request
@@ -387,4 +388,5 @@ class Workbench(Struct):
     forge: Forge | None = None
     library: Library | None = None
     mcp: McpServers | None = None
+    advisers: Advisers | None = None
     browser: Browser | None = None

@@ -233,6 +233,11 @@ def _replied(state: SessionState, event: p.ModelReplied) -> None:
     state.unanswered.update({call.id: call.name for call in event.calls})
 
 
+def _consulted(state: SessionState, event: p.ModelConsulted) -> None:
+    state.usage = state.usage.plus(event.usage)
+    state.cost += event.cost
+
+
 def _moved(state: SessionState, event: p.MenuMoved) -> None:
     state.toolset = event.toolset
 
@@ -355,6 +360,7 @@ _HANDLERS: dict[type, Callable[[SessionState, Any], None]] = {
     p.TurnFinished: _turn_finished,
     p.ModelRequested: _requested,
     p.ModelReplied: _replied,
+    p.ModelConsulted: _consulted,
     p.MenuMoved: _moved,
     p.TodoMoved: _todo_moved,
     p.PhaseMoved: _phase_moved,

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from quintet.domain.axes import PermissionProfile
+from quintet.domain.consulting import Consulted
 from quintet.domain.grants import Effect
 from quintet.domain.messages import ToolSchema
 from quintet.domain.swe_phases import PhaseMove
@@ -45,6 +46,7 @@ class ToolSpec(Struct, frozen=True):
     needs: tuple[str, ...] = ()  # the outside parts it does not work without
     toolset: str = ""  # of a user's own tool; those of the shipped ones are in TOOL_MODES
     confined: bool = False  # cannot reach outside the project, whoever says yes
+    asks: bool = False  # may ask a model, which has its price
 
     def shown(self) -> ToolSchema:
         return ToolSchema(self.name, self.description, self.schema())
@@ -77,3 +79,4 @@ class ToolResult(Struct, frozen=True):
     todos: tuple[Todo, ...] = ()  # as they are after the call moved them
     phase: PhaseMove | None = None  # the SWE phase it goes to
     step: Move | None = None  # the way its run takes in its workflow
+    consulted: tuple[Consulted, ...] = ()  # the models it asked

@@ -12,14 +12,16 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from quintet.domain import badge
-from quintet.domain.axes import Axes
+from quintet.domain.axes import Axes, WorkMode
 from quintet.domain.columns import table
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Usage
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.protocol import ModelFailed, ModelReplied, ModelRequested, Recorded, TurnFinished
+from quintet.domain.protocol import ModelConsulted, ModelFailed, ModelReplied, ModelRequested, Recorded, TurnFinished
 
-KINDS = ("model_requested", "model_replied", "model_failed", "turn_finished")  # the types of events read here
+# The types of events read here.
+KINDS = ("model_requested", "model_replied", "model_failed", "model_consulted", "turn_finished")
+CONSULT = "consult"  # the stage of a request that a call made
 LEVELS = {"info": 0, "warning": 1, "error": 2}
 _LEVEL_OF = {"ok": "info", "open": "info", "retry": "warning", "interrupted": "warning", "error": "error"}
 FREE = "builtin"  # the offline rules have no price and need none
@@ -69,6 +71,8 @@ class Requests:
                 return self._closed(step, "ok", recorded)
             case ModelFailed(step=step, error=error, retry_in=again):
                 return self._closed(step, "error" if again is None else "retry", recorded, error.code)
+            case ModelConsulted() as event:
+                return [_consulted(recorded, event)]
             case TurnFinished(turn=turn):
                 steps = [step for step in self._steps.pop(turn, ()) if step in self._open]
                 return [line for step in steps for line in self._closed(step, "interrupted", self._partial.get(step))]
@@ -110,6 +114,30 @@ def _line(
         usage=replies[0].usage if replies else Usage(),
         cost=replies[0].cost if replies else 0.0,
         seconds=span(asked.at, end.at) if end else None,
+    )
+
+
+def _consulted(recorded: Recorded, event: ModelConsulted) -> RequestLine:
+    return RequestLine(
+        seq=recorded.seq,
+        at=recorded.at,
+        level="info",
+        conversation=event.conversation,
+        run=event.run,
+        turn=event.turn,
+        step=event.call,
+        user_mode="Chat" if event.axes.work_mode is WorkMode.CHAT else "Agent",
+        stage=CONSULT,
+        model=event.model,
+        attempt=1,
+        tool_count=0,
+        reasoning=False,
+        axes=event.axes,
+        badge=badge.full(event.axes),
+        outcome="ok",
+        usage=event.usage,
+        cost=event.cost,
+        seconds=event.seconds,
     )
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 
 from quintet.domain import gate, progress, swe_phases
+from quintet.domain.consulting import Consulted
 from quintet.domain.delivery import Deed
 from quintet.domain.gate import Verdict
 from quintet.domain.hook_places import HookPlace
 from quintet.domain.loops import Step, going_in_circles
-from quintet.domain.messages import ToolCall
+from quintet.domain.messages import ToolCall, Usage
 from quintet.domain.protocol import (
     Event,
     MenuMoved,
+    ModelConsulted,
     PhaseMoved,
     Progress,
     StepFinished,
@@ -53,6 +55,8 @@ class Calls:
         self._turn = turn
         self._steps: list[Step] = []
         self.deeds: list[Deed] = []
+        self.usage = Usage()  # of the models that calls asked
+        self.cost = 0.0
         self._ending: ToolResult | None = None  # of the call that ended the turn
         self.active = False
         self.tasks: list[asyncio.Task[ToolResult]] = []
@@ -98,6 +102,7 @@ class Calls:
         prepared = [p for call in calls if (p := await self._gatekeeper.admit(call, own=own)) is not None]
         if not prepared:
             return False
+        self._check_cost(prepared)
         watched, kept = await self._keeper.before(self._turn, prepared)
         await self._journal.append(
             *kept,
@@ -158,13 +163,36 @@ class Calls:
     def _finish(self, prepared: Prepared, result: ToolResult, seconds: float, changed: list[Event]) -> None:
         call = prepared.call
         brought = _brought_about(call, result, self._journal.state)
-        self._journal.post(*changed, finished_call(call, result, seconds), *brought)
+        asked = [self._consulted(call, one, seconds) for one in result.consulted]
+        self._journal.post(*changed, finished_call(call, result, seconds), *asked, *brought)
         about = subject_of(prepared.arguments, prepared.touch.lines)
         self.deeds.append(Deed(call.name, about, prepared.decision.effects, result.status))
         if result.ends:
             self._ending = result
         if call.name not in WAITING_TOOLS:
             self._steps.append((call.name, call.arguments, result.content))
+
+    def _consulted(self, call: ToolCall, consulted: Consulted, seconds: float) -> ModelConsulted:
+        state, cost = self._journal.state, self._core.price(consulted.model, consulted.usage)
+        self.usage, self.cost = self.usage.plus(consulted.usage), self.cost + cost
+        return ModelConsulted(
+            call=call.id,
+            tool=call.name,
+            turn=self._turn,
+            run=state.turn.run if state.turn else "",
+            conversation=state.session,
+            route=consulted.route,
+            model=consulted.model,
+            axes=state.axes,
+            usage=consulted.usage,
+            cost=cost,
+            seconds=seconds,
+        )
+
+    def _check_cost(self, prepared: list[Prepared]) -> None:
+        most, spent = self._core.settings.limits.max_cost, self._journal.state.cost
+        if most and spent >= most and any(one.spec.asks for one in prepared):
+            raise LimitReached(f"limits.max_cost = {most:g}, spent {spent:.4f}")
 
     def _check_limit(self, more: int) -> None:
         most = self._core.settings.limits.max_calls

@@ -18,7 +18,7 @@ from quintet.domain.corrections import Correction, wrong
 from quintet.domain.delivery import DeliveryState
 from quintet.domain.errors import ModelError
 from quintet.domain.hook_places import HookPlace
-from quintet.domain.messages import Finish, ToolCall
+from quintet.domain.messages import Finish, ToolCall, Usage
 from quintet.domain.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
 from quintet.domain.reasoning import without
 from quintet.domain.standing import Stage
@@ -111,9 +111,12 @@ class Turn:
                 return self.finished("done", self._journal.state.last_result)
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
+        except LimitReached as limit:
+            return self.finished("limit", reason=str(limit))
         return self.finished("blocked", reason=self._journal.state.last_result)
 
     def finished(self, status: str, answer: str = "", reason: str = "", error: ErrorInfo | None = None) -> TurnFinished:
+        usage, cost = self._spent()
         return TurnFinished(
             turn=self._turn,
             status=status,
@@ -121,9 +124,13 @@ class Turn:
             reason=reason,
             error=error,
             steps=self._asker.steps,
-            usage=self._asker.usage,
-            cost=self._asker.cost,
+            usage=usage,
+            cost=cost,
         )
+
+    def _spent(self) -> tuple[Usage, float]:
+        """By the turn's own requests, and by those that its calls made."""
+        return self._asker.usage.plus(self._calls.usage), self._asker.cost + self._calls.cost
 
     def _pass_on_review(self) -> None:
         """What the review of the turn before found, if the user wants the model to know."""
@@ -290,7 +297,8 @@ class Turn:
         if ending.status == "done" and (order := self._journal.state.order):
             answer = await make_report(self._core, self._journal, self._turn, order, ending.answer)
             ending = structs.replace(ending, answer=answer)
-        return structs.replace(ending, steps=self._asker.steps, usage=self._asker.usage, cost=self._asker.cost)
+        usage, cost = self._spent()
+        return structs.replace(ending, steps=self._asker.steps, usage=usage, cost=cost)
 
 
 def _after_first_line(text: str) -> str:

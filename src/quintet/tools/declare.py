@@ -35,13 +35,15 @@ def tool(
     needs: tuple[str, ...] = (),
     toolset: str = "",
     confined: bool = False,
+    asks: bool = False,
 ) -> Callable[[Function], ToolSpec]:
     """Make a ToolSpec of an async function `(bench, **arguments)`.
 
     `effects` are the most a call may do, `profile` the least it is any use in; `touch` tells from the arguments what
     one call would do; without it, all of that, and every text among them may be a path it reads. `wire` maps names
     Python cannot spell, `needs` names outside parts it does not work without, `toolset` is the place of a user's own.
-    A `confined` one cannot reach outside the project: there is no use in asking about it.
+    A `confined` one cannot reach outside the project: there is no use in asking about it. One that `asks` may ask a
+    model, and is not begun when the money is spent.
     """
     frozen = frozenset(_one_of(Effect, "effect", word) for word in effects)
     least = _one_of(PermissionProfile, "profile", profile)
@@ -63,6 +65,7 @@ def tool(
             needs=needs,
             toolset=toolset,
             confined=confined,
+            asks=asks,
         )
 
     return make

@@ -9,7 +9,7 @@ import msgspec
 
 from quintet.domain.errors import QuintetError, ToolFailed
 from quintet.domain.grants import Effect
-from quintet.domain.library import FORMATS, Document, Found, Library, Passage
+from quintet.domain.library import FORMATS, Document, Found, Library, Passage, checked_citations
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.ports import Workbench
 from quintet.domain.toolspec import ToolResult, Touch
@@ -29,7 +29,7 @@ def _reads(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.READ}))
 
 
-@tool(effects={Effect.READ}, touch=_reads)
+@tool(effects={Effect.READ}, touch=_reads, asks=True)
 async def librarian(
     bench: Workbench, action: Action, query: str = "", document_id: str = "", page: int = 1, top_k: int = 5
 ) -> ToolResult:
@@ -48,7 +48,7 @@ async def librarian(
     if action in ("search", "answer"):
         found = await _searched(library, query, top_k)
         if action == "answer":
-            return await _answered(library, query, found)
+            return await _answered(bench, library, query, found)
         return _told(_summary(found), found, [f"searched for {query}"])
     if action in ("get_content", "activate", "deactivate") and not document_id:
         raise ToolFailed(f"librarian: {action} needs a document_id; action list shows them")
@@ -111,14 +111,32 @@ def _summary(found: Found) -> str:
     return f"{counted(len(found.passages), 'page')}, found by {found.by}; the best first. {found.note}".strip()
 
 
-async def _answered(library: Library, question: str, found: Found) -> ToolResult:
-    """The best passages as they are."""
+async def _answered(bench: Workbench, library: Library, question: str, found: Found) -> ToolResult:
+    """A model's answer with the citations that hold; the best passages as they are, where no model answers."""
     passages = await library.around(found.passages, EXCERPT_CHARACTERS)
+    found = msgspec.structs.replace(found, passages=passages)
     actions = [f"searched for {question}"]
     if not passages:
         return _told(_summary(found), found, actions)
-    answer = "No language model answered: these are the passages that fit best, as they stand. Read them."
-    return _told(answer, msgspec.structs.replace(found, passages=passages), actions)
+    if bench.advisers is None or not bench.advisers.ready("smart"):
+        answer = "No language model is configured: these are the passages that fit best, as they stand."
+        return _told(answer, found, actions)
+    shown = "\n\n".join(f"[{one.document}, p. {one.page}] {one.title}\n{one.text}" for one in passages)
+    try:
+        told = f"Question: {question}\n\nPassages:\n\n{shown}"
+        advice = await bench.advisers.ask("library", "smart", told, tell=bench.progress)
+    except ToolFailed as error:
+        answer = f"No model answered ({error.message}): these are the passages that fit best, as they stand."
+        return _told(answer, found, actions)
+    cited, invented = checked_citations(advice.text, [(one.document, one.page) for one in passages])
+    answer = advice.text or "(the model said nothing; the passages are below)"
+    if invented:
+        answer += f"\n(It also cites {', '.join(invented)}, which it was not given: do not rely on that.)"
+    elif not cited and advice.text:
+        answer += "\n(It cites no passage.)"
+    actions.append(f"asked {advice.consulted.model} with {counted(len(passages), 'passage')}")
+    result = _told(answer, found, actions, cited)
+    return msgspec.structs.replace(result, consulted=(advice.consulted,))
 
 
 async def _content(library: Library, document: str, page: int) -> ToolResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quintet.domain.toolspec import ToolSpec
 from quintet.tools import (
+    ai_tools,
     browser_tools,
     file_tools,
     forge_tools,
@@ -45,6 +46,7 @@ ALL: tuple[ToolSpec, ...] = (
     shell_tools.wait,
     web_tools.web_search,
     web_tools.web_get_contents,
+    ai_tools.ask_smart_friend,
     library_tools.librarian,
     library_tools.librarian_search,
     todo_tools.TodoCreate,
@@ -93,6 +95,7 @@ ALL: tuple[ToolSpec, ...] = (
     fs_tools.fs_move,
     fs_tools.fs_file_info,
     mcp_tools.mcp_tool,
+    ai_tools.visual_checker,
     meta_tools.request_tools,
 )
 BY_NAME: dict[str, ToolSpec] = {spec.name: spec for spec in ALL}
