@@ -25,6 +25,7 @@ commands:
   quintet sessions list | show ID [--events] | fork ID | purge ID
   quintet rewind [ID] [N] [files|conversation|both]   back to before a turn
   quintet models list | test [NAME]        the models you can route to
+  quintet executors           AI CLIs that can do the work, and what is missing
   quintet agents list | show NAME | check | new NAME     personas with menus
   quintet route --agent NAME -- "…"        which command an input would be there
   quintet tools list | show NAME | doctor  what there is, and what is missing here

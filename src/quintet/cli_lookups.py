@@ -327,6 +327,11 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "sessions": _sessions,
     "rewind": _rewind,
     "models": _models,
+    "executors": _lookup(
+        "executors",
+        "Who can plan, carry out and verify: Quintet itself, AI CLIs and ACP agents; their versions, what is missing.",
+        module="executor_lookups",
+    ),
     "agents": _agents,
     "route": _lookup("route", "Which command an input would be in an agent's session.", _route, AGENTS),
     "tools": _tools,

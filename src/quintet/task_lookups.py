@@ -42,7 +42,7 @@ def look(places: Places) -> tuple[Scan, TaskRows | None]:
         return scan(rows.tasks() if rows else [], folder.found(), folder.read), rows
 
 
-def _claims(rows: TaskRows | None) -> dict[str, Claim]:
+def live_claims(rows: TaskRows | None) -> dict[str, Claim]:
     found = rows.claims() if rows else {}
     return {task: claim for task, claim in found.items() if owner_lives(claim, time.time(), process_start)}
 
@@ -54,7 +54,7 @@ def tasks_list(arguments: Namespace) -> int:
         sys.stderr.write(f"{visible(problem)}; `quintet doctor`\n")
     tasks = shown.chosen(found.tasks, statuses)
     if arguments.json:
-        say_json(shown.as_json(found.tasks, tasks, _claims(rows)))
+        say_json(shown.as_json(found.tasks, tasks, live_claims(rows)))
     elif not tasks:
         say([f"no task is {' or '.join(statuses)}" if found.tasks else shown.NONE_YET])
     else:
@@ -71,7 +71,7 @@ def tasks_show(arguments: Namespace) -> int:
             f"there is no task {arguments.id}.{did_you_mean(arguments.id, known)}",
             hint="`quintet tasks list` shows them.",
         )
-    claims = _claims(rows)
+    claims = live_claims(rows)
     with clear_errors(rows.path):
         moves = rows.moves(task.id)
     if arguments.json:

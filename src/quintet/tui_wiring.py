@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from quintet.adapters import config, sandbox
 from quintet.adapters.branch import branch
 from quintet.adapters.discovery import found_here
-from quintet.adapters.places import locate
-from quintet.app import open_session
+from quintet.adapters.places import Places, locate
+from quintet.adapters.proc import process_start
+from quintet.app import log_crash, open_session
 from quintet.domain.axes import Surface
+from quintet.domain.board import OtherSession, UnderWay
+from quintet.domain.tasks import TaskStatus
+from quintet.engine.leases import owner_lives
 from quintet.engine.session import Session
 from quintet.prompt_wiring import at_hand
 from quintet.surfaces.tui.looks import chosen
@@ -37,7 +43,49 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         theme=chosen(settings.display.theme, dict(os.environ), settings.display.color),
         branch=lambda: branch(places.root),
         found=found_here,
+        first_time=lambda: _first_time(places),
+        tour=(sys.executable, "-m", "quintet", "tour"),
+        under_way=lambda: under_way(places),
         at_hand=at_hand(path, options.get("settings")),
         trust_question=trust_question(places),
+        log_crash=lambda error: log_crash(places, error),
         decide_trust=lambda trusted: decide(places, trusted),
     )
+
+
+def _first_time(places: Places) -> bool:
+    """Whether this user has never opened the screen; from now on they have."""
+    marker = os.path.join(os.path.dirname(places.state), "welcomed")
+    if os.path.exists(marker):
+        return False
+    try:
+        os.makedirs(os.path.dirname(marker), mode=0o700, exist_ok=True)
+        with open(marker, "x"):
+            return True
+    except OSError:
+        return False
+
+
+def under_way(places: Places) -> UnderWay:
+    """The project's tasks and its sessions that are not at rest, as they are stored now."""
+    from quintet.adapters.sqlite.database import clear_errors
+    from quintet.engine.queries import summary_of
+    from quintet.lookups import stored
+    from quintet.task_lookups import live_claims, look
+
+    found, task_rows = look(places)
+    rows = stored(places)
+    with clear_errors(places.database):
+        sessions = rows.sessions(50) if rows else []
+        stopped = [task.id for task in found.tasks if task.status in (TaskStatus.BLOCKED, TaskStatus.FAILED)]
+        reasons = {task: task_rows.moves(task)[-1].reason for task in stopped} if task_rows else {}
+    others = []
+    for row in sessions:
+        summary, live = summary_of(row), owner_lives(row, time.time(), process_start)
+        status = summary.status
+        if not live and status in ("running", "waiting", "paused"):
+            status = "interrupted"  # its process is gone
+        if live or status != "idle":
+            others.append(OtherSession(row.id, row.title, status, row.updated, live))
+    claims = {task: claim.owner_pid for task, claim in live_claims(task_rows).items()}
+    return UnderWay(tuple(found.tasks), claims, reasons, tuple(others))

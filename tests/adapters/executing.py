@@ -23,14 +23,14 @@ WRITING = (Effect.READ, Effect.EDIT, Effect.EXECUTE)
 READING = (Effect.READ, Effect.EXECUTE)
 
 
-def put_on_path(folder: Path) -> None:
-    """Fakes by every name, in front of whatever is installed."""
+def put_on_path(folder: Path) -> str:
+    """Fakes by every name, in front of whatever is installed; returns the PATH that finds them."""
     folder.mkdir()
     for name in ("codex", "claude", "gemini", "agent"):
         path = folder / name
         path.write_text(f"#!{sys.executable}\n{FAKE.read_text()}")
         path.chmod(0o755)
-    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+    return f"{folder}:{os.environ['PATH']}"
 
 
 class Executing:

@@ -31,8 +31,7 @@ CLIS = ("codex", "claude", "gemini")
 
 @pytest.fixture(autouse=True)
 def fakes(private: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", os.environ["PATH"])
-    put_on_path(tmp_path / "bin")
+    monkeypatch.setenv("PATH", put_on_path(tmp_path / "bin"))
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """The walls around an AI CLI: what it can write, read and reach, by its grant; and what it is told about itself."""
 
 import json
-import os
 import socket
 import threading
 from pathlib import Path
@@ -23,8 +22,7 @@ BWRAP = pytest.param(Sandbox.BWRAP, marks=pytest.mark.system("bwrap"))
 
 @pytest.fixture(autouse=True)
 def fakes(private: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", os.environ["PATH"])
-    put_on_path(tmp_path / "bin")
+    monkeypatch.setenv("PATH", put_on_path(tmp_path / "bin"))
 
 
 @pytest.fixture

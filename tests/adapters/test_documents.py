@@ -104,7 +104,7 @@ def test_words_that_a_line_broke_are_whole_and_nothing_else_is_joined() -> None:
 def test_an_epub_is_its_chapters_in_reading_order(tmp_path: Path, second: bool) -> None:
     chapters = ["<h1>One</h1><p>Call me <b>Ishmael</b>.</p>", "<p>Two</p><script>no()</script>"]
     path = epub(tmp_path / "a.epub", chapters, "Moby &amp; Dick", second=second)
-    assert read(path) == ("epub", "Moby & Dick", ["One\n\nCall me Ishmael.", "Two"])
+    assert read(path) == ("epub", "Moby & Dick", ["# One\n\nCall me Ishmael.", "Two"])
 
 
 def test_a_long_chapter_is_several_pages_and_a_new_one_begins_a_page(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_text_is_cut_between_paragraphs_and_nothing_is_lost() -> None:
 
 
 def test_html_that_is_never_closed_is_still_read() -> None:
-    assert read_html("<head><title>T<body><p>one<p>two <li>three")[1].split() == ["one", "two", "three"]
+    assert read_html("<head><title>T<body><p>one<p>two <li>three")[1].split() == ["one", "two", "-", "three"]
 
 
 def test_a_folder_gives_its_documents_and_neither_secrets_nor_what_is_hidden(tmp_path: Path) -> None:

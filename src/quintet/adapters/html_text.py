@@ -1,18 +1,24 @@
-"""The text of an HTML page, block by block, and its title; what is not read by a reader is left out."""
+"""The text of an HTML page, block by block, and its title; what is not read by a reader is left out.
+
+Headings and list items are marked as Markdown does it, cells of tables are apart.
+"""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
 
 _UNREAD = frozenset({"script", "style", "noscript", "template", "svg", "head"})
+_MENUS = frozenset({"nav", "footer", "select", "iframe"})
 _BLOCK_NAMES = """address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6
-    header hr li main nav ol p pre section table td th tr ul title"""
+    header hr main nav ol p pre section table tr ul title"""
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
+_MARKS = {"br": "\n", "li": "\n- ", "td": "\t", "th": "\t"} | {f"h{n}": f"\n\n{'#' * n} " for n in range(1, 7)}
 
 
 class _Reader(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self, unread: frozenset[str]) -> None:
         super().__init__(convert_charrefs=True)
+        self._left_out = unread
         self.pieces: list[str] = []
         self.title: list[str] = []
         self._unread: list[str] = []
@@ -22,19 +28,19 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "body":
             self._unread = []  # a head that was never closed
-        if tag in _UNREAD:
+        if tag in self._left_out:
             self._unread.append(tag)
         self._in_title = tag == "title" and not self.title
         self._kept_as_is += tag == "pre"
-        if tag in _BLOCKS:
-            self.pieces.append("\n\n" if tag not in ("br", "td", "th") else "\n" if tag == "br" else "\t")
+        if tag in _MARKS or tag in _BLOCKS:
+            self.pieces.append(_MARKS.get(tag, "\n\n"))
 
     def handle_endtag(self, tag: str) -> None:
         if tag in self._unread:
             del self._unread[self._unread.index(tag) :]
         self._in_title = False
         self._kept_as_is = max(0, self._kept_as_is - (tag == "pre"))
-        if tag in _BLOCKS and tag not in ("td", "th", "br"):
+        if tag in _BLOCKS and tag != "br":
             self.pieces.append("\n\n")
 
     def handle_data(self, data: str) -> None:
@@ -49,9 +55,9 @@ def _flowing(data: str) -> str:
     return f"{' ' if data[:1].isspace() else ''}{words}{' ' if data[-1:].isspace() and words else ''}"
 
 
-def read_html(text: str) -> tuple[str, str]:
-    """The page's title, empty if it has none, and its text with blocks apart."""
-    reader = _Reader()
+def read_html(text: str, *, menus: bool = True) -> tuple[str, str]:
+    """The page's title, empty if it has none, and its text with blocks apart; `menus`: also what is around it."""
+    reader = _Reader(_UNREAD if menus else _UNREAD | _MENUS)
     reader.feed(text)
     reader.close()
     lines = (line.rstrip().strip(" ") for line in "".join(reader.pieces).splitlines())

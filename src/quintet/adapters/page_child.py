@@ -26,9 +26,9 @@ def main() -> None:
 
 
 def _html(html: str, url: str) -> dict[str, Any]:
-    from quintet.adapters.plain_html import plain
+    from quintet.adapters.html_text import read_html
 
-    title, text = plain(html)
+    title, text = read_html(html, menus=False)
     try:
         import trafilatura
     except ImportError:
@@ -42,23 +42,21 @@ def _html(html: str, url: str) -> dict[str, Any]:
 
 
 def _pdf(body: bytes) -> dict[str, Any]:
-    import io
+    from itertools import islice
 
-    import pypdf
+    from quintet.adapters.pdf_text import Pdf
+    from quintet.domain.errors import DocumentUnreadable
 
     try:
-        reader = pypdf.PdfReader(io.BytesIO(body))
-        if reader.is_encrypted and not reader.decrypt(""):
-            return {"problem": "a PDF that a password keeps shut"}
-        pages = [page.extract_text() for page in reader.pages[:MOST_PAGES]]
-        title = str((reader.metadata.title if reader.metadata else "") or "")
-        more = len(reader.pages) - MOST_PAGES
-    except Exception as error:
-        return {"problem": f"a PDF that cannot be read ({type(error).__name__}: {error})"}
-    text = "\n\n".join(f"[page {number}]\n{page.strip()}" for number, page in enumerate(pages, 1) if page.strip())
+        pdf = Pdf(body, "the page")
+    except DocumentUnreadable as error:
+        return {"problem": error.message}
+    pages = enumerate(islice(pdf.pages(), MOST_PAGES), 1)
+    text = "\n\n".join(f"[page {number}]\n{page}" for number, page in pages if page)
     if not text:
         return {"problem": "a PDF without text: its pages are images"}
-    return {"title": title, "text": text, "note": f"{more} more pages are not read" if more > 0 else ""}
+    more = pdf.count - MOST_PAGES
+    return {"title": pdf.title, "text": text, "note": f"{more} more pages are not read" if more > 0 else ""}
 
 
 if __name__ == "__main__":

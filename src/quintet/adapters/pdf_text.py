@@ -6,6 +6,7 @@ numbers stay those of the document.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -20,25 +21,29 @@ _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi",
 
 
 class Pdf:
-    """A PDF that can be read: its title, empty if it says none, and how many pages it has."""
+    """A PDF that can be read: its title, empty if it says none, and how many pages it has.
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    The source is its path, or the PDF itself; `name` is what problems call it.
+    """
+
+    def __init__(self, source: str | bytes, name: str = "") -> None:
+        self._source = source
+        self._name = name or str(source)
         self.title = ""
         self._pdfium: Any = None
         try:
-            self._pdfium = _with_pdfium(path)
+            self._pdfium = _with_pdfium(source, self._name)
             self.count = len(self._pdfium)
             self.title = str(self._pdfium.get_metadata_value("Title") or "")
         except DocumentUnreadable:
             raise
         except Exception:  # whatever it makes of a broken file
             self.close()
-            reader = _with_pypdf(path)
+            reader = _with_pypdf(source, self._name)
             self.count = len(reader.pages)
             self.title = _title(reader)
         if not self.count:
-            raise DocumentUnreadable(NOT_READ.format(path=path, why="it has no pages"))
+            raise DocumentUnreadable(NOT_READ.format(path=self._name, why="it has no pages"))
 
     def pages(self) -> Iterator[str]:
         for number in range(self.count):
@@ -62,7 +67,7 @@ class Pdf:
 
     def _by_pypdf(self, number: int) -> str:
         if number % REOPEN_PAGES == 0:
-            self._reader = _with_pypdf(self._path)
+            self._reader = _with_pypdf(self._source, self._name)
         try:
             return str(self._reader.pages[number].extract_text())
         except Exception as error:  # one page that cannot be read is no reason to lose the others
@@ -71,34 +76,34 @@ class Pdf:
             return ""
 
 
-def _with_pdfium(path: str) -> Any:
+def _with_pdfium(source: str | bytes, name: str) -> Any:
     import pypdfium2
 
     try:
-        return pypdfium2.PdfDocument(path)
+        return pypdfium2.PdfDocument(source)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            raise DocumentUnreadable(LOCKED.format(path=path)) from None
+            raise DocumentUnreadable(LOCKED.format(path=name)) from None
         raise
 
 
-def _with_pypdf(path: str) -> Any:
+def _with_pypdf(source: str | bytes, name: str) -> Any:
     import logging
 
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it has to say of a broken file is said by us, once
     try:
-        reader = pypdf.PdfReader(path)
+        reader = pypdf.PdfReader(io.BytesIO(source) if isinstance(source, bytes) else source)
         if reader.is_encrypted and not reader.decrypt(""):
-            raise DocumentUnreadable(LOCKED.format(path=path))
+            raise DocumentUnreadable(LOCKED.format(path=name))
         len(reader.pages)
         return reader
     except DocumentUnreadable:
         raise
     except Exception as error:
         why = " ".join(str(error).split()) or type(error).__name__
-        raise DocumentUnreadable(NOT_READ.format(path=path, why=why)) from None
+        raise DocumentUnreadable(NOT_READ.format(path=name, why=why)) from None
 
 
 def _title(reader: Any) -> str:

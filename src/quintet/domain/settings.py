@@ -15,9 +15,10 @@ from quintet.domain.described import FREE as FREE
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
-from quintet.domain.key_settings import KeySettings
 from quintet.domain.library_settings import LibrarySettings
 from quintet.domain.mcp_settings import McpServerSettings, McpSettings
+from quintet.domain.outside_settings import ForgeSettings, WebSettings
+from quintet.domain.screen_settings import KeySettings, Theme
 from quintet.domain.outside_settings import BrowserSettings, ForgeSettings, WebSettings
 from quintet.domain.tool_menu import Presentation
 
@@ -223,7 +224,7 @@ class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
     theme: Annotated[
-        Literal["auto", "dark", "light", "high-contrast", "16", "plain"],
+        Theme,
         _about("of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others"),
     ] = "auto"
     bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True

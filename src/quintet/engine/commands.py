@@ -15,6 +15,7 @@ from quintet.engine import dial_commands as turns
 from quintet.engine import report_commands as reports
 from quintet.engine import rewind_commands as rewinds
 from quintet.engine import run_commands as runs
+from quintet.engine import screen_commands as screens
 from quintet.engine import task_commands as task_list
 from quintet.engine import work_commands as work
 from quintet.engine.desk import Command, Desk, Handler, Outcome
@@ -104,8 +105,8 @@ TABLE: tuple[Command, ...] = (
     ),
     Command(
         "tasks",
-        "/tasks [STATUS…] | move ID STATUS",
-        "this project's tasks, the next one marked; or move one",
+        "/tasks [STATUS…] | show ID | move ID STATUS",
+        "this project's tasks, the next one marked; show or move one",
         task_list.tasks,
     ),
     Command("queue", "/queue", "open tasks in the order they will be done, and what they wait for", task_list.queue),
@@ -144,6 +145,7 @@ TABLE: tuple[Command, ...] = (
     ),
     Command("fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork),
     Command("settings", "/settings", "every setting, and where it came from", reports.settings),
+    Command("theme", "/theme [NAME]", "the colours of the terminal UI", screens.theme),
     Command("help", "/help [COMMAND]", "this list", _help),
     Command("quit", "/quit", "leave", runs.leave),
 )

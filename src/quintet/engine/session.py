@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from quintet.domain.axes import Surface
 from quintet.domain.errors import OwnerGone, QuintetError, UsageError
+from quintet.domain.ports import ShellState
 from quintet.domain.protocol import Recorded, Say, Signal, Submission, Submitted
 from quintet.domain.settings import Settings
 from quintet.domain.state import SessionState, fold
@@ -46,6 +47,10 @@ class Session:
         if self._owner:
             return self._owner.state
         return fold([recorded.event for recorded in self._core.store.read(self.id)])
+
+    def shells(self) -> list[ShellState]:
+        """The background shells that run here; those of another process are its own."""
+        return self._core.toolbox.hands.shells() if self._owner else []
 
     @property
     def settings(self) -> Settings:

@@ -7,6 +7,7 @@ import asyncio
 from quintet.domain.command_line import CommandLine
 from quintet.domain.describe import task_moved
 from quintet.domain.errors import QuintetError, UsageError
+from quintet.domain.nearest import did_you_mean
 from quintet.domain.protocol import TaskMoved
 from quintet.engine.desk import Desk, Outcome
 
@@ -16,10 +17,27 @@ async def tasks(desk: Desk, line: CommandLine) -> Outcome:
 
     if line.words[:1] == ("move",):
         return await _move(desk, line.words[1:])
+    if line.words[:1] == ("show",):
+        return _show(desk, line.words[1:])
     wanted = [shown.parse_status(word) for word in line.words]
     every = desk.core.tasks().look().tasks
     lines = shown.list_lines(every, shown.chosen(every, wanted))
     return Outcome("\n".join(lines) or ("no task is " + " or ".join(wanted) if every else shown.NONE_YET))
+
+
+def _show(desk: Desk, words: tuple[str, ...]) -> Outcome:
+    from quintet.domain.task_order import blocked_by
+    from quintet.engine.task_tables import show_lines
+
+    if len(words) != 1:
+        raise UsageError("/tasks show ID, for example /tasks show task-001")
+    keeper = desk.core.tasks()
+    every = keeper.look().tasks
+    task = next((task for task in every if task.id == words[0]), None)
+    if task is None:
+        raise UsageError(f"there is no task {words[0]}.{did_you_mean(words[0], [task.id for task in every])}")
+    moves, waits_for = keeper.store.moves(task.id), blocked_by(every).get(task.id, ())
+    return Outcome("\n".join(show_lines(task, moves, waits_for, keeper.holder(task.id))))
 
 
 async def _move(desk: Desk, words: tuple[str, ...]) -> Outcome:

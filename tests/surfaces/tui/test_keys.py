@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from quintet.domain.axes import AxesChange, RunControl, WorkMode
-from quintet.domain.key_settings import KeySettings
+from quintet.domain.screen_settings import KeySettings
 from quintet.domain.settings import Settings
 from tests.surfaces.tui.watching import Person, watch
 
@@ -109,3 +109,14 @@ def test_s3_8_5_the_header_of_an_autonomous_run_is_badge_and_project(repo: Path)
         await person.rests()
 
     watch(repo, script, model=model, axes=AxesChange(run_control=RunControl.AUTONOMOUS))
+
+
+def test_a_question_mark_on_an_empty_prompt_shows_the_keys_and_elsewhere_is_a_question_mark(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.press("question_mark")
+        await person.sees("Shift+Tab, Ctrl+Shift+M, F3", "work mode: chat, plan, build")
+        await person.press("escape")
+        await person.press(*"why", "question_mark")
+        assert person.ui.typed == "why?"
+
+    watch(repo, script)

@@ -145,14 +145,15 @@ class Folded(Block):
 
     def make(self, width: int) -> list[Row]:
         mark = FOLDED if self.folded else UNFOLDED
-        count = self.text.count("\n") + 1
-        about = f"  {count} line{'s'[: count != 1]}" if self.folded and self.text else ""
+        text = self.text.strip("\n")
+        count = text.count("\n") + 1
+        about = f"  {count} line{'s'[: count != 1]}" if self.folded and text else ""
         rows = wrap([(f"  {mark} ", "accent"), (clean(self.heading), self._role), (about, "dim")], width, "    ")
         if self.folded:
             return rows
         if self._markdown:
-            return [*rows, *MarkdownLines(self.text, "    ").rows(width)]
-        return [*rows, *(row for line in lines_of(self.text) for row in wrap([(f"    {line}", "dim")], width, "    "))]
+            return [*rows, *MarkdownLines(text, "    ").rows(width)]
+        return [*rows, *(row for line in lines_of(text) for row in wrap([(f"    {line}", "dim")], width, "    "))]
 
 
 class Call(Block):

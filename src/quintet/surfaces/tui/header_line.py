@@ -97,7 +97,7 @@ class HeaderLine(Widget):
         if not words and not money:
             return text
         gap = room - len(words) - len(money)
-        before = min(gap, max(2, gap - 6)) if money else (2 if room < 40 else gap)
+        before = max(2, gap - 6) if money else gap
         text.append(" " * before)
         text.append(words, style(self.look, "bold"))
         if money:

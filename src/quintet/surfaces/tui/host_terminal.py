@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -23,6 +24,13 @@ def wanted(text: str) -> str:
     """The bell, and a desktop notice where the terminal shows one."""
     words = " ".join(visible(text).split()).replace(";", ",")[:MOST_NOTICE]
     return f"{BELL}\x1b]9;{words}\a"
+
+
+def give_back() -> None:
+    """The title as it was before; the screen itself is given back by its driver."""
+    if sys.__stderr__ and sys.__stderr__.isatty():
+        sys.__stderr__.write(GIVE_TITLE_BACK)
+        sys.__stderr__.flush()
 
 
 @contextmanager

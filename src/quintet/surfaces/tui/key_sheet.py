@@ -24,9 +24,9 @@ PROMPT_KEYS = (
 class KeySheet(ModalScreen[None]):
     DEFAULT_CSS = """
     KeySheet { align: center middle; }
-    KeySheet > VerticalScroll { width: auto; max-width: 96%; height: auto; max-height: 90%;
+    KeySheet > VerticalScroll { width: 96%; max-width: 110; height: auto; max-height: 90%;
                                 border: round $accent; padding: 0 1; background: $surface; }
-    KeySheet Static { width: auto; }
+    KeySheet Static { width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,f1,question_mark,enter", "dismiss", show=False)]
 
@@ -35,12 +35,17 @@ class KeySheet(ModalScreen[None]):
         self._keys = [*PROMPT_KEYS, *keys]
 
     def compose(self) -> ComposeResult:
-        width = max(len(key) for key, _ in self._keys)
+        from rich.table import Table
+
         with VerticalScroll() as sheet:
             sheet.border_title = "keys"
-            sheet.border_subtitle = "Esc closes · [keys] in settings changes them"
-            text = "\n".join(f"{key:<{width}}  {about}" for key, about in self._keys)
-            yield Static(text, markup=False)
+            sheet.border_subtitle = r"Esc closes · \[keys] in settings changes them"
+            rows = Table.grid(padding=(0, 2))
+            rows.add_column(ratio=2)
+            rows.add_column(ratio=3)
+            for key, about in self._keys:
+                rows.add_row(key, about)
+            yield Static(rows)
 
     def on_click(self, event: events.Click) -> None:
         if event.widget is self:

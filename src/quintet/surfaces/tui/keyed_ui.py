@@ -6,9 +6,13 @@ dialog only the keys that interrupt and leave are.
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 import time
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import BindingsMap
@@ -19,7 +23,7 @@ from quintet.domain import protocol as p
 from quintet.domain.axes import INTERACTIVE
 from quintet.domain.describe import Line
 from quintet.domain.errors import QuintetError
-from quintet.domain.key_settings import keys_of, spelled
+from quintet.domain.screen_settings import THEMES, keys_of, spelled
 from quintet.domain.settings import catalogue
 from quintet.domain.state import SessionState
 from quintet.engine.session import Session
@@ -35,15 +39,19 @@ from quintet.surfaces.tui.status_line import StatusLine
 from quintet.surfaces.tui.story import Story
 from quintet.surfaces.tui.surroundings import Surroundings
 
+if TYPE_CHECKING:
+    from quintet.surfaces.tui.task_board import Shown
+
 TWICE_SECONDS = 2.0
 LATER = ("palette",)  # keys that a widget with the focus may want for itself
 ANYWHERE = ("interrupt", "leave", "suspend")  # keys that mean the same over a dialog
 
 
 class KeyedUi(App[int]):
+    TITLE = "Quintet"
     CSS = ".rule { height: 1; color: $foreground 30%; }"
     COMMANDS: ClassVar[set[Any]] = {Everything}
-    themes = looks.NAMES
+    themes = THEMES
     # Slash commands that, given alone, open something here; each is the name of an action.
     OPENS: ClassVar[dict[str, str]] = {
         "tasks": "tasks",
@@ -74,7 +82,7 @@ class KeyedUi(App[int]):
         yield Static("─" * 400, classes="rule")
         yield Scrollback(self.story, self.look)
         yield FindBar()
-        yield QuestionPanel(self.look)
+        yield QuestionPanel(self.look, self.around.root)
         yield Static("─" * 400, classes="rule")
         yield StatusLine(self.around.settings, self.around.sandbox, self.look)
 
@@ -166,8 +174,62 @@ class KeyedUi(App[int]):
     def do_palette(self) -> None:
         self.action_command_palette()
 
-    async def do_tasks(self) -> None:
-        await self.submit(p.Say(text="/tasks"))
+    def do_tasks(self) -> None:
+        from quintet.surfaces.tui.task_board import TaskBoard
+
+        self.push_screen(TaskBoard(self.look_at_board, self.look), self._chosen_on_board)
+
+    async def look_at_board(self) -> Shown:
+        """What is under way now; the stored part is read in a thread."""
+        from quintet.domain import board
+        from quintet.surfaces.tui.task_board import Shown
+
+        stored = await asyncio.to_thread(self.around.under_way)
+        questions = tuple(self.state.questions.values())
+        shells = self.session.shells() if self.session else []
+        status = self.query_one(StatusLine)
+        status.tasks = board.left(stored.tasks)
+        status.update()
+        return Shown(
+            tuple(board.entries(stored, questions, shells, self.state.session)),
+            board.counts(stored.tasks),
+            self.cost,
+            status.checkpoint,
+            board.next_action(stored.tasks, questions),
+        )
+
+    async def _chosen_on_board(self, chosen: str | None) -> None:
+        match (chosen or "").split(" ", 1):
+            case ["question"]:
+                self.query_one(QuestionPanel).focus()
+            case ["session", session]:
+                await self.attach(session)
+            case [""]:
+                pass
+            case _:
+                await self.submit(p.Say(text=chosen or ""))
+
+    @abstractmethod
+    async def attach(self, wanted: str) -> None:
+        """Go over to another session."""
+
+    def do_tour(self) -> None:
+        """Show the tour on the terminal itself, and come back."""
+        if not self.around.tour:
+            return
+        with self.suspend():
+            subprocess.run(self.around.tour, check=False)
+            sys.stdout.write("\nEnter goes back to the session. ")
+            sys.stdout.flush()
+            sys.stdin.readline()
+
+    @property
+    def cost(self) -> str:
+        """What the session has spent, and may."""
+        most = self.around.settings.limits.max_cost
+        if not self.state.cost and not most:
+            return ""
+        return f"${self.state.cost:.2f}" + (f" / {most:.2f}" if most else "")
 
     def do_settings(self) -> None:
         self.run_worker(picking.settings(self))
@@ -251,10 +313,6 @@ class KeyedUi(App[int]):
             await self.act(opens)
         elif not await self.submit(p.Say(text=text)) and self.session:
             self.prompt.give_back(text)  # what was not taken is not lost
-
-    async def attach(self, wanted: str) -> None:
-        """Open a session by its id, in the place of the one there was."""
-        raise NotImplementedError
 
     async def begin_command(self, usage: str) -> None:
         """Put the beginning of a command into the prompt; one without arguments is sent."""

@@ -11,7 +11,6 @@ from functools import lru_cache
 from rich.style import Style
 from textual.theme import Theme
 
-NAMES = ("dark", "light", "high-contrast", "16", "plain")
 AUTO = "auto"
 
 _ANSI = {
@@ -28,6 +27,8 @@ _ANSI = {
     "boost": "ansi_default",
 }
 _ANSI_VARIABLES = {
+    "ansi-background": "ansi_default",
+    "ansi-foreground": "ansi_default",
     "border-blurred": "ansi_default",
     "block-cursor-foreground": "ansi_black",
     "block-cursor-background": "ansi_cyan",

@@ -1,8 +1,8 @@
 """Markdown as rows, while it streams: each line of the source is finished once the next one begins.
 
 Headings, lists, quotes, rules, tables, fenced code, emphasis, inline code and links, as far as lines of text can show
-them. A line is never joined with the next: what a model broke stays broken. Growing costs what has been added, not
-what is there.
+them. `__init__` is a name here, not emphasis. A line is never joined with the next: what a model broke stays broken.
+Growing costs what has been added, not what is there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ _DIVIDER = re.compile(r"^\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
 _INLINE = re.compile(
     r"(?P<code>`+)(?P<inside>.+?)(?P=code)(?!`)"
     r"|\*\*(?P<strong>(?=\S).+?(?<=\S))\*\*"
-    r"|(?<!\w)__(?P<strong2>(?=\S).+?(?<=\S))__(?!\w)"
     r"|(?<![\w*])\*(?P<em>(?=[^\s*]).+?(?<=[^\s*]))\*(?![\w*])"
     r"|(?<!\w)_(?P<em2>(?=[^\s_]).+?(?<=[^\s_]))_(?!\w)"
     r"|~~(?P<gone>(?=\S).+?(?<=\S))~~"
@@ -43,7 +42,7 @@ def inline(text: str, role: str = "") -> list[Span]:
         at = match.end()
         if match["inside"] is not None:
             spans.append((match["inside"], f"{role} code_inline".strip()))
-        elif strong := match["strong"] or match["strong2"]:
+        elif strong := match["strong"]:
             spans += inline(strong, f"{role} bold".strip())
         elif emphasis := match["em"] or match["em2"]:
             spans += inline(emphasis, f"{role} italic".strip())

@@ -23,7 +23,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from quintet.domain.errors import QuintetError
-from quintet.domain.key_settings import spelled
+from quintet.domain.screen_settings import spelled
 from quintet.domain.visible import visible
 from quintet.surfaces.tui.popup import fitted_end
 

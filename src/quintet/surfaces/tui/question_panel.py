@@ -50,9 +50,10 @@ class QuestionPanel(Vertical, can_focus=True):
             self.choice = choice
             self.note = note
 
-    def __init__(self, look: str) -> None:
+    def __init__(self, look: str, root: str) -> None:
         super().__init__(id="question")
         self.look = look
+        self._root = root  # the project's
         self.asked: p.QuestionAsked | None = None
         self._decided: Sequence[p.CallDecided] = ()
         self._whole = False
@@ -105,10 +106,11 @@ class QuestionPanel(Vertical, can_focus=True):
             lines += [(clean(part), _DIFF.get(line[:2], "")) for part in line.split("\n")]
         for decided in self._decided:
             grant = decided.grant
-            writes = ", ".join(grant.write_roots) or "nothing"
+            roots = ["the project" if root == self._root else clean(root) for root in grant.write_roots]
+            writes = ", ".join(roots) or "nothing"
             network = "on for this call" if grant.network else "off"
             at = next((i for i, (line, _) in enumerate(lines) if line.startswith(("+ ", "- "))), len(lines))
-            lines.insert(at, (f"grant      writes {writes} · network {network} · sandbox {decided.sandbox}", ""))
+            lines.insert(at, (f"grant      writes {writes} · network {network}", ""))
             if self._whole:
                 lines.append((f"arguments  {clean(decided.arguments)}", "dim"))
         return lines
@@ -137,10 +139,10 @@ class QuestionPanel(Vertical, can_focus=True):
     # ── keys
 
     def on_focus(self) -> None:
-        self.draw()
+        self.call_later(self.draw)
 
     def on_blur(self) -> None:
-        self.draw()
+        self.call_later(self.draw)
 
     def on_key(self, event: events.Key) -> None:
         if self.asked is None or self.query_one(Input).has_focus:

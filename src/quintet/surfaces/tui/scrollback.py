@@ -42,6 +42,7 @@ class Scrollback(ScrollView, can_focus=True):
         Binding("up,k", "move(-1)", "the fold above", show=False),
         Binding("down,j", "move(1)", "the fold below", show=False),
         Binding("enter,space", "open_or_close", "fold or unfold", show=False),
+        Binding("question_mark", "app.act('keys')", "keys", show=False),
     ]
 
     class Followed(Message):
@@ -129,8 +130,8 @@ class Scrollback(ScrollView, can_focus=True):
         if width != self._laid_out:
             self._laid_out = width
             self.rebuild()
-        elif self.following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+        if self.following:  # of the new height the end is known after the layout
+            self.call_after_refresh(self.to_end)
 
     def wear(self, look: str) -> None:
         self.look = look

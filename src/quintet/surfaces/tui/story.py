@@ -79,6 +79,7 @@ class Story:
         match event:
             case p.TurnStarted():
                 self._said, self._refused, self._reports = "", "", event.order is not None
+                self.answer = ""
                 if event.text:
                     self._add(Said(event.text))
             case p.ModelReplied():
@@ -183,7 +184,11 @@ class Story:
     def _turn_finished(self, recorded: p.Recorded, event: p.TurnFinished) -> None:
         if self._refused and event.reason.endswith(self._refused):  # the person has read it
             recorded = structs.replace(recorded, event=structs.replace(event, reason=""))
-        if event.answer and event.answer != self._said:  # of a shell line, or of `complete`
+        if event.answer.strip() not in (
+            "",
+            self._said.strip(),
+            self.answer.strip(),
+        ):  # of a shell line, or of `complete`
             self._add(Answer(event.answer))
             self.answer = event.answer
         self._describe(recorded)

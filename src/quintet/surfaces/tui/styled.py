@@ -25,7 +25,8 @@ def clean(text: str) -> str:
     """One line as it may be shown."""
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]} … {len(text) - MOST_CHARACTERS} more characters"
-    return visible(text.expandtabs(TAB) if "\t" in text else text).replace("\n", "␊")
+    text = visible(text.expandtabs(TAB) if "\t" in text else text).replace("\n", "␊")
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)  # rare kinds of space
 
 
 def lines_of(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 
 from msgspec import Struct
 
+from quintet.domain.board import UnderWay
 from quintet.domain.prompt_ports import AtHand
 from quintet.domain.settings import Settings
 from quintet.engine.session import Session
@@ -25,6 +26,10 @@ class Surroundings(Struct):
     theme: str = "dark"
     branch: Callable[[], Awaitable[str]] = _no_branch  # of the repository, with a star where something is changed
     found: Callable[[], list[str]] = list  # what on this machine could answer as a model
+    first_time: Callable[[], bool] = lambda: False  # whether nobody has been welcomed yet; asked once
+    tour: tuple[str, ...] = ()  # the command that shows it
+    under_way: Callable[[], UnderWay] = UnderWay  # what is stored of the project's work
     at_hand: AtHand | None = None  # files, past inputs and the like for the prompt and the pickers
     trust_question: str = ""  # to be answered before anything is opened
     decide_trust: Callable[[bool], None] = lambda trusted: None
+    log_crash: Callable[[BaseException], None] = lambda error: None

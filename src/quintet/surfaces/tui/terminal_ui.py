@@ -8,6 +8,7 @@ screen is being drawn, and let go when the terminal has been given back.
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
@@ -37,18 +38,18 @@ BREATH = 300  # events read in one go before the screen gets a turn
 async def run(around: Surroundings) -> int:
     """The screen until the person leaves it; then the terminal is as it was, and the session closed."""
     ui = TerminalUi(around)
-
-    def leave(code: int) -> None:
-        ui.exit(code)
-
     try:
-        with host.ended_by(leave):
+        with host.ended_by(ui.exit):
             code = await ui.run_async()
     finally:
+        host.give_back()
         await ui.let_go()
     if ui.failure:
+        around.log_crash(ui.failure)
         raise ui.failure
-    return ui.return_code or code or 0
+    if ui.state.turns:
+        sys.stdout.write(f"quintet --resume {ui.state.session}   goes on with this session\n")
+    return code or 0
 
 
 class TerminalUi(KeyedUi):
@@ -61,18 +62,30 @@ class TerminalUi(KeyedUi):
 
     # ── life
 
+    def _fatal_error(self) -> None:
+        """A defect of ours: the terminal is given back before anything is said about it."""
+        self.failure = self.failure or self._exception
+        self._close_messages_no_wait()
+
     def on_mount(self) -> None:
         header = self.query_one(HeaderLine)
         header.look, header.place = self.look, self.around.name
         self.tell(host.KEEP_TITLE)
+        self.app_resume_signal.subscribe(self, self._come_back)
         self.run_worker(self._begin(), exit_on_error=False)
         self.run_worker(self._show_branch(), exit_on_error=False)
+
+    def _come_back(self, _: object) -> None:
+        """After `fg` the terminal shows something else: draw everything."""
+        self.refresh(layout=True)
+        self.tell(host.title(badge.title(self.state.axes, self.around.name)))
 
     async def _begin(self) -> None:
         try:
             if self.around.trust_question:
                 await self._ask_for_trust()
             await self.attach("")
+            await self._welcome()
         except Exception as error:
             self.failure = error
             self.exit(1)
@@ -83,6 +96,19 @@ class TerminalUi(KeyedUi):
         choices = (p.Choice("y", "trust this folder"), p.Choice("n", "not now"))
         answer = await self.push_screen_wait(AskScreen("trust", self.around.trust_question, choices))
         self.around.decide_trust(answer == "y")
+
+    async def _welcome(self) -> None:
+        """Without a model, say so once: what there is here, and what works without."""
+        from quintet.surfaces.tui.welcome import welcome
+
+        new = self.session and self.session.owned_here and not self.session.state.turns
+        if new and self.around.settings.routing.smart == "builtin":
+            first = self.around.first_time()
+            found = await asyncio.to_thread(self.around.found) if first else []
+            tour = next((keys for name, keys, _ in self.key_list() if name == "tour"), "")
+            self.story.note(*welcome(found, tour, first_time=first))
+            self.query_one(Scrollback).follow_story()
+        await self.look_at_board()
 
     async def attach(self, wanted: str) -> None:
         """Open a session by its id, in the place of the one there was; an empty one is what was asked for."""
@@ -136,7 +162,7 @@ class TerminalUi(KeyedUi):
         self._react(item, news)
         header = self.query_one(HeaderLine)
         header.axes, header.paused = self.state.axes, self.state.paused
-        header.running, header.cost = self.state.turn is not None, self._cost()
+        header.running, header.cost = self.state.turn is not None, self.cost
         self.query_one(StatusLine).show(self.state)
         if self.state.axes != before or isinstance(item.event, p.SessionOpened):
             self.tell(host.title(badge.title(self.state.axes, self.around.name)))
@@ -154,7 +180,7 @@ class TerminalUi(KeyedUi):
             case p.TurnStarted():
                 self._decided = []
             case p.TurnFinished() as finished if news:
-                self.run_worker(self._show_branch(), exit_on_error=False)
+                self.run_worker(self._look_around(), exit_on_error=False)
                 if not self._in_front:
                     self._want(f"{finished.status}: {self.around.name}")
             case p.CheckpointTaken():
@@ -192,11 +218,10 @@ class TerminalUi(KeyedUi):
         if self.around.settings.display.bell:
             self.tell(host.wanted(text))
 
-    def _cost(self) -> str:
-        most = self.around.settings.limits.max_cost
-        if not self.state.cost and not most:
-            return ""
-        return f"${self.state.cost:.2f}" + (f" / {most:.2f}" if most else "")
+    async def _look_around(self) -> None:
+        """What stands around the session and may have changed: the branch, and how many tasks are left."""
+        await self._show_branch()
+        await self.look_at_board()
 
     async def _show_branch(self) -> None:
         branch = await self.around.branch()

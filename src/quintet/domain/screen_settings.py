@@ -1,14 +1,15 @@
-"""The keys of the terminal UI: what each does, and which it is until you choose another."""
+"""The terminal UI's settings: its themes, and its keys with what each does and which it is until you choose another."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
+from quintet.domain.described import about as _does
 
-def _does(text: str) -> Meta:
-    return Meta(description=text, extra={"reach": "free"})
+Theme = Literal["auto", "dark", "light", "high-contrast", "16", "plain"]
+THEMES: tuple[str, ...] = get_args(Theme)[1:]
 
 
 class KeySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +39,7 @@ class KeySettings(Struct, frozen=True, forbid_unknown_fields=True):
     agents: Annotated[str, _does("enter an agent, or leave it")] = "alt+a"
     rewind: Annotated[str, _does("go back to before a turn, with a look at what that does")] = "alt+r"
     answer: Annotated[str, _does("go to the question that waits, or back to the prompt")] = "f8"
+    tour: Annotated[str, _does("a minute's tour on a small repository")] = "f12"
     find: Annotated[str, _does("find words in the transcript")] = "ctrl+f"
     fold: Annotated[str, _does("open or close every fold of the transcript")] = "ctrl+o,f10"
     copy: Annotated[str, _does("copy what is selected, or else the last answer")] = "ctrl+shift+c,f9"

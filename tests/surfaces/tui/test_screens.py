@@ -1,0 +1,161 @@
+"""The main states of the screen, compared with files of text: what a person would see at this width.
+
+`SCREENS=write pytest tests/surfaces/tui/test_screens.py` writes the files anew; look at the difference.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from quintet.domain.axes import AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.board import OtherSession, UnderWay
+from quintet.domain.tasks import Intent, Task, TaskStatus, TaskText
+from quintet.testing import call
+from tests.engine.test_turns import Waiting
+from tests.surfaces.tui.watching import Person, watch
+
+BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
+PAGE = """\
+## Found
+
+`words` counts **words**:
+
+| text | words |
+|------|-------|
+| one two | 2 |
+
+```python
+def words(text: str) -> int:
+    return len(text.split())
+```
+"""
+EDIT = call("Edit", file_path="tally/count.py", old_string="def words", new_string="def tokens")
+READ = call("Read", file_path="tally/count.py")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_an_answer_with_calls_and_a_diff(repo: Path, width: int) -> None:
+    async def script(person: Person) -> None:
+        await person.type("rename words to tokens, everywhere it is used, and say what you did and why you did it so")
+        await person.sees("return len(text.split())")
+        await person.rests()
+        person.looks_like(f"answer-{width}")
+
+    watch(repo, script, [READ], [EDIT], PAGE, size=(width, 36), axes=BUILD)
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_a_question(repo: Path, width: int) -> None:
+    async def script(person: Person) -> None:
+        await person.type("rename it")
+        await person.asked()
+        await person.wait(lambda: person.question.has_focus, "focus")
+        await person.sees("+ def tokens")
+        await person.pilot.pause(0.1)
+        person.looks_like(f"question-{width}")
+
+    watch(repo, script, [READ], [EDIT], "Renamed.", size=(width, 24))
+
+
+def test_s3_8_3_a_critical_work_mode_keeps_its_words_on_a_narrow_screen(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("/mode repair --autonomous")
+        await person.rests()
+        person.looks_like("repair-40")
+
+    watch(repo, script, size=(40, 12))
+
+
+def test_the_first_time_it_says_what_works_without_a_model(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.sees("No model is configured", "every key")
+        person.looks_like("first-time")
+
+    found = ["OPENROUTER_API_KEY is set", "codex on PATH"]
+    watch(repo, script, size=(80, 16), first_time=lambda: True, found=lambda: found)
+
+
+def test_the_board(repo: Path) -> None:
+    def task(name: str, title: str, status: TaskStatus = TaskStatus.TODO, **more: object) -> Task:
+        depends = more.pop("depends_on", ())
+        text = TaskText(name, title, depends_on=depends, intent=(Intent("tests/test_count.py"),))  # type: ignore[arg-type]
+        return Task(text, status, created=name, **more)  # type: ignore[arg-type]
+
+    stored = UnderWay(
+        tasks=(
+            task("task-001", "parse the flag", TaskStatus.DONE, completed="2026-01-01"),
+            task("task-002", "tests for it", TaskStatus.RUNNING),
+            task("task-003", "docs", depends_on=("task-002",)),
+            task("task-004", "changelog", TaskStatus.BLOCKED, retries=1),
+        ),
+        claims={"task-002": 4711},
+        reasons={"task-004": "which version?"},
+        sessions=(OtherSession("q5-older", "rename it", "interrupted", "2026-01-01T10:00:00Z", live=False),),
+    )
+
+    async def script(person: Person) -> None:
+        await person.press("f7")
+        await person.sees("task-004", "q5-older")
+        await person.pilot.pause(0.1)
+        person.looks_like("board-100")
+
+    watch(repo, script, size=(100, 20), under_way=lambda: stored)
+
+
+def test_while_an_autonomous_run_goes(repo: Path) -> None:
+    model = Waiting("Looking at the ", "end.")
+
+    async def script(person: Person) -> None:
+        await person.type("go on")
+        await person.sees("Looking at the")
+        await person.sees("running 0 s")
+        person.looks_like("autonomous-80")
+        model.go.set()
+        await person.rests()
+
+    watch(repo, script, model=model, size=(80, 12), axes=BUILD)
+
+
+def test_reasoning_and_the_review_are_folded(repo: Path) -> None:
+    thought = "<ide_reasoning>\nAnalyze: the file counts words\nAction: answer\n</ide_reasoning>\nIt counts words."
+
+    async def script(person: Person) -> None:
+        await person.type("what does it do?")
+        await person.sees("It counts words.", "▸ reasoning")
+        await person.rests()
+        assert "the file counts words" not in person.text
+        await person.press("ctrl+o")
+        await person.sees("▾ reasoning", "Analyze: the file counts words")
+        person.looks_like("reasoning-80")
+
+    axes = AxesChange(model_mode=ModelMode.DEEP)
+    watch(repo, script, thought, size=(80, 16), axes=axes)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "high-contrast", "16", "plain"])
+def test_every_theme_shows_the_same_words(repo: Path, theme: str) -> None:
+    async def script(person: Person) -> None:
+        person.ui.wear(theme)
+        await person.type("what does it do?")
+        await person.sees("Found")
+        await person.rests()
+        person.looks_like("themes-80")
+        styles = {
+            segment.style.color.name if segment.style and segment.style.color else ""
+            for strip in person.ui.screen._compositor.render_strips()
+            for segment in strip.apply_filter(person.ui._filters[-1], person.ui.screen.background_colors[1])
+        }
+        assert (styles <= {"", "default"}) == (theme == "plain")
+
+    watch(repo, script, PAGE, size=(80, 24))
+
+
+def test_the_theme_command_changes_the_colours_of_this_screen(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("/theme light")
+        await person.sees("theme light, for as long as this screen is open")
+        assert person.ui.theme == "light"
+        await person.type("/theme lihgt")
+        await person.sees("Did you mean light?")
+
+    watch(repo, script)
