@@ -17,9 +17,8 @@ from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
 from quintet.domain.library_settings import LibrarySettings
 from quintet.domain.mcp_settings import McpServerSettings, McpSettings
-from quintet.domain.outside_settings import ForgeSettings, WebSettings
-from quintet.domain.screen_settings import KeySettings, Theme
 from quintet.domain.outside_settings import BrowserSettings, ForgeSettings, WebSettings
+from quintet.domain.screen_settings import KeySettings, Theme
 from quintet.domain.tool_menu import Presentation
 
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
