@@ -178,6 +178,13 @@ class Tab:
             await asyncio.sleep(TICK_SECONDS)
         return ""
 
+    async def reach_error_page(self) -> None:
+        """Wait for the page that says why another did not come: until then it would get in the way of the next."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                while not self.page.url.startswith("chrome-error:"):  # noqa: ASYNC110
+                    await asyncio.sleep(TICK_SECONDS)
+
     async def devtools(self) -> CDPSession:
         if self._session is None:
             self._session = await self.page.context.new_cdp_session(self.page)

@@ -163,6 +163,7 @@ class Tabs:
             if self.downloads.begun > begun or "Download is starting" in str(error):
                 return f"{url} is a download"
             if "net::" in str(error):
+                await at.reach_error_page()
                 raise ToolFailed(navigation.why(url, error)) from None
             raise
         status = f" (HTTP {answer.status} {answer.status_text})" if answer and answer.status >= 400 else ""
