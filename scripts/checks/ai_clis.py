@@ -3,7 +3,8 @@
 scripts/check ai-clis --harness FOLDER [--bin-dir DIR] [--only NAME,…]: FOLDER holds stub_model.py, a program that
 serves the models' wires, prints {"port": N} and takes {"steps": N, "command": "…", "mode": "401"} at POST
 /__stub/script. Each CLI is held to: success with a step done, a write into .git/hooks stopped, 401, 429, a server
-that is down, a cancel in the middle, and a server that hangs; nothing may be left behind.
+that is down, a cancel in the middle, and a server that hangs; a planner may write to its folder alone; nothing may be
+left behind.
 """
 
 from __future__ import annotations
@@ -53,16 +54,19 @@ GEMINI = {
     "privacy": {"usageStatisticsEnabled": False},
     "model": {"disableLoopDetection": True},
 }
+OUTSIDE = "/usr/local/planted-by-quintet-check"
 CASES: dict[str, dict[str, Any]] = {
     "success": {"steps": 1, "command": "echo made > made.txt"},
     "hooks": {"steps": 1, "command": "echo planted > .git/hooks/pre-commit"},
-    "outside": {"steps": 1, "command": "echo planted > /usr/local/planted-by-quintet-check"},
+    "outside": {"steps": 1, "command": f"echo planted > {OUTSIDE}"},
+    "plan": {"steps": 1, "command": "echo task > {plans}/task.md; echo made > made.txt"},
     "401": {"mode": "401"},
     "429": {"mode": "429"},
     "down": {},
     "cancel": {"mode": "hang"},
     "hang": {"mode": "hang"},
 }
+FORBIDDEN = {"hooks": ".git/hooks/pre-commit", "outside": OUTSIDE, "plan": "made.txt"}  # what must not be there then
 EXPECTED = {"401": Failure.LOGIN, "429": Failure.RATE_LIMIT, "down": Failure.UNREACHABLE, "hang": Failure.SILENT}
 
 
@@ -96,10 +100,8 @@ def main() -> int:
 def checked(name: str, case: str, stub: Path, place: Path) -> bool:
     """One case in a folder and with a home of its own; says how it went."""
     with serving(stub) as port:
-        script = {
-            key: str(value).replace("{outside}", str(place)) if key == "command" else value
-            for key, value in CASES[case].items()
-        }
+        command = CASES[case].get("command", "").replace("{plans}", str(place / "plans"))
+        script = {**CASES[case], **({"command": command} if command else {})}
         post(port, script)
         project = prepared(name, place, closed_port() if case == "down" else port)
         began = time.monotonic()
@@ -139,10 +141,12 @@ def complaints(case: str, place: Path, parts: list[ExecutorPart], ended: Ended |
         yield f"not done: {ended}; {parts}"
     if case == "success" and not (place / "project" / "made.txt").is_file():
         yield "the step was not done"
-    if case in ("hooks", "outside"):
-        if (place / "project/.git/hooks/pre-commit").exists() or (place / "planted").exists():
-            yield "the wall did not hold"
-        if case == "hooks" and not any(not call.ok or "Read-only" in call.output for call in calls):
+    if case == "plan" and not (place / "plans" / "task.md").is_file():
+        yield "the planner could not write to its folder"
+    if case in FORBIDDEN:
+        if (place / "project" / FORBIDDEN[case]).exists():
+            yield f"the wall did not hold: {FORBIDDEN[case]}"
+        if not any(not call.ok or "Read-only" in call.output for call in calls):
             yield f"nothing says that it was stopped: {calls}"
 
 
@@ -150,9 +154,12 @@ async def driven(name: str, case: str, project: Path) -> list[ExecutorPart]:
     places = locate(str(project))
     settings = config.load(places).settings
     executors = make_executors(places, settings, make_terms(places, settings))
-    grant = Grant((Effect.READ, Effect.EDIT, Effect.EXECUTE), (str(project),), True)
+    plans = case == "plan"
+    grant = Grant((Effect.READ, Effect.EXECUTE)) if plans else Grant((Effect.EDIT, Effect.EXECUTE), (str(project),))
+    role = Role.PLAN if plans else Role.EXECUTE
     asked = Assignment(
-        *(name, Role.EXECUTE, "Run the steps, then say DONE.", grant, PermissionProfile.NORMAL),
+        *(name, role, "Run the steps, then say DONE.", grant, PermissionProfile.NORMAL),
+        folder=str(project.parent / "plans") if plans else "",
         whole=str(project.parent / "whole.jsonl"),
         silence=HUNG_SECONDS,
         model={"gemini": "gemini-2.5-flash"}.get(name, ""),
@@ -171,7 +178,7 @@ async def driven(name: str, case: str, project: Path) -> list[ExecutorPart]:
 def prepared(name: str, place: Path, port: int) -> Path:
     """A repository, a home with the CLI's settings, and an environment that leads to the stub and nowhere else."""
     project, home = place / "project", place / "home"
-    for folder in (project, home, place / "tmp"):
+    for folder in (project, home, place / "tmp", place / "plans"):
         folder.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     url = f"http://127.0.0.1:{port}"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from quintet.adapters.browser.local_browser import LocalBrowser
+from quintet.adapters.local_deployments import LocalDeployments
 from quintet.adapters.local_library import LocalLibrary
 from quintet.adapters.places import Places
 from quintet.adapters.routed_models import RoutedModels
@@ -37,6 +38,7 @@ class Outside:
         self._web = make_web(settings)
         self.forge = make_forge(settings)
         self._advisers = RoutedModels(self.get_model, settings, page)
+        self._deployments = LocalDeployments(settings.deploy)
         self._browser = LocalBrowser(files, places.outputs, settings, own_code=own_code)
 
     def at_hand(self) -> dict[str, Any]:
@@ -46,6 +48,7 @@ class Outside:
             "web": self._web,
             "forge": self.forge,
             "advisers": self._advisers,
+            "deployments": self._deployments,
             "browser": self._browser,
         }
 

@@ -20,10 +20,11 @@ from quintet.adapters.terms import make_terms
 from quintet.adapters.trust import is_trusted
 from quintet.domain import badge, gate
 from quintet.domain.axes import INTERACTIVE, AxesChange
+from quintet.domain.deploying import with_target
 from quintet.domain.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.grants import Effect, ordered
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.rules import ANY, Rule, subject_of
+from quintet.domain.rules import ANY, Rule, names_both, subject_of
 from quintet.domain.shell_effects import with_lines
 from quintet.domain.tool_menu import toolsets_of, with_own
 from quintet.domain.toolspec import ToolSpec, Touch
@@ -51,10 +52,11 @@ def checked(arguments: Namespace) -> None:
     _bound(_named(arguments.name, _specs(locate(arguments.directory))), arguments.args)
 
 
-def _bound(spec: ToolSpec, arguments: str) -> tuple[dict[str, Any], Touch]:
+def _bound(spec: ToolSpec, arguments: str, terms: gate.Terms | None = None) -> tuple[dict[str, Any], Touch]:
     try:
         bound = spec.bind(arguments)
-        return bound, with_lines(spec.touch(bound), BashGrammar().parse)
+        touch = with_target(spec.touch(bound), terms.targets if terms else {})
+        return bound, with_lines(touch, BashGrammar().parse)
     except ToolFailed as error:
         raise UsageError(error.message) from None
 
@@ -128,12 +130,12 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
     """The gate's decision on a call that is not made."""
     axes, places = dials.applied_to(INTERACTIVE), locate(arguments.directory)
     spec = _named(arguments.tool, _specs(places))
-    bound, touch = _bound(spec, arguments.args)
     terms = msgspec.structs.replace(
         make_terms(places, config.load(places).settings, arguments.sandbox),
         person=arguments.person,
         rules=FileRuleBook(places.rules_file).rules(),
     )
+    bound, touch = _bound(spec, arguments.args, terms)
     decision = gate.decide(spec, touch, axes, terms, subject_of(bound, touch.lines))
     answer = {
         "decision": decision.verdict,
@@ -188,9 +190,14 @@ def rules_list(arguments: Namespace) -> int:
 def rules_add(arguments: Namespace) -> int:
     """A rule of the user's own: deny what fits, or allow it unasked for the effects named."""
     places = locate(arguments.directory)
-    if arguments.tool != ANY:
-        _named(arguments.tool, _specs(places))
+    tool, bracket, inside = arguments.tool.partition("(")
+    pattern = inside.removesuffix(")") if bracket else arguments.pattern  # as in mcp_tool(server:tool)
+    spec = _named(tool, _specs(places)) if tool != ANY else None
     effects = frozenset(_effect(word) for word in arguments.effects.replace(",", " ").split())
+    if spec and spec.name == "mcp_tool" and arguments.verdict == "allow":
+        effects = effects or spec.effects - gate.READING
+        if not names_both(tool, pattern):
+            raise UsageError("it has to name server and tool, as in mcp_tool(github:list_issues)")
     if arguments.verdict == "allow" and not effects:
         raise UsageError("an allow rule names what it lifts: --effects build,network")
     if never := effects & gate.ALWAYS_ASKS:
@@ -198,8 +205,8 @@ def rules_add(arguments: Namespace) -> int:
     rule = Rule(
         id=RandomIds().new("rule"),
         verdict=arguments.verdict,
-        tool=arguments.tool,
-        pattern=arguments.pattern,
+        tool=tool,
+        pattern=pattern,
         effects=ordered(effects),
         project="" if arguments.everywhere else places.root,
         created=SystemClock().now(),

@@ -175,13 +175,15 @@ def test_a_home_that_would_open_the_walls_is_refused(repo: Path, tmp_path: Path,
 
 @pytest.mark.system("bwrap")
 def test_an_agent_named_in_the_settings_is_started_by_its_name(repo: Path, tmp_path: Path) -> None:
-    own = tmp_path / "kept"
+    own, more = tmp_path / "kept", tmp_path / "home" / ".local" / "share" / "agent"
     own.mkdir()
-    mine = ExecutorSettings(command=f"{tmp_path / 'bin' / 'agent'} --flag", home=str(own), pass_env=("MINE",))
+    command = f"{tmp_path / 'bin' / 'agent'} --flag"
+    mine = ExecutorSettings(command=command, home=str(own), folders=("~/.local/share/agent",))
     executing = Executing(repo, Sandbox.BWRAP, {"mine": mine})
     assert told(executing, "mine")["argv"] == ["--flag"]
-    assert executing("mine", f"write {own / 'session'}")[1].ok
+    assert executing("mine", f"write {own / 'session'} {more / 'login'}")[1].ok
     assert (own / "session").is_file()
+    assert (more / "login").is_file()
 
 
 @pytest.mark.system("bwrap")

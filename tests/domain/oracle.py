@@ -131,11 +131,12 @@ TOOLS = {
     "git_checkout": ("normal", "edit commit"),
     "bash": ("restricted", "read edit execute build install commit network outside destroy publish"),
     "TodoVerify": ("restricted", "read edit execute build install commit network outside destroy publish"),
+    "deploy": ("normal", "read edit execute build install commit network outside destroy publish"),
     "analyze_test_failure": ("normal", "build"),
     "mcp_tool": ("restricted", "fetch network"),
     "write_to_shell": ("normal", "read edit execute build install commit network outside destroy publish"),
 }
-SHELL_LINES = {"bash", "write_to_shell", "TodoVerify"}  # tools whose call is a shell line
+SHELL_LINES = {"bash", "write_to_shell", "TodoVerify", "deploy"}  # tools whose call is a shell line
 
 SERVERS_CALLS = {"mcp_tool"}  # tools by which another program does what it likes: asked, unless a rule names it
 

@@ -20,6 +20,7 @@ PUBLISHES = ["git_create_pr", "git_update_pr_description", "git_comment_on_pr"]
 CHANGES_HISTORY = [*PUBLISHES, "git_commit", "git_add", "git_reset", "git_create_branch", "git_checkout", "fs_delete"]
 NEEDS_NORMAL = [
     *("Edit", "Write", "fs_write_file", "fs_create_directory", "fs_move", "write_to_shell", "analyze_test_failure"),
+    "deploy",
     *CHANGES_HISTORY,
 ]
 READING = [

@@ -65,7 +65,15 @@ def test_doctor_says_that_everything_is_ready(quintet: Program, tmp_path: Path) 
 def test_doctor_says_what_each_missing_tool_needs(quintet: Program, tmp_path: Path) -> None:
     tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git", chromium=CHROMIUM))
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
-    assert missing == {"bash", "bash_output", "write_to_shell", "kill_shell", "TodoVerify", "analyze_test_failure"}
+    assert missing == {
+        "bash",
+        "bash_output",
+        "write_to_shell",
+        "kill_shell",
+        "TodoVerify",
+        "analyze_test_failure",
+        "deploy",
+    }
     assert tools["bash"]["needs"] == ["bash: the system's packages have it"]
     assert [need.split(":")[0] for need in tools["analyze_test_failure"]["needs"]] == ["pytest", "bash"]
     assert parts["sandbox"]["found"] in ("partial", "none")

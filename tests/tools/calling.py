@@ -13,6 +13,7 @@ from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.terms import make_terms
 from quintet.app import find_ripgrep, make_containment
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.messages import ToolCall
 from quintet.domain.ports import LanguageServers, Model, Workbench
@@ -41,12 +42,13 @@ class Caller:
         *,
         servers: LanguageServers | None = None,
         model: Model | None = None,
+        deploy: dict[str, DeploySettings] | None = None,
         **at_hand: Any,
     ) -> None:
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
         places = locate(str(root))
-        settings = Settings(sandbox=SandboxSettings(use=sandbox or "auto"))
+        settings = Settings(sandbox=SandboxSettings(use=sandbox or "auto"), deploy=deploy or {})
         terms = make_terms(places, settings)
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)

@@ -70,6 +70,9 @@ class BackgroundShells:
         shell = self._find(name)
         return shell.new_text(), shell.exit_code
 
+    def log(self, name: str) -> str:
+        return self._find(name).log()
+
     async def write(self, name: str, text: str) -> None:
         shell = self._find(name)
         if not shell.alive:
@@ -181,6 +184,9 @@ class _Shell:
         self._fresh.clear()
         self._left_out = 0
         return text
+
+    def log(self) -> str:
+        return self._output.text()
 
     async def type(self, text: str) -> None:
         """Write to the terminal without blocking the loop when the program does not read."""

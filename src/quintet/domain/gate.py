@@ -7,12 +7,14 @@ asked with nobody attached is not run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.grants import Effect, Grant, exceeds, ordered
 from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
 from quintet.domain.rules import Rule, allowing, denying, describe, names_both
@@ -50,6 +52,7 @@ class Terms(Struct, frozen=True):
     protection: Protection = PROTECTION
     specs: tuple[str, ...] = ("specs/**", "docs/specs/**")  # what plan may write
     reports: tuple[str, ...] = ("reports/**",)  # what review and research may write
+    targets: Mapping[str, DeploySettings] = {}  # what deploys to each
     shelves: tuple[str, ...] = ()  # folders of Quintet's own that may be read: outputs too long to show
 
 
@@ -103,7 +106,7 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
 
     grant = _grant(effects, touch, axes, terms)
     question, lifts = _question(spec, touch, effects, axes, terms, away)
-    rules = [rule for rule in terms.rules if names_both(rule, spec.name)] if touch.asks else terms.rules
+    rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
     rule = allowing(rules, spec.name, subject, root, lifts) if lifts else None
     if rule:
         question = ""

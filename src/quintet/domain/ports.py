@@ -25,6 +25,7 @@ from quintet.domain.tool_menu import MenuManager
 if TYPE_CHECKING:
     from quintet.domain.agents import Agent
     from quintet.domain.consulting import Advisers
+    from quintet.domain.deploying import Deployments
     from quintet.domain.library import Library
     from quintet.domain.mcp_port import McpServers
     from quintet.domain.messages import Part, Request
@@ -162,6 +163,9 @@ class Shells(Protocol):
 
     def read(self, name: str) -> tuple[str, int | None]:
         """What was printed since the last read, and the exit code if it is over."""
+
+    def log(self, name: str) -> str:
+        """All it printed; of what is long, the beginning and the end."""
 
     async def write(self, name: str, text: str) -> None: ...
 
@@ -389,4 +393,5 @@ class Workbench(Struct):
     library: Library | None = None
     mcp: McpServers | None = None
     advisers: Advisers | None = None
+    deployments: Deployments | None = None
     browser: Browser | None = None

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from msgspec import Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.described import FREE as FREE
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
@@ -180,6 +181,9 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
         _about("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
     ] = ""
     home: Annotated[str, _about("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = ""
+    folders: Annotated[
+        tuple[str, ...], _about("more folders of its own, where it keeps its things in several", TRUSTED)
+    ] = ()
     model: Annotated[str, _about("model it is to use; empty for the one it is set to", TRUSTED)] = ""
     pass_env: Annotated[
         tuple[str, ...], _about("more environment variables that are passed on to it, by name", TRUSTED)
@@ -274,6 +278,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)
     retry: RetrySettings = RetrySettings()
     library: LibrarySettings = LibrarySettings()
+    deploy: dict[str, DeploySettings] = field(default_factory=dict)
     mcp: McpSettings = McpSettings()
     browser: BrowserSettings = BrowserSettings()
 
@@ -283,6 +288,7 @@ NAMED: dict[str, type[Struct]] = {
     "models": ModelSettings,
     "executors": ExecutorSettings,
     "mcp.servers": McpServerSettings,
+    "deploy": DeploySettings,
 }
 
 

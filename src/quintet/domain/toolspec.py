@@ -32,6 +32,7 @@ class Touch(Struct, frozen=True):
     commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn
     folder: str = ""  # where it runs them
     verifies: str = ""  # the todo whose criteria it will check
+    deploys: tuple[str, str] | None = None  # what is to be deployed, and the target if it is the settings' own
 
 
 class ToolSpec(Struct, frozen=True):

@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 
 from quintet.domain import gate, policy, swe_phases
 from quintet.domain.axes import Axes, RunControl, tightens
+from quintet.domain.deploying import with_target
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Decision, Sandbox, Terms
 from quintet.domain.grants import Effect, exceeds
@@ -108,7 +109,7 @@ class Toolbox:
             return refused(reason)
         try:
             arguments = spec.bind(call.arguments)
-            touch = with_criteria(spec.touch(arguments), standing.todos)
+            touch = with_target(with_criteria(spec.touch(arguments), standing.todos), self.terms.targets)
             touch = self._typed(touch) if touch.shell else self._judged(touch)
             rules = self.hands.rules()
         except QuintetError as error:

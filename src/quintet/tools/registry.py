@@ -6,6 +6,7 @@ from quintet.domain.toolspec import ToolSpec
 from quintet.tools import (
     ai_tools,
     browser_tools,
+    deploy_tools,
     file_tools,
     forge_tools,
     fs_tools,
@@ -95,6 +96,7 @@ ALL: tuple[ToolSpec, ...] = (
     fs_tools.fs_move,
     fs_tools.fs_file_info,
     mcp_tools.mcp_tool,
+    deploy_tools.deploy,
     ai_tools.visual_checker,
     meta_tools.request_tools,
 )

@@ -156,8 +156,8 @@ class AcpAgent(Dialect):
         id = str(update.get("toolCallId", ""))
         if id not in self._begun:
             self._begun[id] = False
-            about = update.get("title") or summary_of(update.get("rawInput"))
-            yield CallBegan(id, str(update.get("kind") or "other"), one_line(str(about or "")))
+            about = summary_of(update.get("rawInput")) or one_line(str(update.get("title") or ""))
+            yield CallBegan(id, str(update.get("kind") or "other"), about)
         status = update.get("status")
         if status in ("completed", "failed") and not self._begun[id]:
             self._begun[id] = True

@@ -58,7 +58,10 @@ class LocalExecutors:
         """As its package says, else as it says itself; asked once for each file."""
         key = (program.path, os.stat(program.path).st_mtime_ns)
         if key not in self._versions:
-            self._versions[key] = program.packaged_version() or await self._asked_for_version(program)
+            version = program.packaged_version()
+            if not version and not program.kind.talks:  # what an agent's command would make of the question is unknown
+                version = await self._asked_for_version(program)
+            self._versions[key] = version
         return self._versions[key]
 
     async def _asked_for_version(self, program: Program) -> str:
@@ -142,7 +145,7 @@ class LocalExecutors:
 
     def _unsafe(self, dialect: Dialect) -> str:
         """Why its home cannot be opened to it: that would open the project's walls, or Quintet's own folders."""
-        for home in dialect.homes():
+        for home in _homes(dialect):
             real = os.path.realpath(home)
             kept = (self._root, dialect.start.user_home, *(os.path.realpath(path) for path in self._private))
             if any(below(path, real) for path in kept) or any(below(real, path) for path in kept[2:]):
@@ -151,7 +154,7 @@ class LocalExecutors:
 
     def _grant(self, assignment: Assignment, program: Program, dialect: Dialect, private: str) -> Grant:
         given = assignment.grant
-        own = [home for home in dialect.homes() if _there(home)]
+        own = [home for home in _homes(dialect) if _there(home)]
         folder = (assignment.folder,) if assignment.folder else ()
         return Grant(
             ordered(frozenset({*given.effects, Effect.EXECUTE, Effect.NETWORK})),
@@ -178,6 +181,10 @@ class LocalExecutors:
         if running.left_out:
             notes.append(f"{running.left_out} lines came faster than they were read, and are only in the file")
         return notes
+
+
+def _homes(dialect: Dialect) -> tuple[str, ...]:
+    return (*dialect.homes(), *map(os.path.expanduser, dialect.start.settings.folders))
 
 
 def _there(home: str) -> bool:

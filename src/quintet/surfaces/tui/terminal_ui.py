@@ -59,6 +59,7 @@ class TerminalUi(KeyedUi):
         self._opening: AbstractAsyncContextManager[Session] | None = None
         self._decided: list[p.CallDecided] = []  # what the gate asked about since the last question
         self._in_front = True  # the terminal has the focus
+        self.heard = 0  # the number of the newest event
 
     # ── life
 
@@ -156,7 +157,7 @@ class TerminalUi(KeyedUi):
         self.query_one(Scrollback).follow_story()
         if not isinstance(item, p.Recorded):
             return
-        before = self.state.axes
+        before, self.heard = self.state.axes, item.seq
         self.state.apply(item.event)
         self.aim.heard(item.event)
         self._react(item, news)
