@@ -145,7 +145,7 @@ def make_core(
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment)
     prompts = Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else "")
-    outside = Outside(places, loaded.settings, prompts.page, model)
+    outside = Outside(places, loaded.settings, files, prompts.page, model, own_code=loaded.trusted)
     bench = Workbench(
         root=places.root,
         files=files,

@@ -36,6 +36,8 @@ commands:
   quintet prompts show STAGE               what a model would be told, part by part
   quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done
   quintet library add PATH… | list | search QUERY | show DOC | remove DOC   documents to look things up in
+  quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools
+  quintet mcp-server          our tools, offered to other agents
   quintet doctor [fix]        what is wrong here, and mend what can be
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money

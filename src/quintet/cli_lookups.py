@@ -319,6 +319,18 @@ async def _rewound(parsed: Namespace, session: str, words: list[str]) -> int:
         return await one_command(opened, line, as_json=parsed.json)
 
 
+def _mcp(arguments: list[str]) -> int:
+    from quintet.mcp_parsers import mcp_actions
+
+    return _action("mcp", mcp_actions(_lookup), arguments)
+
+
+def _mcp_server(arguments: list[str]) -> int:
+    from quintet.mcp_parsers import mcp_server
+
+    return mcp_server(arguments)
+
+
 LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "status": _lookup(
         "status",
@@ -340,6 +352,8 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "rules": _rules,
     "tasks": _tasks,
     "library": _library,
+    "mcp": _mcp,
+    "mcp-server": _mcp_server,
     "policy": _policy,
     "prompts": _prompts,
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),

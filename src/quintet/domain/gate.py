@@ -106,7 +106,7 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
 
     grant = _grant(effects, touch, axes, terms)
     question, lifts = _question(spec, touch, effects, axes, terms, away)
-    rules = [rule for rule in terms.rules if names_both(rule, spec.name)] if touch.asks else terms.rules
+    rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
     rule = allowing(rules, spec.name, subject, root, lifts) if lifts else None
     if rule:
         question = ""

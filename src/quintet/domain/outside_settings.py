@@ -1,4 +1,4 @@
-"""The settings of the tools that reach outside: the web, the forge, secrets."""
+"""The settings of the tools that reach outside: the web, the browser, the forge, secrets."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_bytes: Annotated[int, about("most that is read of one page, unpacked", TIGHTEN)] = 5_000_000
     seconds: Annotated[float, about("seconds that one page or search may take", TIGHTEN)] = 30.0
     redirects: Annotated[int, about("redirects that are followed for one page", TIGHTEN)] = 5
+
+
+class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The Chromium that the browser tools drive; what it may open of your own network is `web.allow_hosts`."""
+
+    path: Annotated[str, about("the browser's program; empty for the first Chromium or Chrome on PATH", TRUSTED)] = ""
+    timeout: Annotated[float, about("seconds to wait for a page to begin to load")] = 30.0
+    sandbox: Annotated[bool, about("keep pages in Chromium's own sandbox; root never has it", TRUSTED)] = True
 
 
 class ForgeSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
+from quintet.domain.browser_ports import Browser as Browser
 from quintet.domain.changes import FileChange, LeftAlone, Restoration
 from quintet.domain.grants import Grant
 from quintet.domain.hook_places import HookEnd
@@ -393,3 +394,4 @@ class Workbench(Struct):
     mcp: McpServers | None = None
     advisers: Advisers | None = None
     deployments: Deployments | None = None
+    browser: Browser | None = None

@@ -18,7 +18,7 @@ from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
 from quintet.domain.library_settings import LibrarySettings
 from quintet.domain.mcp_settings import McpServerSettings, McpSettings
-from quintet.domain.outside_settings import ForgeSettings, WebSettings
+from quintet.domain.outside_settings import BrowserSettings, ForgeSettings, WebSettings
 from quintet.domain.screen_settings import KeySettings, Theme
 from quintet.domain.tool_menu import Presentation
 
@@ -280,6 +280,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     library: LibrarySettings = LibrarySettings()
     deploy: dict[str, DeploySettings] = field(default_factory=dict)
     mcp: McpSettings = McpSettings()
+    browser: BrowserSettings = BrowserSettings()
 
 
 # Tables of things that you name yourself.

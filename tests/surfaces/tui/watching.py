@@ -89,6 +89,11 @@ class Person:
         return self.ui.session.state.axes
 
     @property
+    def heard(self) -> int:
+        """The number of the newest event that the screen has been given."""
+        return self.ui.heard
+
+    @property
     def transcript(self) -> list[str]:
         return self.ui.query_one(Scrollback).shown
 
@@ -124,9 +129,12 @@ def watch(
     axes: AxesChange | None = None,
     theme: str = "dark",
     resume: str = "",
+    first_keys: tuple[str, str] | None = None,
+    deterministic: bool = True,
     **around: Any,
 ) -> TerminalUi:
     """Open the screen over a session with a scripted model, and let a person do something at it."""
+    fixed: dict[str, Any] = {} if resume or not deterministic else {"clock": FrozenClock(), "ids": CountingIds()}
     scripted = model or ScriptedModel(list(replies) or ["done"])
 
     def opened(session: str) -> AbstractAsyncContextManager[Session]:
@@ -138,8 +146,7 @@ def watch(
             resume=session or resume,
             axes=axes,
             settings={**PLAIN, **(settings or {})},
-            clock=FrozenClock(),
-            ids=CountingIds(),
+            **fixed,
         )
 
     async def run() -> TerminalUi:
@@ -156,6 +163,9 @@ def watch(
         )
         async with ui.run_test(size=size) as pilot:
             person = Person(ui, pilot)
+            if first_keys:  # a question before there is a session, and the key that answers it
+                await person.sees(first_keys[0][:60])
+                await person.press(first_keys[1])
             await person.wait(lambda: ui.query(Prompt) and ui.state.session, "the prompt")
             await pilot.pause()
             await script(person)

@@ -163,8 +163,8 @@ class Call(Block):
 
     def __init__(self, tool: str, about: str) -> None:
         super().__init__()
-        self.tool = tool
-        self._about = about
+        self.tool = clean(tool)
+        self._about = clean(about)
         self.status: CallStatus | None = None  # while it runs
         self.folded = True
         self._content = ""
@@ -179,7 +179,8 @@ class Call(Block):
     def finish(self, status: CallStatus, content: str, summary: str, seconds: float, *, diff: bool) -> None:
         self.status, self._content, self._diff = status, content, diff
         took = f"{seconds:.1f} s" if seconds >= 0.1 else ""
-        self._summary = ", ".join(filter(None, (summary or ("" if status is CallStatus.OK else str(status)), took)))
+        said = clean(summary) or ("" if status is CallStatus.OK else str(status))
+        self._summary = ", ".join(filter(None, (said, took)))
         self.folded = not (diff and len(self._body()) <= MOST_DIFF)
         self._progress = []
         self.changed()

@@ -64,6 +64,7 @@ class Scrollback(ScrollView, can_focus=True):
         self._starts: list[int] = []  # the first row of each block
         self._at: Block | None = None  # the fold that keys act on
         self._drawn: LRUCache[tuple[Row, str], Strip] = LRUCache(KEPT)
+        self._cut = False  # the first block has lost its first rows
         self._scheduled = False
         self._laid_out = 0  # the width of the rows
 
@@ -84,6 +85,7 @@ class Scrollback(ScrollView, can_focus=True):
     def _make_rows(self, first: int) -> None:
         before = len(self._rows)
         first = min(first, len(self._starts))
+        self._cut = self._cut and first > 0
         if first < len(self._starts):
             del self._rows[self._starts[first] :]
             del self._starts[first:]
@@ -96,25 +98,23 @@ class Scrollback(ScrollView, can_focus=True):
         dropped = self._drop() if len(self._rows) > MOST_ROWS + SLACK else 0
         self.virtual_size = Size(self._laid_out, len(self._rows))
         if self.following:
-            self.scroll_end(animate=False, immediate=True, x_axis=False)
+            self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
         else:
             if dropped:
-                self.scroll_to(y=max(self.scroll_offset.y - dropped, 0), animate=False, immediate=True)
+                self.scroll_to(y=max(self.scroll_offset.y - dropped, 0), animate=False, immediate=True, force=True)
             self.behind = max(self.behind + grown, 0)
             self.post_message(self.Followed(self.behind))
         self.refresh()
 
     def _drop(self) -> int:
-        """Let the oldest blocks go, until what is left fits; returns how many rows went."""
+        """Let the oldest rows go, and the blocks that have none left; returns how many rows went."""
         over = len(self._rows) - MOST_ROWS
-        count = min(bisect_right(self._starts, over) - 1, len(self._starts) - 1)
-        if count <= 0:
-            return 0
-        rows = self._starts[count]
+        count = max(bisect_right(self._starts, over) - 1, 0)
         self.story.forget(count)
-        del self._rows[:rows]
-        self._starts = [start - rows for start in self._starts[count:]]
-        return rows
+        del self._rows[:over]
+        self._cut = over > self._starts[count]
+        self._starts = [max(start - over, 0) for start in self._starts[count:]]
+        return over
 
     def rebuild(self) -> None:
         """All rows anew, at the width there is now; what was at the top stays at the top."""
@@ -123,7 +123,7 @@ class Scrollback(ScrollView, can_focus=True):
         self.story.taken()
         self._make_rows(0)
         if not self.following and top is not None:
-            self.scroll_to(y=self._starts[min(top, len(self._starts) - 1)], animate=False, immediate=True)
+            self.scroll_to(y=self._starts[min(top, len(self._starts) - 1)], animate=False, immediate=True, force=True)
 
     def on_resize(self, event: events.Resize) -> None:
         width = max(self.scrollable_content_region.width - 2 * MARGIN, 10)
@@ -192,7 +192,7 @@ class Scrollback(ScrollView, can_focus=True):
 
     def _is_head(self, y: int, block: Block) -> bool:
         index = self._block_at(y)
-        if index is None or self.story.blocks[index] is not block:
+        if index is None or self.story.blocks[index] is not block or (self._cut and not index):
             return False
         return y == self._starts[index] + int(block.spaced)
 
@@ -254,11 +254,11 @@ class Scrollback(ScrollView, can_focus=True):
         self.move_to(self.scroll_offset.y + rows)
 
     def move_to(self, y: int) -> None:
-        self.scroll_to(y=min(max(y, 0), self.max_scroll_y), animate=False, immediate=True)
+        self.scroll_to(y=min(max(y, 0), self.max_scroll_y), animate=False, immediate=True, force=True)
 
     def to_end(self) -> None:
         self.following = True
-        self.scroll_end(animate=False, immediate=True, x_axis=False)
+        self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)

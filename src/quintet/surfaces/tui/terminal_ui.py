@@ -59,6 +59,7 @@ class TerminalUi(KeyedUi):
         self._opening: AbstractAsyncContextManager[Session] | None = None
         self._decided: list[p.CallDecided] = []  # what the gate asked about since the last question
         self._in_front = True  # the terminal has the focus
+        self.heard = 0  # the number of the newest event
 
     # ── life
 
@@ -120,7 +121,7 @@ class TerminalUi(KeyedUi):
         self.query_one(QuestionPanel).close()
         self.query_one(Scrollback).rebuild()
         await self.query(Prompt).remove()
-        prompt = Prompt(self.session, self.around.name, self.around.at_hand)
+        prompt = Prompt(self.session, self.around.at_hand)
         await self.mount(prompt, before=self.query_one(StatusLine))
         prompt.focus()
         self.run_worker(self._follow(self.session), group="follow", exclusive=True)
@@ -156,7 +157,7 @@ class TerminalUi(KeyedUi):
         self.query_one(Scrollback).follow_story()
         if not isinstance(item, p.Recorded):
             return
-        before = self.state.axes
+        before, self.heard = self.state.axes, item.seq
         self.state.apply(item.event)
         self.aim.heard(item.event)
         self._react(item, news)

@@ -1,0 +1,162 @@
+"""Questions on the screen: an approval, a choice, a plan, trust; by key, by arrow, and not by accident."""
+
+from pathlib import Path
+
+import pytest
+
+from quintet.domain import protocol as p
+from quintet.domain.axes import ModelMode
+from quintet.testing import call
+from tests.surfaces.tui.watching import Person, watch
+
+EDIT = call("Edit", file_path="tally/count.py", old_string="def words", new_string="def tokens")
+READ = call("Read", file_path="tally/count.py")
+BASH = call("bash", command="make-believe --now")
+
+
+def changed(repo: Path) -> bool:
+    return "def tokens" in (repo / "tally/count.py").read_text()
+
+
+@pytest.mark.parametrize(("keys", "edited"), [(("y",), True), (("n",), False), (("right", "enter"), True)])
+def test_a_key_answers_an_approval(repo: Path, keys: tuple[str, ...], edited: bool) -> None:
+    async def script(person: Person) -> None:
+        await person.type("rename it")
+        await person.asked()
+        await person.press(*keys)
+        await person.rests()
+        assert person.question.display is False
+        assert changed(repo) is edited
+
+    watch(repo, script, [READ], [EDIT], "Renamed.")
+
+
+def test_a_no_can_say_why_and_the_model_hears_it(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("rename it")
+        await person.asked()
+        await person.press("d")
+        await person.sees("arguments", "old_string")
+        await person.press("e")
+        await person.press(*"not that one", "enter")
+        await person.rests()
+        assert not changed(repo)
+        assert any("the user said no: not that one" in line for line in person.transcript)
+
+    watch(repo, script, [READ], [EDIT], "Then not.")
+
+
+def test_an_answer_is_not_taken_from_what_was_being_typed(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("rename it")
+        await person.wait(lambda: person.question.asked, "a question")
+        await person.press("y")  # in the moment it appears
+        assert not changed(repo)
+        assert person.question.asked
+
+    watch(repo, script, [READ], [EDIT], "Renamed.")
+
+
+def test_a_question_does_not_take_the_keyboard_from_a_half_typed_line(repo: Path) -> None:
+    at_screen: list[Person] = []
+
+    def while_something_is_typed(request: object) -> list[object]:
+        at_screen[0].ui.prompt.text = "half a li"
+        return [EDIT]
+
+    async def script(person: Person) -> None:
+        at_screen.append(person)
+        await person.type("rename it")
+        await person.asked()
+        await person.press("n", "e")
+        assert person.ui.typed == "half a line"
+        await person.sees("F8 to answer")
+        await person.press("f8")
+        await person.press("n")
+        await person.rests()
+        assert person.ui.typed == "half a line"
+        assert not changed(repo)
+
+    watch(repo, script, [READ], while_something_is_typed, "Then not.")
+
+
+def test_always_becomes_a_rule_where_it_may(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("/mode build --permission-profile restricted")
+        await person.type("do it")
+        await person.asked()
+        await person.sees("[a] always here")
+        await person.press("a")
+        await person.rests()
+        assert person.ui.session
+        assert any("rule" in line and "make-believe" in line for line in person.transcript)
+
+    watch(repo, script, [BASH], "Done.")
+
+
+def test_what_is_published_cannot_be_always(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("! git push --force")
+        await person.asked()
+        await person.sees("(publish cannot be always)")
+        assert "[a]" not in person.text
+        await person.press("n")
+        await person.rests()
+
+    watch(repo, script)
+
+
+def test_s3_3_4_review_asks_for_deep_and_a_choice_turns_the_dial(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("/mode review")
+        await person.asked()
+        await person.sees("[d] go deep", "[g] go on at smart")
+        await person.press("d")
+        await person.rests()
+        assert person.axes.model_mode is ModelMode.DEEP
+        assert "review │ assisted │ normal │ deep" in person.badge
+
+    watch(repo, script)
+
+
+def test_any_question_is_shown_with_its_choices(repo: Path) -> None:
+    """A plan's acceptance, say: the screen knows nothing of it but what the event brings."""
+    asked = p.QuestionAsked(
+        question="q-9",
+        kind="choose",
+        text="accept the plan of 2 tasks?",
+        choices=(p.Choice("r", "run autonomously"), p.Choice("a", "accept"), p.Choice("n", "not yet")),
+        detail=("1  parse the flag", "2  tests for it", "profile    trusted"),
+    )
+
+    async def script(person: Person) -> None:
+        person.ui.hear(p.Recorded(10_000, "2026-01-01T00:00:00.000Z", asked))
+        await person.sees("accept the plan of 2 tasks?", "1  parse the flag", "[r] run autonomously", "[n] not yet")
+
+    watch(repo, script)
+
+
+def test_ctrl_c_at_a_question_interrupts_the_turn_and_nothing_is_run(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("rename it")
+        await person.asked()
+        await person.press("ctrl+c")
+        await person.rests()
+        assert not changed(repo)
+        assert person.ui.state.interrupted
+        await person.sees("interrupted · /resume goes on")
+
+    watch(repo, script, [READ], [EDIT], "Renamed.")
+
+
+@pytest.mark.parametrize(("key", "trusted"), [("y", True), ("n", False), ("escape", False)])
+def test_the_first_start_in_a_folder_with_settings_of_its_own_asks_for_trust(
+    repo: Path, key: str, trusted: bool
+) -> None:
+    answers: list[bool] = []
+
+    async def script(person: Person) -> None:
+        assert answers == [trusted]
+
+    question = f"{repo} has settings of its own."
+    watch(repo, script, trust_question=question, decide_trust=answers.append, first_keys=(question, key))
