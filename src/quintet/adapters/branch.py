@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 
+from quintet.adapters.processes import own_environment
+
 SECONDS = 5.0
 _STATUS = ("status", "--porcelain=v2", "--branch", "--untracked-files=no", "--ignore-submodules=all")
 _GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
@@ -20,6 +22,7 @@ async def branch(root: str) -> str:
             "-C",
             root,
             *_STATUS,
+            env=own_environment(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from quintet.adapters.processes import own_environment
 from quintet.domain.file_rank import ranked
 
 MOST_FILES = 300_000
@@ -142,7 +143,12 @@ def files_below(root: str, ripgrep: str) -> list[str]:
 def _listed_by(argv: list[str], root: str) -> list[str] | None:
     try:
         child = subprocess.Popen(
-            argv, cwd=root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            argv,
+            cwd=root,
+            env=own_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
     except OSError:
         return None

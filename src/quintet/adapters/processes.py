@@ -32,6 +32,12 @@ def child_environment() -> dict[str, str]:
     return {"PATH": os.defpath, **passed, "GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat"}
 
 
+def own_environment() -> dict[str, str]:
+    """For a program that Quintet itself runs: a child's, and where the user's settings for it are. No secrets."""
+    there = os.environ.get("XDG_CONFIG_HOME")
+    return {**child_environment(), **({"XDG_CONFIG_HOME": there} if there else {})}
+
+
 def _environment(launch: Launch) -> dict[str, str]:
     return {**child_environment(), **launch.variables}
 

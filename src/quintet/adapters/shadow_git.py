@@ -15,6 +15,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 
+from quintet.adapters.processes import own_environment
 from quintet.domain.errors import ToolFailed
 
 LARGEST_FILE = 100_000_000
@@ -294,8 +295,7 @@ class ShadowGit:
 
     def _theirs(self, lock: int, *arguments: str, given: bytes = b"") -> bytes:
         """What only the project's own git knows: its configuration and attributes, which are read and not run."""
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-        environment = {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+        environment = {**own_environment(), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
         quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
         return self._ran(environment, lock, (*quiet, *arguments), given, (0, 1))
 
