@@ -204,10 +204,12 @@ def test_a_secret_that_is_new_is_kept_back_from_then_on(planted: Path) -> None:
 
     vault = Vault(locate(str(planted)), Settings(), os.environ)
     (planted / ".env.local").write_text("NEW_TOKEN=fresh-and-long-enough\n")
+    vault.fresh()
     assert vault.clean("fresh-and-long-enough") == "*" * 21
     vault.learn("told-by-another-program")
     assert vault.text("told-by-another-program") == "*" * 23
     (planted / ".env.example").write_text("SAMPLE_TOKEN=put-your-token-here\n")
+    vault.fresh()
     assert vault.clean("put-your-token-here") == "put-your-token-here", "an example is no secret"
     assert [one.name for one in vault.names()] == ["DEPLOY_TOKEN", "NEW_TOKEN", "SHOP_KEY"]
 

@@ -63,9 +63,11 @@ class Vault:
     def text(self, text: str) -> str:
         return self._now().text(text)
 
-    def clean(self, value: T) -> T:
+    def fresh(self) -> None:
         self._refresh()
-        return self._redaction.clean(value)
+
+    def clean(self, value: T) -> T:
+        return self._now().clean(value)
 
     def in_json(self, data: bytes) -> bool:
         return self._now().in_json(data)

@@ -33,6 +33,9 @@ _LOOKS = re.compile(
 class Redactor(Protocol):
     """What keeps secrets from leaving: as they are known now."""
 
+    def fresh(self) -> None:
+        """Take in what became a secret meanwhile."""
+
     def text(self, text: str) -> str: ...
 
     def clean(self, value: T) -> T:
@@ -65,6 +68,9 @@ class Redaction:
         self._by_looks = by_looks
         longest_first = sorted(words, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if words else None
+
+    def fresh(self) -> None:
+        """It knows what it was made with."""
 
     # A search for each word is faster than one for all: Python's expressions try every word at every letter.
 

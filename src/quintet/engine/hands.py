@@ -52,7 +52,9 @@ class Hands:
 
     async def run(self, spec: ToolSpec, arguments: dict[str, Any], at_hand: dict[str, Any]) -> ToolResult:
         """Carry a call out; `at_hand` are the fields of the workbench that are this call's own."""
-        return self._redactor.clean(await self._ran(spec, arguments, at_hand))
+        result = await self._ran(spec, arguments, at_hand)
+        self._redactor.fresh()
+        return self._redactor.clean(result)
 
     async def _ran(self, spec: ToolSpec, arguments: dict[str, Any], at_hand: dict[str, Any]) -> ToolResult:
         try:
