@@ -24,7 +24,7 @@ from quintet.domain.deploying import with_target
 from quintet.domain.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.grants import Effect, ordered
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.rules import ANY, Rule, subject_of
+from quintet.domain.rules import ANY, Rule, names_both, subject_of
 from quintet.domain.shell_effects import with_lines
 from quintet.domain.tool_menu import toolsets_of, with_own
 from quintet.domain.toolspec import ToolSpec, Touch
@@ -190,9 +190,14 @@ def rules_list(arguments: Namespace) -> int:
 def rules_add(arguments: Namespace) -> int:
     """A rule of the user's own: deny what fits, or allow it unasked for the effects named."""
     places = locate(arguments.directory)
-    if arguments.tool != ANY:
-        _named(arguments.tool, _specs(places))
+    tool, bracket, inside = arguments.tool.partition("(")
+    pattern = inside.removesuffix(")") if bracket else arguments.pattern  # as in mcp_tool(server:tool)
+    spec = _named(tool, _specs(places)) if tool != ANY else None
     effects = frozenset(_effect(word) for word in arguments.effects.replace(",", " ").split())
+    if spec and spec.name == "mcp_tool" and arguments.verdict == "allow":
+        effects = effects or spec.effects - gate.READING
+        if not names_both(tool, pattern):
+            raise UsageError("it has to name server and tool, as in mcp_tool(github:list_issues)")
     if arguments.verdict == "allow" and not effects:
         raise UsageError("an allow rule names what it lifts: --effects build,network")
     if never := effects & gate.ALWAYS_ASKS:
@@ -200,8 +205,8 @@ def rules_add(arguments: Namespace) -> int:
     rule = Rule(
         id=RandomIds().new("rule"),
         verdict=arguments.verdict,
-        tool=arguments.tool,
-        pattern=arguments.pattern,
+        tool=tool,
+        pattern=pattern,
         effects=ordered(effects),
         project="" if arguments.everywhere else places.root,
         created=SystemClock().now(),

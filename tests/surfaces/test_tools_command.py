@@ -22,6 +22,7 @@ FORGE = (
     "git_comment_on_pr",
 )
 MODEL = '[models.m]\nbase_url = "http://127.0.0.1:9"\nmodel = "m"\n[routing]\nsmart = "m"\n'
+CHROMIUM = "#!/bin/sh\necho Chromium 1.2.3\n"
 PYTHON = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
 
 # ── doctor
@@ -47,7 +48,7 @@ def doctor(quintet: Program, code: int, path: str) -> tuple[dict[str, Any], dict
 
 
 def test_doctor_says_that_everything_is_ready(quintet: Program, tmp_path: Path) -> None:
-    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON)
+    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
     tools, parts = doctor(quintet, 0, path)
     assert {tool["state"] for tool in tools.values()} == {"ready"}
     assert parts["git"]["found"].startswith("git version")
@@ -62,7 +63,7 @@ def test_doctor_says_that_everything_is_ready(quintet: Program, tmp_path: Path) 
 
 
 def test_doctor_says_what_each_missing_tool_needs(quintet: Program, tmp_path: Path) -> None:
-    tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git"))
+    tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git", chromium=CHROMIUM))
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
     assert missing == {
         "bash",
@@ -86,7 +87,7 @@ def test_doctor_says_what_each_missing_tool_needs(quintet: Program, tmp_path: Pa
 def test_a_part_that_is_there_and_does_not_run_is_not_ready(quintet: Program, tmp_path: Path) -> None:
     git = "#!/bin/sh\necho 'git: cannot load libz' >&2\nexit 3\n"
     bwrap = "#!/bin/sh\necho 'bwrap: no permission to create a namespace' >&2\nexit 1\n"
-    path = only(tmp_path / "bin", "bash", git=git, bwrap=bwrap, python3=PYTHON)
+    path = only(tmp_path / "bin", "bash", git=git, bwrap=bwrap, python3=PYTHON, chromium=CHROMIUM)
     tools, parts = doctor(quintet, 1, path)
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
     assert missing == {name for name in tools if name.startswith("git_")} - set(FORGE) | {"analyze_test_failure"}
@@ -94,8 +95,19 @@ def test_a_part_that_is_there_and_does_not_run_is_not_ready(quintet: Program, tm
     assert "cannot start: bwrap: no permission to create a namespace" in parts["sandbox"]["missing"]
 
 
+def test_doctor_says_how_to_get_a_browser(quintet: Program, tmp_path: Path) -> None:
+    tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git", "bash", python3=PYTHON))
+    missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
+    assert missing == {name for name in tools if name.startswith(("browser_", "recording_"))}
+    assert len(missing) == 15
+    assert tools["browser_view"]["needs"] == [
+        "chromium: none is here; the user can install one (apt-get install chromium), or set browser.path"
+    ]
+    assert parts["playwright"]["found"].startswith("playwright ")
+
+
 def test_the_language_server_is_that_of_the_projects_own_languages(quintet: Program, tmp_path: Path) -> None:
-    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON)
+    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
     (quintet.root / "one.go").write_text("package one\n")
     tools, parts = doctor(quintet, 0, path)
     assert "Python: " in parts["language server"]["found"]
@@ -113,7 +125,7 @@ def test_doctor_does_not_run_the_projects_own_python(quintet: Program, tmp_path:
     (venv / "pyvenv.cfg").write_text("")
     (venv / "bin/python").write_text(f"#!/bin/sh\ntouch {quintet.root}/ran\n")
     (venv / "bin/python").chmod(0o755)
-    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON)
+    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
     tools, _ = doctor(quintet, 1, path)
     assert tools["analyze_test_failure"]["needs"] == ["pytest: .venv/bin/python -m pip install pytest"]
     (venv / "lib/python3.12/site-packages/pytest").mkdir(parents=True)
@@ -123,7 +135,7 @@ def test_doctor_does_not_run_the_projects_own_python(quintet: Program, tmp_path:
 
 
 def test_doctor_names_keys_that_are_not_set_and_shows_none_that_are(quintet: Program, tmp_path: Path) -> None:
-    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON)
+    path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
     without = quintet.run("tools", "doctor", "--json", PATH=path, QUINTET_WEB_SEARCH="exa").clean(1).json()
     needs = {tool["name"]: tool["needs"] for tool in without["tools"] if tool["state"] == "missing"}
     assert needs["git_create_pr"] == ["no token for the forge: export GH_TOKEN=… or run gh auth login"]
@@ -293,7 +305,7 @@ def test_a_tool_of_ones_own_is_listed_judged_and_called_as_any_other(
     assert quintet.run("tools", "call", "count_rows", *args).clean(0).out == "3\n"
     assert "your rule" in quintet.run("tools", "call", "count_rows", "--args", '{"path": "secrets"}').clean(3).err
 
-    tools, _ = doctor(quintet, 1, only(tmp_path / "bin", "git", "bash", python3=PYTHON))
+    tools, _ = doctor(quintet, 1, only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM))
     assert tools["count_rows"] == {"name": "count_rows", "state": "missing", "needs": ["psql: it is not on PATH"]}
 
 

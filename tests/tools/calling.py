@@ -53,7 +53,7 @@ class Caller:
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)
         self.processes = LocalProcesses(self.containment)
-        self.outside = Outside(places, settings, Prompts(PROMPTS).page, model)
+        self.outside = Outside(places, settings, ProjectFiles(str(root)), Prompts(PROMPTS).page, model)
         bench = Workbench(
             str(root),
             ProjectFiles(str(root)),

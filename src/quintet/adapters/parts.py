@@ -164,6 +164,21 @@ def _model_of(route: Route) -> Callable[[Surroundings], Part]:
     return check
 
 
+def _chromium(around: Surroundings) -> Part:
+    from quintet.adapters.browser.chromium import MISSING, find
+
+    try:
+        return _runs("chromium", (find(around.settings.browser), "--version"), MISSING)
+    except ToolFailed as error:
+        return Part("chromium", False, "", error.message)
+
+
+def _playwright(around: Surroundings) -> Part:
+    from quintet.adapters.browser.chromium import playwright_part
+
+    return playwright_part()
+
+
 CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "ripgrep": _ripgrep,
     "git": _git,
@@ -175,4 +190,6 @@ CHECKS: dict[str, Callable[[Surroundings], Part]] = {
     "mcp": _mcp,
     "deep model": _model_of("deep"),
     "vision model": _model_of("vision"),
+    "chromium": _chromium,
+    "playwright": _playwright,
 }

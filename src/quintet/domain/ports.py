@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
+from quintet.domain.browser_ports import Browser as Browser
 from quintet.domain.changes import FileChange, LeftAlone, Restoration
 from quintet.domain.grants import Grant
 from quintet.domain.hook_places import HookEnd
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from quintet.domain.library import Library
     from quintet.domain.mcp_port import McpServers
     from quintet.domain.messages import Part, Request
-    from quintet.domain.outside_ports import Forge, Web
+    from quintet.domain.outside_ports import Forge, Secrets, Web
     from quintet.domain.progress import Progress
     from quintet.domain.protocol import Event, Recorded, Submitted
     from quintet.domain.shell_syntax import Script
@@ -389,7 +390,9 @@ class Workbench(Struct):
     servers: LanguageServers | None = None  # none where a project is only looked at
     web: Web | None = None
     forge: Forge | None = None
+    secrets: Secrets | None = None
     library: Library | None = None
     mcp: McpServers | None = None
     advisers: Advisers | None = None
     deployments: Deployments | None = None
+    browser: Browser | None = None

@@ -70,10 +70,10 @@ def allowing(rules: Iterable[Rule], tool: str, subject: str, project: str, effec
     )
 
 
-def names_both(rule: Rule, tool: str) -> bool:
+def names_both(tool: str, pattern: str) -> bool:
     """Whether a rule for one tool names both halves of `server:tool`; one for anything does not."""
-    server, colon, name = rule.pattern.partition(":")
-    return rule.tool == tool and bool(colon and server.strip("*?") and name.strip("*?"))
+    server, colon, name = pattern.partition(":")
+    return tool != ANY and bool(colon and server.strip("*?") and name.strip("*?"))
 
 
 def exactly(text: str) -> str:

@@ -20,7 +20,10 @@ def brief(arguments: str, most: int = 100) -> str:
         values = decode(arguments)
     except ValueError:
         values = arguments
-    if isinstance(values, dict):
+    if isinstance(values, dict) and values.get("server"):  # of a server's tool or resource
+        about = values.get("tool_name") or values.get("resource_uri")
+        text = f"{values.get('command', '')} {values['server']}{f':{about}' if about else ''}"
+    elif isinstance(values, dict):
         first = next((values[key] for key in ("command", "file_path", "pattern", "path") if values.get(key)), None)
         text = str(first) if first is not None else " ".join(f"{key}={value}" for key, value in values.items())
     else:

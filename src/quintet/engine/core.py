@@ -12,11 +12,14 @@ from quintet.domain.axes import Axes
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Usage
 from quintet.domain.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
+from quintet.domain.redaction import Redaction, Redactor
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from quintet.domain.executors import Executors
+    from quintet.domain.task_ports import Plans
     from quintet.engine.doctor import Look
     from quintet.engine.task_keeper import TaskKeeper
 
@@ -44,15 +47,18 @@ class Core(Struct):
     make_model: Callable[[str], Model]
     process_start: Callable[[int], str]
     agents: Agents
+    plans: Plans
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
     keep_page: Callable[[str, str, Iterable[str]], Awaitable[str]] = _no_page
     tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()  # made when first asked for: most sessions never do
+    executors: Callable[[], Executors] = lambda: _no_executors()  # the AI CLIs; made when first asked for
     look: Callable[[], Look] = lambda: _no_tasks()  # the doctor's, at this project as it is now
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question
     open_elsewhere: Callable[[str], bool] = lambda session: False  # whether another process owns a session
+    redactor: Redactor = Redaction()  # keeps secrets from what is written down, sent and shown
     chance: Callable[[], float] = random  # a number from 0 to 1, another one each time
     settings_text: Callable[[], str] = lambda: ""
     durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write  # how a write is waited for
@@ -77,6 +83,10 @@ class Core(Struct):
         cached = usage.cached_tokens * (priced.price_cached or priced.price_input)
         fresh = (usage.input_tokens - usage.cached_tokens) * priced.price_input
         return (fresh + cached + usage.output_tokens * priced.price_output) / 1_000_000
+
+
+def _no_executors() -> Any:
+    raise UsageError("no AI CLI can be started here")
 
 
 def _no_tasks() -> Any:

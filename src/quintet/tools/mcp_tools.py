@@ -145,10 +145,10 @@ def _says(parts: tuple[McpPart, ...], structured: Any) -> bool:
     """Whether a text says the same: servers give both, for clients that know only one."""
     for part in parts:
         try:
-            said = json.loads(part.text) if part.text[:1] in "{[" else part.text
+            said = json.loads(part.text)
         except ValueError:
-            continue
-        if said == structured or structured == {"result": said}:
+            said = part.text
+        if structured in (said, part.text, {"result": said}, {"result": part.text}):
             return True
     return False
 

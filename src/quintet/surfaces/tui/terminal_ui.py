@@ -125,7 +125,7 @@ class TerminalUi(KeyedUi):
         self.query_one(QuestionPanel).close()
         self.query_one(Scrollback).rebuild()
         await self.query(Prompt).remove()
-        prompt = Prompt(self.session, self.around.name, self.around.at_hand)
+        prompt = Prompt(self.session, self.around.at_hand)
         await self.mount(prompt, before=self.query_one(StatusLine))
         prompt.focus()
         self.call_after_refresh(self._type_what_came_early)

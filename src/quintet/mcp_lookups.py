@@ -1,0 +1,164 @@
+"""The commands that look at MCP servers: which there are, what they have, and whether they work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from quintet.adapters import config
+from quintet.adapters.mcp_client.server_files import as_told
+from quintet.adapters.mcp_client.server_pool import McpPool
+from quintet.adapters.places import locate
+from quintet.adapters.terms import make_terms
+from quintet.app import make_containment
+from quintet.domain.errors import NotFound, ToolFailed, UsageError
+from quintet.domain.json_schema import wanted
+from quintet.domain.mcp_port import McpOffer, McpServer
+from quintet.domain.nearest import did_you_mean
+from quintet.domain.visible import visible
+from quintet.mcp_wiring import make_mcp
+from quintet.surfaces.tables import say, say_json, table
+
+NONE_YET = (
+    'no MCP servers yet: add one to your settings,\n  [mcp.servers.NAME]\n  command = "…"   # or url = "https://…/mcp"'
+)
+MOST_COLUMNS = 90
+
+Answer = TypeVar("Answer")
+
+
+def call_arguments(arguments: Namespace) -> str:
+    """The arguments of mcp_tool for a call from the command line."""
+    try:
+        given = json.loads(arguments.arguments)
+    except ValueError as error:
+        raise UsageError(f"the arguments are not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise UsageError("the arguments are no JSON object")
+    call = {"command": "call_tool", "server": arguments.server, "tool_name": arguments.tool, "tool_args": given}
+    return json.dumps(call)
+
+
+def mcp_list(arguments: Namespace) -> int:
+    servers, notes = _pool(arguments)[0].listed()
+    for note in notes:
+        sys.stderr.write(f"{visible(note)}\n")
+    if arguments.json:
+        say_json([as_told(server) for server in servers])
+    elif not servers:
+        say(NONE_YET.splitlines())
+    else:
+        rows = [
+            (one.name, one.transport, visible(one.target), one.problem or "configured", one.origin) for one in servers
+        ]
+        say(line.rstrip() for line in table(rows, heading=("SERVER", "BY", "WHAT", "STATE", "FROM")))
+    return 0
+
+
+def mcp_tools(arguments: Namespace) -> int:
+    offer = _asked(arguments, lambda pool: pool.offer(_named(pool, arguments.server).name))
+    if arguments.tool:
+        return _one_tool(arguments, offer)
+    if arguments.json:
+        say_json(msgspec.to_builtins(offer))
+        return 0
+    say([f"{arguments.server}: {offer.about}", ""])
+    rows = [(visible(tool.name), _cut(wanted(tool.schema)), _cut(tool.description)) for tool in offer.tools]
+    say(line.rstrip() for line in table(rows, heading=("TOOL", "TAKES", "WHAT IT DOES")))
+    if offer.resources:
+        named = [(visible(one.uri), one.mime, _cut(one.description or one.name)) for one in offer.resources]
+        say(["", *(line.rstrip() for line in table(named, heading=("RESOURCE", "KIND", "WHAT IT IS")))])
+    return 0
+
+
+def _one_tool(arguments: Namespace, offer: McpOffer) -> int:
+    found = next((tool for tool in offer.tools if tool.name == arguments.tool), None)
+    if found is None:
+        names = [tool.name for tool in offer.tools]
+        raise NotFound(f"{arguments.server} has no tool {arguments.tool}.{did_you_mean(arguments.tool, names)}")
+    if arguments.json:
+        say_json(msgspec.to_builtins(found))
+    else:
+        schema = json.dumps(found.schema, indent=2, ensure_ascii=False)
+        say(
+            [visible(f"{arguments.server}:{found.name}"), *visible(found.description).splitlines(), "", visible(schema)]
+        )
+    return 0
+
+
+def mcp_doctor(arguments: Namespace) -> int:
+    """Each server started once, all of them together."""
+
+    async def looked(pool: McpPool) -> list[dict[str, Any]]:
+        servers, _ = pool.listed()
+        chosen = [_named(pool, name) for name in arguments.servers] or servers
+        return list(await asyncio.gather(*(_looked(pool, server) for server in chosen)))
+
+    found = _asked(arguments, looked)
+    for note in _pool(arguments)[0].listed()[1]:
+        sys.stderr.write(f"{visible(note)}\n")
+    if arguments.json:
+        say_json(found)
+    elif not found:
+        say(NONE_YET.splitlines())
+    else:
+        rows = [(one["name"], one["state"], visible(one["said"])) for one in found]
+        say(line.rstrip() for line in table(rows, heading=("SERVER", "STATE", "WHAT IT SAYS")))
+        say(["", f"sandbox  {_pool(arguments)[1]}"])
+    return 0 if all(one["state"] == "ready" for one in found) else 1
+
+
+async def _looked(pool: McpPool, server: McpServer) -> dict[str, Any]:
+    began = time.monotonic()
+    told: dict[str, Any] = {**as_told(server), "state": "broken", "tools": 0, "resources": 0}
+    try:
+        offer = await pool.offer(server.name)
+    except ToolFailed as error:
+        return {**told, "said": " ".join(str(error).split()), "seconds": round(time.monotonic() - began, 2)}
+    seconds = round(time.monotonic() - began, 2)
+    said = f"{offer.about}: {len(offer.tools)} tools, {len(offer.resources)} resources, {seconds:g} s"
+    counts = {"tools": len(offer.tools), "resources": len(offer.resources)}
+    return {**told, **counts, "state": "ready", "said": said, "seconds": seconds}
+
+
+def _named(pool: McpPool, name: str) -> McpServer:
+    servers, _ = pool.listed()
+    found = next((server for server in servers if server.name == name), None)
+    if found is None:
+        raise NotFound(f"there is no server {name}.{did_you_mean(name, [one.name for one in servers])}")
+    return found
+
+
+def _asked(arguments: Namespace, question: Callable[[McpPool], Awaitable[Answer]]) -> Answer:
+    """An answer of servers that are started for it and ended after it."""
+
+    async def asked() -> Answer:
+        pool, _, close = _pool(arguments)
+        try:
+            return await question(pool)
+        finally:
+            await pool.close()
+            await close()
+
+    return asyncio.run(asked())
+
+
+def _pool(arguments: Namespace) -> tuple[McpPool, str, Callable[[], Awaitable[None]]]:
+    """The servers, what contains them, and how to let go of that."""
+    places = locate(arguments.directory)
+    loaded = config.load(places)
+    terms = make_terms(places, loaded.settings)
+    containment = make_containment(places, loaded.settings, terms)
+    return make_mcp(places, loaded, containment), str(terms.sandbox), containment.close
+
+
+def _cut(text: str) -> str:
+    text = visible(" ".join(text.split()))
+    return text if len(text) <= MOST_COLUMNS else f"{text[: MOST_COLUMNS - 1]}…"

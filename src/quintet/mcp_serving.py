@@ -1,0 +1,59 @@
+"""`quintet mcp-server`: a session of surface rpc with nobody attached, and its tools offered to other agents."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+
+from quintet.adapters import user_tools
+from quintet.adapters.packages import package_part
+from quintet.adapters.places import Places, locate
+from quintet.adapters.trust import is_trusted
+from quintet.app import open_session
+from quintet.domain.axes import AxesChange, Surface
+from quintet.domain.errors import UsageError
+from quintet.domain.nearest import did_you_mean
+from quintet.domain.tool_menu import TOOL_MODES, toolsets_of, with_own
+from quintet.domain.toolspec import ToolSpec
+from quintet.tools.registry import BY_NAME
+
+
+async def serve(arguments: Namespace, dials: AxesChange) -> int:
+    places = locate(arguments.directory)
+    specs = _specs(places, arguments.toolsets.replace(",", " ").split())
+    token = _token(arguments)
+    part = package_part("mcp", "mcp", "mcp>=2")
+    if not part.ready:
+        raise UsageError(f"an MCP server needs a package that is not here: {part.missing.removeprefix('mcp: ')}")
+    from quintet.surfaces.mcp_server import McpSurface
+
+    async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:
+        surface = McpSurface(session, specs, places.name)
+        sys.stderr.write(f"quintet: session {session.id}, {len(specs)} tools\n")
+        if arguments.http is not None:
+            return await surface.over_http(arguments.http, token)
+        return await surface.over_stdio()
+
+
+def _specs(places: Places, toolsets: list[str]) -> list[ToolSpec]:
+    """The tools of these toolsets, the user's own among them."""
+    for name in toolsets:
+        if name not in TOOL_MODES:
+            known = ", ".join(TOOL_MODES)
+            raise UsageError(f'--toolsets "{name}": not one of {known}.{did_you_mean(name, TOOL_MODES)}')
+    own = user_tools.load(places, is_trusted(places.trust_file, places.root))
+    homes = with_own({name: spec.toolset for name, spec in own.specs.items()})
+    everything = {**BY_NAME, **own.specs}
+    return [spec for name, spec in everything.items() if set(toolsets_of(name, homes)) & set(toolsets)]
+
+
+def _token(arguments: Namespace) -> str:
+    if not arguments.token_env:
+        return ""
+    if arguments.http is None:
+        raise UsageError("--token-env goes with --http PORT")
+    token = os.environ.get(arguments.token_env, "")
+    if not token:
+        raise UsageError(f"--token-env {arguments.token_env}: there is no such variable, or it is empty")
+    return token

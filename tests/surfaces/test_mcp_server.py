@@ -1,0 +1,198 @@
+"""`quintet mcp-server`, driven by the SDK's own client: the same tools, by the same gate, on the same record."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import httpx2
+import pytest
+from mcp import Client, MCPError, StdioServerParameters, types
+from mcp.client.streamable_http import streamable_http_client
+
+from quintet.domain.tool_menu import TOOL_MODES
+from tests.surfaces.program import PROGRAM, Program
+
+SECONDS = 40.0
+EDITING = ("--mode", "build", "--permission-profile", "normal")
+Use = Callable[[Client], Awaitable[None]]
+
+
+def over_stdio(quintet: Program, use: Use, *flags: str) -> None:
+    program, *words = PROGRAM
+    server = StdioServerParameters(
+        command=program, args=[*words, "mcp-server", *flags], env=dict(os.environ), cwd=quintet.root
+    )
+
+    async def used() -> None:
+        async with asyncio.timeout(SECONDS):
+            async with Client(server) as client:
+                await use(client)
+
+    asyncio.run(used())
+
+
+@contextmanager
+def http_server(quintet: Program, *flags: str, **variables: str) -> Iterator[str]:
+    """The address of a server on a port of its own; ended as a person would end it."""
+    child = subprocess.Popen(
+        [*PROGRAM, "mcp-server", "--http", "0", *flags],
+        cwd=quintet.root,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **variables},
+    )
+    try:
+        assert child.stderr
+        said = ""
+        while not (found := re.search(r"an MCP server at (http://127\.0\.0\.1:\d+/mcp)", said)):
+            line = child.stderr.readline()
+            assert line, f"it ended: {said}"
+            said += line
+        yield found[1]
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=SECONDS)
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def over_http(address: str, use: Use, **headers: str) -> None:
+    async def used() -> None:
+        async with (
+            asyncio.timeout(SECONDS),
+            httpx2.AsyncClient(headers=headers) as http,
+            Client(streamable_http_client(address, http_client=http)) as client,
+        ):
+            await use(client)
+
+    asyncio.run(used())
+
+
+def said(result: types.CallToolResult) -> tuple[bool, str]:
+    (block,) = result.content
+    assert isinstance(block, types.TextContent)
+    return result.is_error, block.text
+
+
+async def reads_and_is_refused(client: Client) -> None:
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert {"Read", "grep", "glob"} <= set(tools) <= set(TOOL_MODES["swe"].tool_list)
+    assert "Write" not in tools, "restricted shows what it is any use at"
+    assert tools["Read"].input_schema["required"] == ["file_path"]
+    assert said(await client.call_tool("glob", {"pattern": "tally/*.py"})) == (
+        False,
+        "tally/__init__.py\ntally/count.py",
+    )
+    failed, text = said(await client.call_tool("bash", {"command": "touch made"}))
+    assert failed
+    assert "nobody is attached to ask" in text
+    failed, text = said(await client.call_tool("Write", {"file_path": "a", "content": "b"}))
+    assert failed
+    assert "there is no tool Write here. There are: Read, bash" in text
+    failed, text = said(await client.call_tool("Read", {"file": "x"}))
+    assert failed
+    assert "It takes: file_path, offset?, limit?." in text
+
+
+def test_by_default_it_only_reads_and_says_why_it_does_no_more(quintet: Program) -> None:
+    over_stdio(quintet, reads_and_is_refused)
+    assert not (quintet.root / "made").exists()
+    assert [event["tool"] for event in quintet.events("tool_finished")] == ["glob", "bash", "Read"]
+    opened = quintet.events("session_opened")[0]["axes"]
+    assert (opened["surface"], opened["permission_profile"], opened["work_mode"]) == ("rpc", "restricted", "chat")
+
+
+def test_it_is_the_same_over_streamable_http(quintet: Program) -> None:
+    with http_server(quintet) as address:
+        over_http(address, reads_and_is_refused)
+        # A page in a browser must not reach it, under whatever name it found this machine.
+        for header in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+            with pytest.raises(urllib.error.HTTPError, match=r"421|403"):
+                urllib.request.urlopen(
+                    urllib.request.Request(address, b"{}", {"Content-Type": "application/json", **header})
+                )
+    assert [event["tool"] for event in quintet.events("tool_finished")] == ["glob", "bash", "Read"]
+
+
+def test_dials_and_toolsets_are_chosen_at_the_start(quintet: Program) -> None:
+    async def use(client: Client) -> None:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"Write", "fs_move", "git_branch_list"} <= names
+        written = await client.call_tool("Write", {"file_path": "new.txt", "content": "new\n"})
+        assert not written.is_error
+        failed, text = said(await client.call_tool("fs_delete", {"path": "new.txt"}))
+        assert (failed, "destroy always asks" in text) == (True, True)
+        failed, text = said(await client.call_tool("fs_read_file", {"path": ".env"}))
+        assert (failed, text) == (True, "not run: .env is protected: it may hold secrets")
+
+    over_stdio(quintet, use, *EDITING, "--toolsets", "swe,data,git")
+    assert (quintet.root / "new.txt").read_text() == "new\n"
+
+
+def test_a_rule_of_the_users_holds_for_other_agents_too(quintet: Program) -> None:
+    quintet.run("rules", "add", "allow", "bash", "touch made", "--effects", "edit").clean(0)
+
+    async def use(client: Client) -> None:
+        assert not (await client.call_tool("bash", {"command": "touch made"})).is_error
+
+    over_stdio(quintet, use, "--mode", "build")
+    assert (quintet.root / "made").exists()
+
+
+def test_a_call_that_is_no_longer_wanted_is_stopped_and_the_next_one_runs(quintet: Program) -> None:
+    async def use(client: Client) -> None:
+        told: list[str | None] = []
+
+        async def heard(progress: float, total: float | None, message: str | None) -> None:
+            told.append(message)
+            calling.cancel()
+
+        line = {"command": "echo begun; sleep 600", "timeout": 600}
+        calling = asyncio.create_task(client.call_tool("bash", line, progress_callback=heard))
+        with pytest.raises((asyncio.CancelledError, MCPError)):
+            await calling
+        assert told[0] == "begun"
+        assert said(await client.call_tool("bash", {"command": "echo next"})) == (False, "next\nexit 0")
+
+    over_stdio(quintet, use, "--mode", "build", "--permission-profile", "normal")
+    assert [event["status"] for event in quintet.events("tool_finished")] == ["interrupted", "ok"]
+
+
+def test_calls_that_come_together_are_made_one_after_the_other(quintet: Program) -> None:
+    async def use(client: Client) -> None:
+        lines = [{"command": f"echo {number}"} for number in range(4)]
+        results = await asyncio.gather(*(client.call_tool("bash", line) for line in lines))
+        assert [said(result)[1] for result in results] == [f"{number}\nexit 0" for number in range(4)]
+
+    over_stdio(quintet, use, *EDITING)
+
+
+def test_with_a_token_only_those_who_know_it_are_let_in(quintet: Program) -> None:
+    async def use(client: Client) -> None:
+        assert (await client.list_tools()).tools
+
+    with http_server(quintet, "--token-env", "SECRET", SECRET="open sesame") as address:
+        over_http(address, use, Authorization="Bearer open sesame")
+        for headers in ({}, {"Authorization": "Bearer open"}):
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(urllib.request.Request(address, b"{}", headers))
+
+
+@pytest.mark.parametrize(
+    ("flags", "error"),
+    [
+        (("--toolsets", "swee"), 'toolsets "swee": not one of swe, library,'),
+        (("--token-env", "X"), "--token-env goes with --http PORT"),
+        (("--http", "0", "--token-env", "NOT_SET"), "there is no such variable"),
+    ],
+)
+def test_what_is_wrong_with_its_flags_is_said_at_once(quintet: Program, flags: tuple[str, ...], error: str) -> None:
+    assert error in quintet.run("mcp-server", *flags).clean(2).err
+    assert quintet.sessions() == []

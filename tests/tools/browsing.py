@@ -1,0 +1,77 @@
+"""Calls the browser tools as a model does, on an event loop that stays, so that one browser serves many tests."""
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from quintet.adapters.browser.local_browser import LocalBrowser
+from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.proc import descendants, process_start
+from quintet.domain.outside_settings import BrowserSettings
+from quintet.domain.settings import Settings
+from quintet.domain.toolspec import CallStatus, ToolResult
+from quintet.engine.hands import Hands
+from tests.tools.calling import Caller
+
+
+class Browsing(Caller):
+    """A project's tools with a browser; the names go without their `browser_`."""
+
+    def __init__(self, root: Path, outputs: Path, settings: Settings, own_code: bool = False) -> None:
+        super().__init__(root)
+        self.outputs = outputs
+        self.loop = asyncio.new_event_loop()
+        self.browser = LocalBrowser(ProjectFiles(str(root)), str(outputs), settings, own_code=own_code)
+        bench = structs.replace(self.toolbox.hands._bench, browser=self.browser)
+        self.toolbox = self.toolbox.with_hands(Hands(bench), self.toolbox.specs)
+        self.last = ""
+
+    def __call__(self, tool: str, /, **arguments: Any) -> ToolResult:
+        name = tool if tool.startswith("recording") else f"browser_{tool}"
+        result = self.loop.run_until_complete(asyncio.wait_for(self.call(name, **arguments), 60))
+        self.last = result.content if result.status is CallStatus.OK else self.last
+        return result
+
+    def lines(self, tool: str, /, **arguments: Any) -> list[str]:
+        return self.ok(tool, **arguments).splitlines()
+
+    def id(self, words: str) -> str:
+        """The id of the element that was last shown with these words."""
+        found = re.search(rf"\[(\S+) {re.escape(words)}", self.last)
+        assert found, f"no {words} in\n{self.last}"
+        return found[1]
+
+    def click(self, words: str) -> list[str]:
+        return self.lines("click", element_id=self.id(words))
+
+    def running(self) -> list[int]:
+        """The browser's processes and its driver's, below this one."""
+        found = []
+        for pid, _ in descendants(os.getpid()):
+            name = Path(f"/proc/{pid}/comm")
+            if process_start(pid) and name.exists() and re.match("chrom|node|MainThread", name.read_text()):
+                found.append(pid)
+        return found
+
+
+@contextmanager
+def browsing(
+    folder: Path, own_code: bool = False, browser_seconds: float = 20.0, **settings: Any
+) -> Iterator[Browsing]:
+    root = folder / "project"
+    root.mkdir(exist_ok=True)
+    tools = Browsing(
+        root, folder / "outputs", Settings(browser=BrowserSettings(timeout=browser_seconds, **settings)), own_code
+    )
+    try:
+        yield tools
+    finally:
+        tools.loop.run_until_complete(tools.browser.close())
+        tools.loop.run_until_complete(tools.loop.shutdown_asyncgens())
+        tools.loop.close()

@@ -1,0 +1,258 @@
+"""The browser's own life: starting, ending, crashing, hanging; recordings; what is missing."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quintet.adapters.browser.downloads import Downloads
+from quintet.adapters.browser.navigation import refusal
+from quintet.domain.protocol import ToolFinished
+from quintet.testing import ScriptedModel, call
+from tests.engine.driving import Driver, drive
+from tests.tools.browser_site import Site, serving
+from tests.tools.browsing import Browsing, browsing
+
+pytestmark = pytest.mark.system("chromium")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with serving() as site:
+        yield site
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Browsing]:
+    with browsing(tmp_path) as tools:
+        yield tools
+
+
+def test_nothing_runs_before_the_first_call_and_nothing_after_the_last(tmp_path: Path, site: Site) -> None:
+    with browsing(tmp_path) as web:
+        assert web.running() == []
+        web.ok("navigate", url=site("/"))
+        assert web.running()
+        folder = web.browser._tabs.running.folder  # type: ignore[union-attr]
+    assert web.running() == []
+    assert not os.path.exists(folder)
+
+
+def test_a_secret_of_the_environment_stays_here(web: Browsing, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_TOKEN", "hunter2-hunter2")
+    web.ok("navigate", url=site("/"))
+    assert web.running()
+    for pid in web.running():
+        assert b"hunter2" not in Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def test_a_browser_that_was_killed_is_started_anew_and_that_is_said(web: Browsing, site: Site) -> None:
+    web.ok("navigate", url=site("/form"))
+    send = web.id('button "Send"')
+    kill(web)
+    said = web.fails("click", element_id=send)
+    assert said == (
+        f"the browser had ended unexpectedly and was started anew; {site('/form')} is open again. "
+        "Nothing was done, and ids are new: browser_view shows the page"
+    )
+    assert 'button "Send"' in web.ok("view")
+    kill(web)
+    said = web.ok("view")
+    assert "(the browser had ended unexpectedly and was started anew)" in said and 'button "Send"' in said
+    kill(web)
+    assert "# Welcome" in web.ok("navigate", url=site("/"))
+    assert "started anew" in web.last
+
+
+def kill(web: Browsing) -> None:
+    """Kill the browser's first process, as the system does when memory is short, and wait until it is known."""
+    running = web.browser._tabs.running
+    assert running and running.browser
+    gone = asyncio.Event()
+    running.browser.on("disconnected", lambda _: gone.set())
+    chromium = [pid for pid in web.running() if Path(f"/proc/{pid}/comm").read_text().startswith("chrom")]
+    os.kill(chromium[0], signal.SIGKILL)
+    web.loop.run_until_complete(asyncio.wait_for(gone.wait(), 20))
+
+
+def test_a_tab_that_crashes_or_never_pauses_is_opened_anew(web: Browsing, site: Site) -> None:
+    web.ok("navigate", url=site("/form"))
+    at = web.browser._tabs._tabs[0]
+    renderer = web.loop.run_until_complete(crash(at.page))
+    assert renderer
+    said = web.ok("view")
+    assert "(tab 0 had crashed and was opened anew)" in said and 'button "Send"' in said
+
+
+async def crash(page: object) -> bool:
+    """Have the tab's own process end."""
+    session = await page.context.new_cdp_session(page)  # type: ignore[attr-defined]
+    gone = asyncio.Event()
+    page.on("crash", lambda _: gone.set())  # type: ignore[attr-defined]
+    crashing = asyncio.ensure_future(session.send("Page.crash"))
+    await asyncio.wait_for(gone.wait(), 20)
+    crashing.cancel()
+    return True
+
+
+def test_a_script_that_does_not_end_is_ended(web: Browsing, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quintet.adapters.browser.local_browser.EVALUATE_SECONDS", 1.0)
+    web.ok("navigate", url=site("/form"))
+    assert "took more than 1 s" in web.fails("console", content="while (true) {}")
+    assert web.ok("console", content="1 + 1") == "2"
+
+
+def test_restart_forgets_cookies_and_tabs(web: Browsing, site: Site) -> None:
+    web.ok("navigate", url=site("/form"))
+    web.ok("console", content="document.cookie = 'a=1'")
+    web.ok("navigate", url=site("/"), tab_idx=1)
+    assert web.ok("console", content="document.cookie") == "a=1"
+    assert "# Welcome" in web.ok("restart", url=site("/"))
+    assert "other tabs" not in web.last
+    assert web.ok("console", content="document.cookie") == ""
+    assert "refused" in web.fails("restart", url="chrome://gpu")
+
+
+def test_a_page_may_not_open_tabs_without_end(web: Browsing, site: Site) -> None:
+    web.ok("navigate", url=site("/flood"))
+    web.click('button "Flood"')
+    assert "the new one was closed" in web.last
+    assert web.ok("view").partition("(other tabs: ")[2].partition(")")[0].count(", ") == 18
+
+
+def test_slow_pages_are_waited_for_only_so_long(tmp_path: Path, site: Site) -> None:
+    with browsing(tmp_path, browser_seconds=1.0) as web:
+        said = web.fails("navigate", url=site("/never"))
+        assert said == f"{site('/never')}: no answer within 1 s; is the server up, and this its port?"
+        said = web.ok("navigate", url=site("/slow-parts"))
+        assert "text is here" in said, "what has come is shown"
+        assert "the page has not finished loading; browser_view looks again" in said
+
+
+def test_a_download_without_end_is_given_up(site: Site, tmp_path: Path) -> None:
+    with browsing(tmp_path) as web:
+        web.ok("navigate", url=site("/"))
+        tabs = web.browser._tabs
+        tabs.downloads = Downloads(str(web.outputs), tabs.tell, most_bytes=1_000_000)
+        said = web.ok("navigate", url=site("/endless"))
+        assert "(the download of endless.bin was given up: it has more than 1,000,000 bytes)" in said
+        assert not list(web.outputs.glob("endless*"))
+
+
+def test_a_trusted_projects_pages_may_use_its_files(tmp_path: Path) -> None:
+    with browsing(tmp_path, own_code=True) as web:
+        (web.root / "index.html").write_text("<title>Own</title>")
+        (web.root / "data.json").write_text('{"a": 1}')
+        (web.root / ".env").write_text("KEY=1")
+        web.ok("navigate", url=str(web.root / "index.html"))
+        assert web.ok("console", content="fetch('data.json').then((r) => r.json())") == '{\n "a": 1\n}'
+        assert web.ok("console", content="fetch('.env').then((r) => r.status)").startswith("404")
+
+
+@pytest.mark.parametrize(
+    ("address", "refused"),
+    [
+        ("127.0.0.1", False),
+        ("::1", False),
+        ("::ffff:127.0.0.1", False),
+        ("93.184.216.34", False),
+        ("10.0.0.1", True),
+        ("169.254.169.254", True),
+        ("fe80::1%eth0", True),
+        ("::ffff:10.0.0.1", True),
+        ("0.0.0.0", True),
+    ],
+)
+def test_a_private_network_is_refused_unless_it_is_allowed_and_loopback_is_none(address: str, refused: bool) -> None:
+    assert bool(refusal("http://app.example/", [address], ())) is refused
+    assert refusal("http://app.example/", [address], ("app.example",)) == ""
+
+
+# ── recordings
+
+
+def test_a_recording_is_a_video_that_plays_to_its_end(web: Browsing, site: Site) -> None:
+    assert web.fails("recording_stop") == "no recording is under way; recording_start begins one"
+    web.ok("navigate", url=site("/pictures"))
+    blue = web.id('button "Blue"')
+    web.ok("recording_start")
+    assert web.fails("recording_start") == "a recording is under way; recording_stop ends it"
+    web.ok("console", content="new Promise((done) => setTimeout(done, 300))")
+    web.ok("click", element_id=blue)
+    web.ok("console", content="new Promise((done) => setTimeout(done, 300))")
+    path, about = web.ok("recording_stop").split(" ", 1)
+    assert Path(path).parent == web.outputs and path.endswith(".webm")
+    site.files["/video.webm"] = Path(path).read_bytes()
+    assert f"{len(site.files['/video.webm']):,} bytes" in about
+    web.ok("navigate", url=site("/"))
+    played = web.ok("console", content=PLAY)
+    width, height, length, *colors = played.split(" ")
+    assert (width, height) == ("1280", "800")
+    assert 0.6 <= float(length) <= 30
+    assert colors == ["red", "blue", "red"]
+
+
+# Decodes the whole video: plays it to its end, and looks at its first picture, its last, and the first again.
+PLAY = """(async () => {
+  const video = document.createElement("video");
+  video.muted = true;
+  document.body.replaceChildren(video);
+  const happens = (name) => new Promise((done, failed) => {
+    video.addEventListener(name, done, { once: true });
+    video.addEventListener("error", () => failed(new Error(video.error.message)), { once: true });
+  });
+  const color = () => {
+    const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
+    const pen = canvas.getContext("2d");
+    pen.drawImage(video, 0, 0);
+    const [red, , blue] = pen.getImageData(600, 600, 1, 1).data;
+    return red > 200 && blue < 60 ? "red" : blue > 200 && red < 60 ? "blue" : `${red}/${blue}`;
+  };
+  const loaded = happens("loadeddata");
+  video.src = "/video.webm";
+  await loaded;
+  const colors = [color()];
+  const ended = happens("ended");
+  await video.play();
+  await ended;
+  colors.push(color());
+  const drawn = new Promise((done) => video.requestVideoFrameCallback(done));
+  video.currentTime = 0;
+  await drawn;
+  colors.push(color());
+  return [video.videoWidth, video.videoHeight, video.duration, ...colors].join(" ");
+})()"""
+
+
+def test_a_recording_outlives_the_browser_and_follows_the_tab_in_use(web: Browsing, site: Site) -> None:
+    web.ok("navigate", url=site("/pictures"))
+    web.ok("recording_start")
+    web.ok("navigate", url=site("/form"), tab_idx=1)
+    kill(web)
+    said = web.ok("recording_stop")
+    assert "started anew" in said
+    assert Path(said.split(" ")[0]).stat().st_size > 1000
+
+
+# ── in a session
+
+
+def test_a_session_drives_the_browser_and_leaves_none_behind(repo: Path, site: Site, replays: None) -> None:
+    model = ScriptedModel(
+        [
+            [call("browser_navigate", url=site("/form"))],
+            [call("browser_screenshot")],
+            "seen",
+        ]
+    )
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("look at the form")
+
+    driver = drive(repo, script, model)
+    first, second = (event.content for event in driver.of(ToolFinished))
+    assert 'textbox "User name"' in first
+    assert "screenshot.png (1280×800)" in second
