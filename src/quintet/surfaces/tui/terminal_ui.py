@@ -137,7 +137,7 @@ class TerminalUi(KeyedUi):
             return
         if not self._takes_keys:
             self._early.append(event)
-        elif isinstance(self.focused, Scrollback) and event.is_printable:
+        elif isinstance(self.focused, Scrollback) and event.is_printable and not self.focused.wants(event.key):
             self.focus_prompt()
             self.post_message(events.Key(event.key, event.character))
 
