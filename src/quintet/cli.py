@@ -104,7 +104,9 @@ def _let_stdout_go() -> None:
 def _dispatch(arguments: list[str]) -> int:
     known = commands()
     if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and arguments[2] in known:
-        arguments = [arguments[2], *arguments[:2], *arguments[3:]]
+        rest = arguments[3:]
+        action = rest[: bool(rest) and not rest[0].startswith("-")]  # of a command that has several
+        arguments = [arguments[2], *action, *arguments[:2], *rest[len(action) :]]
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
         return _session(_main_parser().parse_args(arguments))
