@@ -161,7 +161,7 @@ async def driven(name: str, case: str, project: Path) -> list[ExecutorPart]:
         *(name, role, "Run the steps, then say DONE.", grant, PermissionProfile.NORMAL),
         folder=str(project.parent / "plans") if plans else "",
         whole=str(project.parent / "whole.jsonl"),
-        silence=HUNG_SECONDS,
+        silence=HUNG_SECONDS if case == "hang" else CASE_SECONDS,
         model={"gemini": "gemini-2.5-flash"}.get(name, ""),
     )
     parts: list[ExecutorPart] = []

@@ -4,25 +4,39 @@ import asyncio
 import json
 import os
 import time
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.adapters.executing import AGENT, EACH, Executing, put_on_path
 from tests.looking import alive
 
+from quintet.adapters.ai_clis.acp_agent import AcpAgent
+from quintet.adapters.ai_clis.claude import Claude
+from quintet.adapters.ai_clis.codex import Codex
+from quintet.adapters.ai_clis.dialect import Dialect, Start
+from quintet.adapters.ai_clis.gemini import Gemini
+from quintet.adapters.ai_clis.runner import UNREADABLE
+from quintet.domain.axes import PermissionProfile
 from quintet.domain.executors import (
     KEPT_LINES,
+    Assignment,
     CallBegan,
     CallEnded,
     Changed,
     Ended,
+    ExecutorPart,
     Failure,
     Printed,
+    Role,
     Said,
     Spent,
 )
 from quintet.domain.gate import Sandbox
+from quintet.domain.grants import Grant
 from quintet.domain.messages import Usage
 from quintet.domain.settings import ExecutorSettings
 
@@ -293,3 +307,48 @@ def test_a_version_is_read_from_the_package_without_a_start(executing: Executing
     (tmp_path / "bin" / "codex").unlink()
     (tmp_path / "bin" / "codex").symlink_to(package / "bin" / "codex.js")
     assert asyncio.run(executing.executors.look("codex")).version == "1.2.3"
+
+
+TYPES = (
+    "item.completed",
+    "turn.completed",
+    "assistant",
+    "user",
+    "result",
+    "message",
+    "tool_use",
+    "tool_result",
+    "error",
+)
+METHODS = ("session/update", "session/request_permission", "other")
+NAMES = (
+    "item",
+    "message",
+    "content",
+    "error",
+    "usage",
+    "result",
+    "params",
+    "update",
+    "options",
+    "changes",
+    "stats",
+    "id",
+)
+odd = st.sampled_from((None, 3, "x", [], [1], ["x", None], {}, {"type": 1}, {"content": [2]}, {"id": {}, "changes": 4}))
+fields = st.dictionaries(st.sampled_from(NAMES), odd, max_size=4)
+events = st.builds(lambda kind, method, rest: {"type": kind, **method, **rest}, st.sampled_from(TYPES),
+                   st.sampled_from(({}, *({"method": name} for name in METHODS))), fields)  # fmt: skip
+
+
+@given(st.sampled_from((Codex, Claude, Gemini, AcpAgent)), st.lists(events, max_size=4))
+def test_no_event_whatever_its_shape_breaks_the_reading(kind: type[Dialect], said: list[dict[str, object]]) -> None:
+    grant = Grant()
+    assignment = Assignment("codex", Role.EXECUTE, "p", grant, PermissionProfile.NORMAL)
+    start = Start(assignment, ExecutorSettings(), "/r", Sandbox.NONE, True, "/p", {}, "/h")
+    dialect = kind(start)
+    for event in said:
+        with suppress(*UNREADABLE):  # the line is then shown as it is
+            for part in dialect.take(event):
+                assert msgspec.json.decode(msgspec.json.encode(part), type=ExecutorPart)
+        dialect.reply()

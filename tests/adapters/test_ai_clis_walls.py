@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.adapters.executing import EACH, Executing, put_on_path
+from tests.adapters.executing import AGENT, EACH, Executing, put_on_path
 
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.executor_flags import BYPASS
@@ -196,3 +196,9 @@ def test_a_home_of_your_choice_is_named_to_it(repo: Path, tmp_path: Path, name: 
     assert isinstance(found["environment"], dict) and found["environment"][variable] == str(own)
     assert isinstance(found["argv"], list) and "m-1" in found["argv"]
     assert own.is_dir()
+
+
+@pytest.mark.system("bwrap")
+@pytest.mark.parametrize("name", ["gemini", AGENT])
+def test_one_that_is_given_up_in_its_walls_was_silent_and_not_without_them(walled: Executing, name: str) -> None:
+    assert walled(name, "silence", silence=1.0)[1].failure is Failure.SILENT

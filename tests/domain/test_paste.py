@@ -46,6 +46,7 @@ def test_what_is_cleaned_is_clean(text: str) -> None:
 def test_long_is_many_lines_or_many_characters() -> None:
     assert not is_long("line\n" * (FOLD_LINES - 1) + "line")
     assert is_long("line\n" * FOLD_LINES + "line")
+    assert not is_long("line\n" * FOLD_LINES)
     assert not is_long("x" * FOLD_CHARACTERS)
     assert is_long("x" * (FOLD_CHARACTERS + 1))
 
@@ -57,6 +58,7 @@ def test_a_long_paste_is_folded_into_words_that_say_how_much_they_stand_for() ->
     pastes = Pastes()
     assert pastes.fold("short\nenough", "") == "short\nenough"
     assert pastes.fold(LINES, "") == "[pasted 120 lines]"
+    assert pastes.fold("line\n" * 30, "") == "[pasted 30 lines]"
     assert pastes.fold("x" * 3000, "") == "[pasted 3000 characters]"
     assert pastes.fold(LINES, "see [pasted 120 lines]") == "[pasted 120 lines #2]"
 

@@ -339,6 +339,7 @@ class Scenes:
         time.sleep(FOR_EVER)
 
     def silence(self):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         time.sleep(FOR_EVER)
 
     def chatter(self):

@@ -29,7 +29,7 @@ def cleaned(text: str) -> str:
 
 
 def is_long(text: str) -> bool:
-    return len(text) > FOLD_CHARACTERS or text.count("\n") >= FOLD_LINES
+    return len(text) > FOLD_CHARACTERS or text.rstrip("\n").count("\n") >= FOLD_LINES
 
 
 class Pastes:
@@ -39,10 +39,13 @@ class Pastes:
         self._texts: dict[str, str] = {}
 
     def fold(self, text: str, around: str) -> str:
-        """What to put into a prompt that reads `around`: the paste itself, or the words that stand for a long one."""
-        if not is_long(text):
+        """What to put into a prompt that reads `around`: the paste itself, or the words that stand for a long one.
+
+        One that reads like such words itself is folded too, or it would be taken for what they stand for.
+        """
+        if not is_long(text) and not any(name in text for name in self._texts):
             return text
-        lines = text.count("\n") + 1
+        lines = text.count("\n") + (not text.endswith("\n"))
         what = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
         name, number = f"[pasted {what}]", 1
         while name in around or name in self._texts:

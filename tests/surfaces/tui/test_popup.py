@@ -92,7 +92,7 @@ def test_while_it_looks_it_says_so_and_takes_no_keys(repo: Path) -> None:
             typist.popup.load()
             await typist.pilot.pause()
             assert any("looking…" in row for row in typist.rows())
-            assert not typist.prompt.popup_open
+            assert not typist.popup.takes_keys
 
     run(scenario())
 
@@ -189,6 +189,19 @@ def test_a_misspelt_command_is_shown_the_nearest(repo: Path) -> None:
     run(scenario())
 
 
+def test_a_file_can_be_named_in_a_commands_argument(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.types("/mode ")
+            assert typist.offered[0] == "chat"
+            await typist.types("@tallycount")
+            await typist.until(lambda: typist.offered == ["tally/count.py"])
+            await typist.press("tab")
+            assert typist.prompt.text == "/mode tally/count.py "
+
+    run(scenario())
+
+
 def test_a_recalled_command_opens_nothing_so_that_one_can_go_on_walking(repo: Path) -> None:
     async def scenario() -> None:
         async with at_prompt(repo) as typist:
@@ -207,7 +220,7 @@ def test_a_click_takes_a_row(repo: Path) -> None:
     async def scenario() -> None:
         async with at_prompt(repo) as typist:
             await typist.types("/mode ")
-            row = 2 + typist.offered.index("build")  # below the border and the note
+            row = 1 + typist.offered.index("build")  # below the note
             await typist.pilot.click(typist.popup, offset=(4, row))
             assert typist.app.submitted == ["/mode build"]
 

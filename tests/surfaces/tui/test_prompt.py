@@ -25,6 +25,20 @@ def test_enter_submits_and_leaves_the_prompt_empty(repo: Path) -> None:
     run(scenario())
 
 
+def test_keys_behind_enter_belong_to_the_next_input_however_fast_they_come(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            from textual.events import Key
+
+            for key in (*"one", "enter", *"two", "enter", *"/model", "enter", *"x"):
+                typist.area.post_message(Key(key, "\r" if key == "enter" else key))
+            await typist.pilot.pause()
+            assert typist.app.submitted == ["one", "two", "/model"]
+            assert typist.prompt.text == "x"
+
+    run(scenario())
+
+
 @pytest.mark.parametrize("key", ["shift+enter", "alt+enter", "ctrl+j"])
 def test_these_begin_a_line(repo: Path, key: str) -> None:
     async def scenario() -> None:

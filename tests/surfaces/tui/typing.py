@@ -37,7 +37,7 @@ class Alone(App[None]):
 
     def compose(self) -> ComposeResult:
         yield Static("above", id="above")
-        yield Prompt(self._session, self._root.name, at_hand(str(self._root)))
+        yield Prompt(self._session, at_hand(str(self._root)))
 
     def on_mount(self) -> None:
         self.query_one(Prompt).focus()

@@ -45,12 +45,13 @@ def concluded(running: Running, notes: Sequence[str]) -> Ended:
     """The last part of a start whose process is over."""
     dialect, outcome, code = running.dialect, running.dialect.outcome, running.child.exit_code
     said_last = "\n".join(list(running.aside)[-5:])
-    if outcome is None and (broken := running.child.failure("\n".join(running.aside))):
-        return failed(dialect, Failure.CONTAINMENT, broken, notes=notes)
     if running.given_up:
         kind, reason = running.given_up
         last = dialect.last_problem or said_last
         return failed(dialect, kind, f"{reason}; last: {last}" if last else reason, exit_code=code, notes=notes)
+    # Walls that were taken down from outside do not say that they stood; what came through them does.
+    if not (outcome or running.events) and (broken := running.child.failure("\n".join(running.aside))):
+        return failed(dialect, Failure.CONTAINMENT, broken, notes=notes)
     if outcome and outcome.ok:
         if code == 0 or running.ended_by_us:
             return Ended(True, outcome.answer, exit_code=code, notes=tuple(notes))

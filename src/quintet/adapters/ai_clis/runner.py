@@ -23,6 +23,7 @@ TALKER_LINGER_SECONDS = 2.0  # the same for one that waits for more, once its st
 CALL_PATIENCE = 4.0  # a call of its own may be silent so many times longer
 ODD_LINES = 1_000  # in a row that are no events: then this is not the stream it should be
 LAST_LINES = 20  # of what it says beside its stream, for the reason of a failure
+UNREADABLE = (TypeError, ValueError, AttributeError, LookupError)  # an event of another shape than it should have
 
 
 class Running:
@@ -133,7 +134,7 @@ class Running:
             return True
         try:
             parts = list(self.dialect.take(event))
-        except (TypeError, ValueError, AttributeError, KeyError, IndexError):
+        except UNREADABLE:
             return False
         self.events += 1
         self._odd = 0

@@ -18,7 +18,7 @@ from quintet.domain.command_hints import Hint, Usage, hints
 from quintet.domain.prompt_ports import FileFinder
 from quintet.engine.commands import TABLE
 from quintet.engine.session import Session
-from quintet.surfaces.tui.popup import MOST_ROWS, Popup, PopupRow
+from quintet.surfaces.tui.popup import MOST_ROWS, Popup, PopupRow, PopupState
 from quintet.surfaces.tui.prompt_area import PromptArea
 
 DEBOUNCE_SECONDS = 0.05
@@ -49,6 +49,7 @@ class Offers:
         self._generation = 0
         self._asked: str | None = None  # the query that is searched or shown
         self._timer: Timer | None = None
+        self._seen: tuple[str, tuple[int, int]] = ("", (0, 0))  # the text and cursor looked at last
         self._agent: Agent | None = None
         self._agent_at = float("-inf")
         self.ready = False  # whether what was taken last is to be submitted
@@ -58,11 +59,12 @@ class Offers:
     def look(self) -> None:
         """The text or the cursor is another."""
         text = self._area.text
+        row, column = self._area.cursor_location
+        self._seen = (text, (row, column))
         if text == self._quiet:
             self._hide()
             return
         self._quiet = None
-        row, column = self._area.cursor_location
         token = at_token(self._area.document[row], column)
         if token and self._finder:
             self._search(token)
@@ -77,10 +79,12 @@ class Offers:
     def key(self, key: str) -> bool:
         """Whether the popup takes a key. After it `ready` says whether the prompt is to be submitted."""
         self.ready = False
+        if self._seen != (self._area.text, self._area.cursor_location):
+            self.look()  # typed so fast that the popup has not followed yet
         if key == "escape":
             return self.close()
         if not self._popup.takes_keys:
-            return False
+            return key == "tab" and self._popup.state is PopupState.LOADING  # what it asks for is on its way
         if key in MOVES:
             self._popup.move(MOVES[key])
             return True
@@ -168,7 +172,9 @@ class Offers:
             return
         self._stop_searching()
         self._asked = token.query
-        self._offered = () if not self._offered or not self._offered[0].path else self._offered
+        if not (self._offered and self._offered[0].path):  # files of the query before may stay in view
+            self._offered = ()
+            self._popup.hide()
         self._popup.load()
         generation = self._generation
         self._timer = self._area.set_timer(

@@ -30,6 +30,7 @@ from quintet.surfaces.tui.popup import fitted_end
 TAKE = "take"  # what Enter does
 DETAIL_SECONDS = 0.08  # a highlight that only passes by is not explained
 PAGE = 10
+LEAST_LAST = 14  # cells that a last column keeps while others can give way
 LIST_KEYS = frozenset("jkgG")
 MOST_LINE = 400  # characters of one cell
 
@@ -113,8 +114,6 @@ class Picker(ModalScreen[Picked | None]):
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             box.border_title = self.heading
-            keys = [f"Enter {self.verb}", *(f"{spelled(key)} {about}" for key, (_, about) in self.others.items())]
-            box.border_subtitle = " · ".join([*keys, "Esc closes"])
             yield Static(classes="note none", markup=False)
             yield Input(self._typed, placeholder="type to filter", compact=True, select_on_focus=False, id="filter")
             yield PickList(markup=False, compact=True)
@@ -243,6 +242,9 @@ class Picker(ModalScreen[Picked | None]):
         self._explain()
 
     def on_resize(self) -> None:
+        keys = [f"Enter {self.verb}", *(f"{spelled(key)} {about}" for key, (_, about) in self.others.items())]
+        whole = " · ".join([*keys, "Esc closes"])
+        self.query_one(Vertical).border_subtitle = whole if len(whole) <= self._width() + 2 else " · ".join(keys)
         row = self.highlighted
         self.filter(row.id if row else "")
 
@@ -258,16 +260,16 @@ def _searched(row: PickRow) -> str:
 def aligned(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Rows of cells with their columns below each other, each row no wider than `width`.
 
-    Where they are too wide the widest column gives way first; nothing is wrapped.
+    Where they are too wide the last column gives way first, then the widest; nothing is wrapped.
     """
     shown = [[visible(cell).replace("\n", "␊")[:MOST_LINE] for cell in row] for row in rows]
     if not shown:
         return []
     widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
     room = max(width - 2 * (len(widths) - 1), len(widths))
+    widths[-1] = max(min(widths[-1], LEAST_LAST), widths[-1] - max(sum(widths) - room, 0))
     while sum(widths) > room:
-        widest = widths.index(max(widths))
-        widths[widest] -= 1
+        widths[widths.index(max(widths))] -= 1
     return ["  ".join(_cell(cell, wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in shown]
 
 

@@ -78,8 +78,8 @@ class AgentPicker(Picker):
 
 class SessionPicker(Picker):
     heading = "sessions of this project"
-    verb = "goes on with it"
-    others: ClassVar[dict[str, tuple[str, str]]] = {"ctrl+f": (FORK, "goes on in a copy")}
+    verb = "opens it"
+    others: ClassVar[dict[str, tuple[str, str]]] = {"ctrl+f": (FORK, "opens a copy")}
     nothing = "no session in this project yet"
 
     def __init__(self, at_hand: AtHand, current: str) -> None:
@@ -92,7 +92,7 @@ class SessionPicker(Picker):
         return [self._row(one) for one in sessions]
 
     def _row(self, one: SessionShown) -> PickRow:
-        when, turns = one.updated[:16].replace("T", " "), f"{one.turns} turn{'s'[: one.turns != 1]}"
+        when, turns = one.updated[5:16].replace("T", " "), f"{one.turns} turn{'s'[: one.turns != 1]}"
         detail = f"{one.id}   {one.badge}"
         if one.live and one.id != self._current:
             detail += "\nanother process runs it; you attach to it and it goes on there"
@@ -105,8 +105,8 @@ class RewindPicker(Picker):
     heading = "back to before a turn"
     verb = "takes both back"
     others: ClassVar[dict[str, tuple[str, str]]] = {
-        "ctrl+f": (FILES, "files only"),
-        "ctrl+o": (CONVERSATION, "conversation only"),
+        "ctrl+f": (FILES, "files"),
+        "ctrl+o": (CONVERSATION, "conversation"),
     }
     nothing = "there is no turn to go back to yet"
 

@@ -40,7 +40,6 @@ class Popup(Widget):
         max-height: 10;
         display: none;
         padding: 0 1;
-        border-top: solid $panel-lighten-2;
         background: $surface;
         &.-open { display: block; }
     }

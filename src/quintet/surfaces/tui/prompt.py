@@ -55,14 +55,15 @@ class Prompt(Vertical):
     class KeysWanted(Message):
         """A question mark was typed into an empty prompt."""
 
-    def __init__(self, session: Session, project: str, at_hand: AtHand | None = None) -> None:
+    def __init__(self, session: Session, at_hand: AtHand | None = None) -> None:
         super().__init__(id="prompt")
         self._session = session
-        self._project = project
         self._at_hand = at_hand
         chosen = session.settings.prompt
         self._popup = Popup()
-        self._area = PromptArea(self._looks, enter_submits=chosen.enter == "submit", rapid=chosen.rapid_paste)
+        self._area = PromptArea(
+            self._looks, self._submit, enter_submits=chosen.enter == "submit", rapid=chosen.rapid_paste
+        )
         self._offers = Offers(self._area, self._popup, session, at_hand.finder if at_hand else None)
         self._recall = Recall()
         self._drafts = at_hand.drafts if at_hand else None
@@ -89,10 +90,6 @@ class Prompt(Vertical):
         self._offers.quiet(text)
         self._area.put(text)
 
-    @property
-    def popup_open(self) -> bool:
-        return self._popup.takes_keys
-
     def give_back(self, text: str) -> None:
         """Put a text into the prompt that belongs there, and the cursor behind it."""
         self.text = text
@@ -106,14 +103,6 @@ class Prompt(Vertical):
         """Put the beginning of something in, as if it were typed: what can follow is offered."""
         self._area.put(text)
         self.focus()
-
-    def insert(self, text: str) -> None:
-        """Put something in where the cursor is, as if it were pasted."""
-        self._area.paste_text(text)
-
-    def close_popup(self) -> bool:
-        """Close the popup; whether there was one."""
-        return self._offers.close()
 
     # ── keys
 
@@ -144,11 +133,6 @@ class Prompt(Vertical):
             return False
         self.text = text
         return True
-
-    @on(PromptArea.Entered)
-    def _entered(self, event: PromptArea.Entered) -> None:
-        event.stop()
-        self._submit()
 
     @on(Popup.Chosen)
     def _clicked(self, event: Popup.Chosen) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 from textual import events
 from textual.binding import Binding
-from textual.message import Message
 from textual.widgets import TextArea
 
 from quintet.domain.paste import Pastes, Rapid, cleaned
@@ -40,14 +39,19 @@ class PromptArea(TextArea, inherit_bindings=False):
         Binding("super+c", "copy", "Copy", show=False),
     ]
 
-    class Entered(Message):
-        """The key that submits was pressed."""
-
-    def __init__(self, look: Callable[[events.Key], bool], *, enter_submits: bool = True, rapid: bool = True) -> None:
+    def __init__(
+        self,
+        look: Callable[[events.Key], bool],
+        submit: Callable[[], None],
+        *,
+        enter_submits: bool = True,
+        rapid: bool = True,
+    ) -> None:
         super().__init__(compact=True, highlight_cursor_line=False, tab_behavior="focus", soft_wrap=True)
         self.cursor_blink = False  # an idle screen is not painted
         self.pastes = Pastes()
         self._look = look  # whether somebody else takes a key
+        self._submit = submit  # at once: the keys behind it belong to the next input
         self._submits = ("enter", *SUBMIT_KEYS) if enter_submits else ("ctrl+d", *SUBMIT_KEYS)
         self._rapid: Rapid | None = Rapid() if rapid else None
 
@@ -59,7 +63,7 @@ class PromptArea(TextArea, inherit_bindings=False):
             _done_with(event)
         elif event.key in self._submits:
             _done_with(event)
-            self.post_message(self.Entered())
+            self._submit()
         elif event.key in NEWLINE_KEYS:
             self._take(event, "\n")
         else:

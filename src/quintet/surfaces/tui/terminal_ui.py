@@ -121,7 +121,7 @@ class TerminalUi(KeyedUi):
         self.query_one(QuestionPanel).close()
         self.query_one(Scrollback).rebuild()
         await self.query(Prompt).remove()
-        prompt = Prompt(self.session, self.around.name, self.around.at_hand)
+        prompt = Prompt(self.session, self.around.at_hand)
         await self.mount(prompt, before=self.query_one(StatusLine))
         prompt.focus()
         self.run_worker(self._follow(self.session), group="follow", exclusive=True)
