@@ -36,6 +36,7 @@ commands:
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would be told, part by part
   quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done
+  quintet secrets list | set NAME | remove NAME   what is kept from models, and given to commands
   quintet library add PATH… | list | search QUERY | show DOC | remove DOC   documents to look things up in
   quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools
   quintet mcp-server          our tools, offered to other agents
@@ -104,7 +105,9 @@ def _let_stdout_go() -> None:
 def _dispatch(arguments: list[str]) -> int:
     known = commands()
     if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and arguments[2] in known:
-        arguments = [arguments[2], *arguments[:2], *arguments[3:]]
+        rest = arguments[3:]
+        action = rest[: bool(rest) and not rest[0].startswith("-")]  # of a command that has several
+        arguments = [arguments[2], *action, *arguments[:2], *rest[len(action) :]]
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
         return _session(_main_parser().parse_args(arguments))
