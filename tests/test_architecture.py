@@ -136,4 +136,6 @@ def test_opening_a_session_loads_no_model_no_settings_parser_and_no_client_of_la
         "quintet.adapters.offline_rules.model",
         "quintet.adapters.languages",
         "quintet.adapters.language_client",
+        "pypdf",
+        "pypdfium2",
     }

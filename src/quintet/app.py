@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from quintet.adapters import config, sandbox, user_tools
@@ -20,6 +19,7 @@ from quintet.adapters.forge_repository import ForgeRepository
 from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
+from quintet.adapters.plan_folder import PlanFolder
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.repository import GitRepository
@@ -46,6 +46,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
+from quintet.late_wiring import wire_late
 from quintet.mcp_wiring import make_mcp
 from quintet.models import Models
 from quintet.observing import observer
@@ -55,8 +56,7 @@ from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
 
 if TYPE_CHECKING:
-    from quintet.engine.doctor import Look
-    from quintet.engine.task_keeper import TaskKeeper
+    from quintet.domain.executors import Executors
 
 LATEST = "latest"
 INTERACTIVE_CHANGE = AxesChange(
@@ -79,19 +79,23 @@ async def open_session(
     ids: Ids | None = None,
     json_schema: dict[str, Any] | None = None,
     agent: str = "",
+    executors: Executors | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session on the project at `path`, and close it at the end of the block.
 
     `person` says whether somebody can answer questions. `resume` takes an id, the beginning of one, or "latest"; a
     session that another process owns is attached to instead. `axes` turns dials, `settings` overrides settings by
     dotted key, `model` stands in for every configured model. With `json_schema` the answer of a turn is JSON of that
-    schema, or the turn fails. `agent` is entered first: its id, its name, or its file.
+    schema, or the turn fails. `agent` is entered first: its id, its name, or its file. `executors` stands in for the
+    AI CLIs.
     """
     places = locate(path)
     loaded = config.load(places, settings)
     own = user_tools.load(places, loaded.trusted)
     core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids)
     core.answer_schema = json_schema
+    if executors:
+        core.executors = lambda: executors
     notes = _notes(loaded, own)
     store = core.store
     assert isinstance(store, SqliteStore)
@@ -175,6 +179,7 @@ def make_core(
         rule_book=rule_book,
         repository=ForgeRepository(GitRepository(processes, files), outside.forge),
         prompts=prompts,
+        plans=PlanFolder(places),
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
         agents_page=agents_page(start or places.root, places.root),
         checkpoints=checkpoints,
@@ -198,21 +203,8 @@ def make_core(
         log=lambda text: log(places, text),
     )
     core.open_elsewhere = lambda session: _is_open(core, session)
-    core.tasks = cache(lambda: _make_keeper(core, places))
-    core.look = lambda: _make_look(core, places)
+    wire_late(core, places, terms)
     return core
-
-
-def _make_keeper(core: Core, places: Places) -> TaskKeeper:
-    from quintet.task_wiring import make_keeper
-
-    return make_keeper(core.store, places, core.clock)
-
-
-def _make_look(core: Core, places: Places) -> Look:
-    from quintet.task_wiring import make_look
-
-    return make_look(places, core.settings, core.clock)
 
 
 def _is_open(core: Core, session: str) -> bool:

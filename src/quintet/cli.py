@@ -20,6 +20,7 @@ commands:
   quintet                     a session here, on a screen; --plain: line by line
   quintet -p "…"              one headless turn, the answer on stdout (- or nothing: read stdin)
   quintet headless "…"        the same, by its long name
+  quintet flow "…"|FILE       plan, execute and verify (also: headless autonomous "…")
   quintet tour                a minute's tour on a small repository
   quintet status              where this project's newest session stands
   quintet sessions list | show ID [--events] | fork ID | purge ID
@@ -103,7 +104,9 @@ def _let_stdout_go() -> None:
 def _dispatch(arguments: list[str]) -> int:
     known = commands()
     if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and arguments[2] in known:
-        arguments = [arguments[2], *arguments[:2], *arguments[3:]]
+        rest = arguments[3:]
+        action = rest[: bool(rest) and not rest[0].startswith("-")]  # of a command that has several
+        arguments = [arguments[2], *action, *arguments[:2], *rest[len(action) :]]
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
         return _session(_main_parser().parse_args(arguments))
@@ -153,7 +156,17 @@ def _session_flags(parser: ArgumentParser) -> None:
     session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
 
 
+def _flow(arguments: list[str]) -> int:
+    from quintet.flowing import flow
+
+    return flow(arguments)
+
+
 def _headless_command(arguments: list[str]) -> int:
+    if arguments[:1] == ["autonomous"]:
+        from quintet.flowing import flow
+
+        return flow(arguments[1:], "headless autonomous")
     parser = make_parser("headless", "One headless turn.")
     parser.add_argument("text", nargs="?", default="-", help="the input; - or nothing reads stdin")
     _session_flags(parser)
@@ -189,6 +202,7 @@ async def _headless(parsed: Namespace, text: str) -> int:
         raise UsageError("the input is not text: it is not UTF-8")
     schema = _schema(parsed.json_schema) if parsed.json_schema else None
     options = {**_options(parsed), "json_schema": schema}
+    options["settings"]["cycle.from_input"] = False  # one input is one turn here; `quintet flow` is for more
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
         if schema is not None and not session.owned_here:
             raise UsageError("--json-schema: another process runs this session, and it answers there; try --fork")
@@ -299,4 +313,4 @@ def commands() -> dict[str, Callable[[list[str]], int]]:
     """Every command by its name."""
     from quintet.cli_lookups import LOOKUPS
 
-    return {**LOOKUPS, "headless": _headless_command, "tour": _tour}
+    return {**LOOKUPS, "headless": _headless_command, "flow": _flow, "tour": _tour}

@@ -76,8 +76,9 @@ def _search(parser: ArgumentParser) -> None:
 
 def _action(command: str, actions: dict[str, Callable[[list[str]], int]], arguments: list[str]) -> int:
     """Run one of a command's actions; `list` if none is named."""
-    action = arguments[0] if arguments and arguments[0] != "--json" else "list"
-    if action in ("-h", "--help"):
+    asked = arguments[:1] in (["-h"], ["--help"])
+    action = arguments[0] if arguments and (asked or not arguments[0].startswith("-")) else "list"
+    if asked:
         sys.stdout.write(f"usage: quintet {command} {{{','.join(actions)}}} …; each takes --help\n")
         return 0
     if action not in actions:

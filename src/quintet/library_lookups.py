@@ -16,7 +16,7 @@ from quintet.adapters.local_library import EMPTY, LocalLibrary
 from quintet.adapters.places import Places, locate
 from quintet.adapters.terms import make_terms
 from quintet.domain.errors import QuintetError, UsageError
-from quintet.domain.library import FORMATS, Document, Found, Passage
+from quintet.domain.library import FORMATS, Document, Found, PageText, Passage
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.visible import visible
 from quintet.surfaces.paint import Painter, stdout
@@ -99,11 +99,10 @@ def _marked(passage: Passage, painter: Painter) -> str:
 
 
 def library_show(arguments: Namespace) -> int:
-    async def shown(library: LocalLibrary) -> object:
+    async def shown(library: LocalLibrary) -> Document | PageText:
         if arguments.page is not None:
             return await library.page(arguments.document, arguments.page)
-        first = await library.page(arguments.document, 1)
-        return next(one for one in await library.documents() if one.id == first.document)
+        return await library.document(arguments.document)
 
     found = _with_library(arguments, shown)
     if arguments.json:
@@ -120,7 +119,7 @@ def library_show(arguments: Namespace) -> int:
             ]
         )
     else:
-        say([getattr(found, "text", "") or "(this page has no text: it is scanned, or a picture)"])
+        say([found.text or "(this page has no text: it is scanned, or a picture)"])
     return 0
 
 

@@ -102,7 +102,7 @@ def tasks_add(arguments: Namespace) -> int:
     import asyncio
 
     from quintet.adapters.task_input import read_input
-    from quintet.engine.task_keeper import read_pages
+    from quintet.domain.task_page import read_pages
 
     places = locate(arguments.directory)
     pages = [(path, read_input(path)) for path in arguments.files]

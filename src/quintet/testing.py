@@ -1,4 +1,4 @@
-"""Stand-ins for tests, ours and yours: a scripted model, a clock that moves only when told, ids that count.
+"""Stand-ins for tests, ours and yours: a scripted model and AI CLIs, a clock that moves only when told, ids that count.
 
 They fill the same ports as the real parts; `quintet.open(..., model=ScriptedModel([...]))` runs the whole engine.
 """
@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
+from quintet.domain.executors import Assignment, Availability, Ended, ExecutorPart
 from quintet.domain.messages import CallPart, EndPart, Finish, Part, Request, TextPart, ToolCall, Usage
 
+HANG: Literal["hang"] = "hang"  # in a script of an executor: say nothing more, until it is ended
+Script = Sequence[ExecutorPart | Literal["hang"]] | Callable[[Assignment], Sequence[ExecutorPart | Literal["hang"]]]
 Reply = str | list[Part] | Exception | Callable[[Request], "Reply"]
 
 
@@ -57,6 +60,30 @@ class ScriptedModel:
     def _chunked(self, text: str) -> list[Part]:
         size = self._chunk or max(len(text), 1)
         return [TextPart(text[at : at + size]) for at in range(0, len(text), size)]
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+class ScriptedExecutors:
+    """AI CLIs that say what they are told to: each start takes the next script, parts or a function that makes them."""
+
+    def __init__(self, scripts: Sequence[Script]) -> None:
+        self.starts: list[Assignment] = []
+        self._scripts = list(scripts)
+
+    async def look(self, name: str) -> Availability:
+        return Availability(name, f"/nowhere/{name}", "1.0")
+
+    async def run(self, assignment: Assignment) -> AsyncIterator[ExecutorPart]:
+        self.starts.append(assignment)
+        script = self._scripts.pop(0) if self._scripts else [Ended(True, "done")]
+        for part in script(assignment) if callable(script) else script:
+            await asyncio.sleep(0)
+            if part is HANG:
+                await asyncio.Event().wait()
+            assert not isinstance(part, str)
+            yield part
 
     async def close(self) -> None:
         """Nothing is held open."""

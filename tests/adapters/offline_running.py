@@ -23,7 +23,8 @@ def run(
 
     async def turn() -> tuple[p.TurnFinished, list[p.Event]]:
         seen: list[p.Event] = []
-        session_here = open_session(str(root), axes=axes, person=answer is not None)
+        one_turn = {"cycle.from_input": False}
+        session_here = open_session(str(root), axes=axes, person=answer is not None, settings=one_turn)
         async with asyncio.timeout(60), session_here as session:
             await session.say(text)
             async for item in session.events():

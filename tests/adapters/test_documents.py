@@ -115,6 +115,11 @@ def test_a_long_chapter_is_several_pages_and_a_new_one_begins_a_page(tmp_path: P
     assert pages[-1] == "the next"
 
 
+def test_a_book_without_text_is_one_empty_page(tmp_path: Path) -> None:
+    assert read(epub(tmp_path / "a.epub", []))[2] == [""]
+    assert read(epub(tmp_path / "b.epub", ["<img src='x.png'/>"]))[2] == [""]
+
+
 @pytest.mark.parametrize("how", ["locked", "cut", "no book"])
 def test_an_epub_that_cannot_be_read_says_why(tmp_path: Path, how: str) -> None:
     path = epub(tmp_path / "a.epub", ["x"], locked=how == "locked")

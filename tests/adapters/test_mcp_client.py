@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mcp_servers.evil_http import evil_http
 
 from quintet.adapters.mcp_client.server_pool import MOST_ENDS, McpPool
 from quintet.adapters.places import locate
@@ -211,7 +212,7 @@ def test_a_call_that_hangs_is_given_up_and_the_server_started_anew(project: Proj
 
 @pytest.mark.parametrize("tool", ["flood", "one_line"])
 def test_a_flood_is_cut_off(project: Project, tool: str) -> None:
-    assert "evil: it sent more than 32 MB without an end, and was cut off" in project.fails(project.evil(), tool)
+    assert "evil: it sent more than 16 MB without an end, and was cut off" in project.fails(project.evil(), tool)
 
 
 @pytest.mark.parametrize(
@@ -359,3 +360,27 @@ def test_an_address_where_nobody_answers_is_said(project: Project) -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         project.use(McpServer("far", "x", url=f"http://127.0.0.1:{nobody.getsockname()[1]}/mcp"), use)
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("hang", "far did not get ready within 2 s"),
+        ("flood", "it sent more than 16 MB without an end, and was cut off"),
+        ("stream", "it sent more than 16 MB without an end, and was cut off"),
+        ("packed", "it packs its answers, though it was asked not to"),
+        ("401", "(HTTP 401 Unauthorized)"),
+        ("page", "Unexpected content type: text/html"),
+        ("away", "Redirect to http://elsewhere.example/mcp not followed"),
+    ],
+)
+def test_an_address_that_misbehaves_is_contained(project: Project, path: str, said: str) -> None:
+    async def use(pool: McpPool) -> None:
+        with pytest.raises(ToolFailed) as caught:
+            await pool.offer("far")
+        assert str(caught.value).startswith("far ")
+        assert said in str(caught.value)
+
+    with evil_http() as port:
+        address = f"http://127.0.0.1:{port}/{path}"
+        project.use(McpServer("far", "x", url=address, timeout=2.0 if path == "hang" else 30.0), use)

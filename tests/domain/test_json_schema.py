@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quintet.domain.json_schema import flaw, unusable
+from quintet.domain.json_schema import flaw, misfit, unusable, wanted
 
 PERSON = {
     "type": "object",
@@ -101,3 +101,41 @@ def test_what_does_not_fit_is_said_with_its_place(text: str, schema: Any, proble
 )
 def test_a_schema_we_cannot_hold_an_answer_to_is_refused(schema: Any, problem: str) -> None:
     assert unusable(schema).startswith(problem)
+
+
+# ── schemas of strangers
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "said"),
+    [
+        ({"properties": {"a": {"type": "string", "pattern": "^x"}}}, {"a": "y"}, ""),
+        ({"properties": {"a": {"$ref": "#/properties/b"}}}, {"a": 1}, ""),
+        ({"properties": {"a": {"$ref": "http://elsewhere.example/schema"}}}, {"a": 1}, ""),
+        ({"patternProperties": {"^x": {}}, "additionalProperties": False}, {"y": 1}, ""),
+        (
+            {"properties": {"text": {}}, "additionalProperties": False},
+            {"txt": 1},
+            "it.txt: not wanted. Did you mean text?",
+        ),
+        ({"required": ["a"]}, {}, "it.a is missing"),
+        ({"properties": {"a": {"type": "sheep"}}}, {"a": 1}, "its schema makes no sense (KeyError: 'sheep')"),
+        ({"required": 3}, {}, "its schema makes no sense (TypeError: 'int' object is not iterable)"),
+        ({"properties": {"a": 3}}, {"a": 1}, "its schema makes no sense (TypeError: argument of type 'int'"),
+        ([], {}, "its schema is no JSON object"),
+        ({"$ref": "#"}, {}, "its schema cannot be checked: it goes on without an end"),
+    ],
+)
+def test_a_value_is_held_to_what_is_understood_of_a_strangers_schema(schema: Any, value: Any, said: str) -> None:
+    assert misfit(value, schema, "it").startswith(said) and bool(said) == bool(misfit(value, schema, "it"))
+
+
+def test_a_strangers_schema_that_doubles_at_every_step_is_given_up() -> None:
+    levels = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
+    schema = {"$ref": "#/$defs/d0", "$defs": {**levels, "d60": {"type": "string"}}}
+    assert misfit(1, schema, "it") == "its schema cannot be checked: it goes on without an end"
+
+
+def test_the_names_an_object_takes_are_told_in_a_line() -> None:
+    assert wanted({"properties": {"a": {}, "b": {}}, "required": ["b"]}) == "a?, b"
+    assert wanted({"properties": {}}) == wanted({"properties": 3}) == wanted(None) == "nothing"

@@ -67,6 +67,7 @@ STAGES = {
     "micro_step": (["agent/tool_loop_context.md"], "micro"),
     "delivery_check": (["agent/delivery_gate.md"], "micro"),
     "qa_review": (["qa/system.md", "qa/report_schema.md"], "micro"),
+    "verification": (["stages/verification.md"], "micro"),
 }
 
 
@@ -75,7 +76,7 @@ def expected_tools(axes: Axes, stage: str, toolset: str) -> set[str]:
         return set()
     hidden = set(NEEDS_NORMAL) if axes.permission_profile is PermissionProfile.RESTRICTED else set()
     hidden |= set(CHANGES_HISTORY) if axes.work_mode in READ_ONLY else set()
-    if stage == "qa_review":
+    if stage in ("qa_review", "verification"):
         return set(READING) - hidden
     shown = set(META_TOOLS) | set(TOOL_MODES[toolset].tool_list if toolset else ())
     return (shown & set(BY_NAME)) - hidden

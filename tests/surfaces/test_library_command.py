@@ -162,3 +162,10 @@ def test_a_model_that_makes_vectors_finds_by_meaning_too(quintet: Program, shelf
 def test_the_model_of_vectors_has_to_be_configured(quintet: Program) -> None:
     quintet.settings('[library]\nembeddings = "vec"\n')
     assert 'library.embeddings = "vec": it is not in [models]' in quintet.run("library", "status").clean(2).err
+
+
+def test_the_folder_may_stand_before_a_command_of_two_words(quintet: Program, shelf: Path) -> None:
+    add(quintet, shelf)
+    listed = quintet.run("-C", "tally", "library", "list", "--json").clean(0).json()
+    assert [one["title"] for one in listed] == ["Notes", "Of Ships", "On Whales"]
+    assert len(quintet.run("-C", "tally", "library", "--json").clean(0).json()) == 3

@@ -117,11 +117,18 @@ def test_it_works_from_a_folder_below_and_from_one_that_is_no_repository(quintet
     assert "note.txt:1:words" in other.run("-p", "find words").clean(0).out
 
 
-def test_the_tour_ends_well_and_says_what_to_type_next(quintet: Program) -> None:
+def test_s4_the_tour_plans_builds_and_verifies_and_says_what_to_type_next(quintet: Program) -> None:
     done = quintet.run("tour").clean(0)
     for text in (
+        "plan     3 tasks",
+        "waiting  the plan waits for you: /accept",
         "build │ autonomous │ trusted │ smart",
+        "accepted 3 tasks, by user",
+        'returned create the file CHANGES.md with "slugify is to_slug now"',
         "+def to_slug(title: str) -> str:",
+        'slugify is to_slug now" · attempt 2',
+        'verified create the file CHANGES.md with "slugify is to_slug now"',
+        "done     3 of 3 tasks done · 4 units",
         "Tests passed",
         "not run  bash git push --force",
         "quintet why",

@@ -77,8 +77,7 @@ def open_document(path: str) -> Reading:
         from quintet.adapters.epub_text import Epub
 
         epub = Epub(path)
-        pieces = (piece for chapter in epub.chapters() for piece in split(chapter))
-        return Reading("epub", _titled(epub.title, name), 0, pieces, epub.close)
+        return Reading("epub", _titled(epub.title, name), 0, _chaptered(epub.chapters()), epub.close)
     text = _text(path)
     if suffix == "html" or (not suffix and re.match(r"\s*<(!doctype html|html)", text[:200], re.I)):
         from quintet.adapters.html_text import read_html
@@ -91,10 +90,19 @@ def open_document(path: str) -> Reading:
     return _pieces("text", name, text)
 
 
+def _chaptered(chapters: Iterator[str]) -> Iterator[str]:
+    """The pages of a book; one that is empty for a book without any."""
+    empty = True
+    for chapter in chapters:
+        for piece in split(chapter):
+            empty = False
+            yield piece
+    if empty:
+        yield ""
+
+
 def _pieces(format: str, title: str, text: str) -> Reading:
-    pieces = split(text)
-    if not pieces:
-        pieces = [""]
+    pieces = split(text) or [""]
     return Reading(format, title, len(pieces), iter(pieces))
 
 

@@ -58,6 +58,9 @@ class LocalLibrary:
     async def documents(self) -> list[Document]:
         return await self._do(lambda store: store.documents()) if os.path.exists(self._path) else []
 
+    async def document(self, document: str) -> Document:
+        return await self._there(lambda store: store.document(document))
+
     async def page(self, document: str, page: int) -> PageText:
         return await self._there(lambda store: store.page(store.document(document), page))
 

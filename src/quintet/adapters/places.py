@@ -87,6 +87,11 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "checkpoints")
 
     @property
+    def plans(self) -> str:
+        """Pages of planners, until they are tasks."""
+        return os.path.join(self.state, "plans")
+
+    @property
     def scratch(self) -> str:
         return os.path.join(self.state, "scratch")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from quintet.adapters.task_folder import TaskFolder
 from quintet.domain.errors import UsageError
+from quintet.domain.task_ports import DRAFT
 
 
 class TaskInput:
@@ -14,18 +15,15 @@ class TaskInput:
         self._folder = folder
 
     def save(self, text: str) -> None:
-        self._folder.replace(_BESIDE, text)
+        self._folder.replace(DRAFT, text)
 
     def restore(self) -> str:
         """What was saved last; empty if there is nothing."""
-        return self._folder.read(_BESIDE) if self._folder.exists(_BESIDE) else ""
+        return self._folder.read(DRAFT) if self._folder.exists(DRAFT) else ""
 
     def clear(self) -> None:
-        if self._folder.exists(_BESIDE):
-            self._folder.remove(_BESIDE)
-
-
-_BESIDE = "../task.md"  # beside the todo folder
+        if self._folder.exists(DRAFT):
+            self._folder.remove(DRAFT)
 
 
 def read_input(path: str) -> str:

@@ -24,6 +24,7 @@ class Correction(StrEnum):
     QA_NOTES = "qa_notes"  # what the advisor found in the turn before, where the user wants it told
     ANSWER_SCHEMA = "answer_schema"
     STOP_HOOK = "stop_hook"
+    PLAN_FLAWED = "plan_flawed"
 
 
 PAGES: dict[Correction, str] = {kind: f"corrections/{kind}.md" for kind in Correction}

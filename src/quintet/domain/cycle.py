@@ -31,6 +31,7 @@ class Board(Struct, frozen=True, gc=False):
     verifying: Task | None = None  # the oldest that waits to be verified
     reviewing: Task | None = None  # the oldest that waits for the user's approval
     ready: Task | None = None  # the one to begin now
+    place: int = 0  # of that one among all, from 1
     running: tuple[str, ...] = ()  # at work in another process
     held: tuple[str, ...] = ()  # why the others cannot begin, some of them
     total: int = 0
@@ -82,11 +83,13 @@ def board(tasks: Sequence[Task], milestones: Collection[str] | None, busy: Colle
     ours = {task.text.id for task in mine if task.text.id not in busy}
     oldest = sorted(mine, key=lambda task: (task.created, task.text.id))
     waiting = blocked_by(tasks)
+    ready = next((task for task in dispatch_order(tasks) if task.text.id in ours), None)
     running = [task.text.id for task in mine if task.status is TaskStatus.RUNNING or task.text.id in busy]
     return Board(
         verifying=next((t for t in oldest if t.status is TaskStatus.VERIFYING and t.text.id in ours), None),
         reviewing=next((t for t in oldest if t.status is TaskStatus.REVIEWING and t.text.id in ours), None),
-        ready=next((task for task in dispatch_order(tasks) if task.text.id in ours), None),
+        ready=ready,
+        place=oldest.index(ready) + 1 if ready else 0,
         running=tuple(running[:MOST_NAMED]),
         held=tuple(_held(task, waiting) for task in oldest if _is_held(task, waiting))[:MOST_NAMED],
         total=len(mine),

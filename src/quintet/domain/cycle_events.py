@@ -91,6 +91,7 @@ class CycleStopped(Tagged, frozen=True, kw_only=True, gc=False):
     status: str  # done | failed | waiting | paused | blocked | limit | interrupted | cancelled
     phase: CyclePhase
     reason: str = ""
+    answer: str = ""  # where each of its tasks stands
     done: int = 0
     failed: int = 0
     left: int = 0

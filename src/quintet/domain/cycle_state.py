@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from quintet.domain import cycle_events as c
 from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.messages import Usage
+from quintet.domain.run_phases import TERMINAL as OVER
 
 if TYPE_CHECKING:
     from quintet.domain.state import SessionState
@@ -75,6 +76,13 @@ def brief(cycle: CycleState) -> CycleBrief:
     return CycleBrief(
         cycle.run, cycle.phase, status, *where, cycle.planner, cycle.executor, cycle.verifier, cycle.reason
     )
+
+
+def live(state: SessionState) -> CycleState | None:
+    """The cycle that is at work, or that can go on; None if there is none, or it is over."""
+    cycle = state.cycle
+    run = state.runs.get(cycle.run) if cycle else None
+    return cycle if run and run.phase not in OVER else None
 
 
 def began(event: c.CycleBegan) -> CycleState:

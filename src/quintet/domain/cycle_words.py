@@ -29,7 +29,8 @@ def words(event: object) -> Words:
         case c.TaskVerified():
             return _verified(event)
         case c.CycleStopped():
-            return [(stopped(event), _STATUS_ROLES.get(event.status, "warning"))]
+            role = _STATUS_ROLES.get(event.status, "warning")
+            return [(line, role) for line in stopped(event).split("\n")]
         case c.ExecutorSaid():
             return [(line, "dim" if event.reasoning else "") for line in event.text.splitlines()]
         case c.ExecutorActed():
@@ -61,13 +62,15 @@ def _plan(event: c.PlanMade) -> Words:
         (
             task.id,
             task.title,
-            f"after {', '.join(task.depends_on)}" if task.depends_on else "",
-            f"verified by `{task.verification}`" if task.verification else "",
+            " · ".join(
+                [f"after {', '.join(task.depends_on)}"] * bool(task.depends_on)
+                + [f"verified by `{task.verification}`"] * bool(task.verification)
+            ),
         )
         for task in event.tasks
     ]
     head = (f"plan     {_counted(len(event.tasks), 'task')}", "info")
-    return [head, *((f"         {line}", "") for line in table(rows))]
+    return [head, *((f"         {line}".rstrip(), "") for line in table(rows))]
 
 
 def _verified(event: c.TaskVerified) -> Words:
@@ -75,19 +78,19 @@ def _verified(event: c.TaskVerified) -> Words:
     how = " · ".join(filter(None, (f"`{event.command}`" if event.command else "", *shown)))
     if event.passed:
         return [(f"verified {event.title}{f' · {how}' if how else ''}", "success")]
-    lines = event.findings.strip().splitlines()
+    lines = [line for line in event.findings.splitlines() if line.strip()]
     more = [(f"         … {len(lines) - MOST_FINDINGS} more lines", "dim")] if len(lines) > MOST_FINDINGS else []
     said = [(f"         {line}", "warning") for line in lines[:MOST_FINDINGS]]
-    return [(f"sent back {event.title}, by {event.by}", "warning"), *said, *more]
+    return [(f"returned {event.title}, by {event.by}", "warning"), *said, *more]
 
 
 def stopped(event: c.CycleStopped) -> str:
-    """How a stretch of a cycle ended, in one line."""
+    """How a stretch of a cycle ended."""
     count = [f"{event.done} of {_counted(event.done + event.failed + event.left, 'task')} done"]
     count += [f"{event.failed} failed"] if event.failed else []
     count += [_counted(event.units, "unit"), f"{event.cost:.4f}"] if event.units else []
     counted = " · ".join(count) if event.done + event.failed + event.left else ""
-    return "   ".join(filter(None, (f"{event.status:<8}", event.reason, counted))).rstrip()
+    return f"{event.status:<8} {'   '.join(filter(None, (event.reason, counted)))}".rstrip()
 
 
 def _ended(event: c.ExecutorEnded) -> Words:

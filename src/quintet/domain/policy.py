@@ -44,6 +44,7 @@ class StagePlan(Struct, frozen=True):
 AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE = "@agents", "@persona", "@memory", "@toolset"
 WORKFLOW_STATE = "@workflow"
 TOOLLESS = frozenset({Stage.WARMUP, Stage.DELIVERY_CHECK})
+READING_STAGES = frozenset({Stage.QA_REVIEW, Stage.VERIFICATION})
 STAGE_PAGES: dict[Stage, tuple[str, ...]] = {
     Stage.WARMUP: ("stages/warmup.md",),
     Stage.ACT: (),
@@ -51,6 +52,7 @@ STAGE_PAGES: dict[Stage, tuple[str, ...]] = {
     Stage.MICRO_STEP: ("agent/tool_loop_context.md",),
     Stage.DELIVERY_CHECK: ("agent/delivery_gate.md",),
     Stage.QA_REVIEW: ("qa/system.md", "qa/report_schema.md"),
+    Stage.VERIFICATION: ("stages/verification.md",),
 }
 REASONING_PAGES = {Reasoning.MACRO: "agent/reasoning_macro.md", Reasoning.MICRO: "agent/reasoning_micro.md"}
 
@@ -94,7 +96,7 @@ def visible(standing: Standing, tools: Mapping[str, ToolSpec], menu: Menu) -> tu
     useful = within_reach(standing, tools)
     if standing.stage in TOOLLESS:
         base: frozenset[str] = frozenset()
-    elif standing.stage is Stage.QA_REVIEW:
+    elif standing.stage in READING_STAGES:
         base = frozenset(name for name in useful if reads_only(tools[name]))
     else:
         base = visible_tools(useful, standing.toolset, menu.presentation, menu.toolsets)
@@ -120,7 +122,7 @@ def _prompts(standing: Standing, kind: Reasoning) -> tuple[str, ...]:
     addition = "agent/mode_addition.md" if is_agent(axes) else "chat/mode_addition.md"
     parts = ["base/system.md", "base/project_root_context.md", AGENTS_PAGE, PERSONA, MEMORY, addition]
     parts.append(f"modes/{axes.work_mode}.md")
-    if stage not in TOOLLESS and stage is not Stage.QA_REVIEW:
+    if stage not in TOOLLESS | READING_STAGES:
         if standing.step:
             parts += ["agent/workflow.md", WORKFLOW_STATE]
         if standing.report:

@@ -54,8 +54,6 @@ def _moved(state: SessionState, event: r.RunMoved) -> None:
         state.active_run, state.toolset = "", ""
     if event.after in run_phases.TERMINAL:
         state.progress.pop(event.run, None)
-        if state.cycle and state.cycle.run == event.run and not state.cycle.at_work:
-            state.cycle = None
 
 
 def _workflow(state: SessionState, event: r.WorkflowBegun) -> None:

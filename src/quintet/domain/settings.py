@@ -205,7 +205,9 @@ class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     planner: Annotated[str, _about("native, codex, claude, gemini or acp:COMMAND", TRUSTED)] = "native"
     executor: Annotated[str, _about("who does the units; the same names", TRUSTED)] = "native"
     verifier: Annotated[str, _about("who verifies them; empty means the planner", TRUSTED)] = ""
-    from_input: Annotated[bool, _about("in build, an input that is several tasks is planned first")] = True
+    from_input: Annotated[bool, _about("in build and autonomous, an input that is several tasks is planned first")] = (
+        True
+    )
     max_iterations: Annotated[int, _about("plans of one cycle", TIGHTEN)] = 20
     max_units: Annotated[int, _about("units of one cycle", TIGHTEN)] = 0
     max_tokens: Annotated[int, _about("tokens that one cycle may use", TIGHTEN)] = 0
@@ -213,6 +215,8 @@ class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_seconds: Annotated[float, _about("seconds that one cycle may take", TIGHTEN)] = 0.0
     max_retries: Annotated[int, _about("failed units of a task before the task has failed", TIGHTEN)] = 3
     verify_seconds: Annotated[float, _about("seconds that a task's verification command may take")] = 600.0
+    silence_seconds: Annotated[float, _about("seconds without a word before an AI CLI is given up")] = 300.0
+    executor_seconds: Annotated[float, _about("seconds that one start of an AI CLI may take", TIGHTEN)] = 0.0
 
 
 class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):

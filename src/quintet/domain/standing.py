@@ -25,6 +25,7 @@ class Stage(StrEnum):
     MICRO_STEP = "micro_step"  # a section of the follow-up's request, not a request of its own
     DELIVERY_CHECK = "delivery_check"
     QA_REVIEW = "qa_review"
+    VERIFICATION = "verification"  # of a task of a cycle
 
 
 class Standing(Struct, frozen=True):

@@ -28,7 +28,8 @@ from quintet.domain.steering import Loan, Scope, Transition
 from quintet.domain.todos import Todo
 from quintet.domain.toolspec import CallStatus
 
-ASIDE = frozenset({Stage.DELIVERY_CHECK, Stage.QA_REVIEW})
+ASIDE = frozenset({Stage.DELIVERY_CHECK, Stage.QA_REVIEW, Stage.VERIFICATION})
+REPORTS = frozenset({"review", "research", "plan"})  # orders that the model is told of
 HOOK_SAYS = "From a hook of the user's ({place}):\n{context}"
 FILES_REWOUND = "The user took files back to how they were before: {files} changed. Read them again before you go on."
 OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was cut short and was not run again"
@@ -96,7 +97,7 @@ class SessionState(Struct):
 
     @property
     def standing(self) -> Standing:
-        report = self.order.kind if self.order else ""
+        report = self.order.kind if self.order and self.order.kind in REPORTS else ""
         step = self.step
         agent = step.agent if step and step.agent else self.agent
         allowed = agent.tools if agent else None

@@ -7,13 +7,14 @@ the domain stays pure and every flaw has its line and field. A page with a flaw 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from quintet.domain.errors import UsageError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.tasks import ID_FORM, Approval, Intent, Mutation, Risk, TaskText
 
@@ -96,6 +97,18 @@ def write_page(text: TaskText) -> str:
 def with_id(page: str, id: str) -> str:
     """The same page with another id; the rest of it stays as it was written."""
     return _ID_LINE.sub(lambda found: f"id: {_word(id)}", page, count=1)
+
+
+def read_pages(pages: Iterable[tuple[str, str]]) -> list[TaskText]:
+    """What pages say, or one error that names every flaw of every page."""
+    texts, wrong = [], []
+    for name, page in pages:
+        text, flaws = read_page(page)
+        wrong += [f"{name}: {flaw}" for flaw in flaws]
+        texts += [text] if text else []
+    if wrong:
+        raise UsageError("nothing was added:\n" + "\n".join(wrong))
+    return texts
 
 
 # ── the lines of the front matter

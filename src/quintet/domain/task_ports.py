@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from quintet.domain.tasks import Task, TaskMove
 
+DRAFT = "../task.md"  # what a person is writing as the next task, from the todo folder
+
 
 class Claim(Struct, frozen=True):
     """Who works at a task: a lease with a heartbeat, by the same rules as a session's."""
@@ -68,6 +70,24 @@ class Staged(Protocol):
     def commit(self) -> None: ...
 
     def abandon(self) -> None: ...
+
+
+class Plans(Protocol):
+    """Where a planner's pages lie until they are validated and their plan is accepted: out of the project."""
+
+    def folder(self, run: str) -> str:
+        """The folder of a run's plan, there to be written to."""
+
+    def pages(self, run: str) -> list[tuple[str, str]]:
+        """The pages in it by name."""
+
+    def keep(self, run: str, pages: Sequence[tuple[str, str]]) -> None:
+        """These pages and no others."""
+
+    def clear(self, run: str) -> None: ...
+
+    def output(self, run: str, call: str) -> str:
+        """The file that all goes to that an executor prints."""
 
 
 class TaskFiles(Protocol):

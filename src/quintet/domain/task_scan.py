@@ -72,7 +72,7 @@ def scan(rows: Sequence[Task], files: Iterable[FoundFile], read: Callable[[str],
     left = {file.path: file for file in files}
     missing: dict[str, Task] = {}
     for row in rows:
-        if row.status is TaskStatus.CANCELLED:  # its file is with the run that ended it
+        if row.status is TaskStatus.CANCELLED or row.path.startswith("/"):  # its file is with the run that ended it
             found.tasks.append(row)
             continue
         file = left.pop(row.path, None)
@@ -112,8 +112,8 @@ def _stray(text: TaskText, path: str, missing: dict[str, Task], known: dict[str,
     if row := missing.pop(text.id, None):
         problem = f"task {text.id} is {row.status}, and its file is {path} instead of {row.path}"
         return Drift(DriftKind.WRONG_FOLDER, text.id, path, problem, text)
-    if (row := known.get(text.id)) and row.status is TaskStatus.CANCELLED and row.text == text:
-        problem = f"task {text.id} is cancelled, and its file is still {path}"
+    if (row := known.get(text.id)) and row.path.startswith("/") and row.text == text:
+        problem = f"task {text.id} is {row.status} and put away, and its file is still {path}"
         return Drift(DriftKind.WRONG_FOLDER, text.id, path, problem, text)
     if row:
         problem = f"{path} calls itself {text.id}, and that task has another file; give it another id, or delete it"

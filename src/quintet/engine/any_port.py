@@ -6,16 +6,17 @@ several may go on at once and end in any order.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from quintet.domain.errors import ToolFailed
 from quintet.engine.recorder import Recorder
 from quintet.engine.replaying import Tape, given
 
-UNHEARD = frozenset({"close", "tidy"})  # housekeeping, that nothing depends on
+UNHEARD = frozenset({"close", "tidy", "beat"})  # housekeeping, that nothing depends on
 
 
 async def _nothing(*_: object) -> None:
@@ -36,6 +37,8 @@ class RecordedPort:
         kind = f"{self._name}.{member}"
         if not callable(found):
             return self._recorder.asked(kind, lambda: found)
+        if inspect.isasyncgenfunction(found):
+            return lambda *words, **named: self._streamed(kind, found(*words, **named))
         if not inspect.iscoroutinefunction(found):
             return lambda *words, **named: self._recorder.asked(kind, lambda: found(*words, **named))
 
@@ -44,6 +47,28 @@ class RecordedPort:
             return await self._recorder.awaited(f"{kind}.{self._waits}", found(*words, **named))
 
         return awaited
+
+    async def _streamed(self, kind: str, parts: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Each part as it comes, in a list of one; an empty list when there are no more."""
+        recorder = self._recorder
+        self._waits += 1
+        kind = f"{kind}.{self._waits}"
+        recorder.outstanding += 1
+        try:
+            async for part in parts:
+                await recorder.settled()
+                recorder.add(kind, [part])
+                recorder.ends += 1
+                yield part
+            await recorder.settled()
+            recorder.add(kind, [])
+        except (Exception, asyncio.CancelledError) as error:
+            await recorder.settled_at_last()
+            recorder.add(kind, error=error)
+            raise
+        finally:
+            recorder.outstanding -= 1
+            recorder.ends += 1
 
 
 class ReplayedPort:
@@ -64,6 +89,8 @@ class ReplayedPort:
         if declared is None or isinstance(declared, property):
             return self._asked(kind, self._type(declared.fget if declared else self._port, member))
         wanted = self._type(declared, member)
+        if typing.get_origin(wanted) is AsyncIterator:
+            return lambda *_, **__: self._streamed(kind, typing.get_args(wanted)[0])
         if not inspect.iscoroutinefunction(declared):
             return lambda *_, **__: self._asked(kind, wanted)
 
@@ -72,6 +99,12 @@ class ReplayedPort:
             return given(await self._tape.wait(f"{kind}.{self._waits}"), wanted)
 
         return awaited
+
+    async def _streamed(self, kind: str, part: Any) -> AsyncIterator[Any]:
+        self._waits += 1
+        kind = f"{kind}.{self._waits}"
+        while parts := given(await self._tape.wait(kind), list[part]):
+            yield parts[0]
 
     def _asked(self, kind: str, wanted: Any) -> Any:
         entry = self._tape.take(kind)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import structs
 
@@ -18,7 +18,7 @@ from quintet.domain.messages import Message, Request, Role, Usage
 from quintet.domain.policy import AGENTS_PAGE, PERSONA, TOOLSET_STATE, WORKFLOW_STATE, StagePlan
 from quintet.domain.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested, Signal
 from quintet.domain.standing import Stage
-from quintet.domain.state import ASIDE
+from quintet.domain.state import ASIDE, SessionState
 from quintet.engine.compaction import compact_if_due
 from quintet.engine.core import Core
 from quintet.engine.journal import Journal
@@ -134,6 +134,7 @@ class Asker:
             tool_choice="none" if toolless else "auto",
             json_schema=self._answer_schema(plan),
             unasked=gate.unasked(state.axes),
+            purpose=_purpose(state),
         )
 
     def _answer_schema(self, plan: StagePlan) -> dict[str, Any] | None:
@@ -187,6 +188,13 @@ class Asker:
         taken = self._core.clock.monotonic() - self._began
         if limits.max_seconds and taken >= limits.max_seconds:
             raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")
+
+
+def _purpose(state: SessionState) -> Literal["", "plan", "retry"]:
+    if state.order and state.order.kind == "plan":
+        return "plan"
+    cycle = state.cycle
+    return "retry" if cycle and cycle.at_work and cycle.task and cycle.attempt > 1 else ""
 
 
 def _unheard(signal: Signal) -> None:

@@ -11,6 +11,7 @@ from quintet.domain.errors import UsageError
 from quintet.domain.nearest import nearest
 from quintet.domain.state import SessionState
 from quintet.engine import agent_commands as agents
+from quintet.engine import cycle_commands as cycles
 from quintet.engine import dial_commands as turns
 from quintet.engine import report_commands as reports
 from quintet.engine import rewind_commands as rewinds
@@ -35,7 +36,8 @@ def _help(desk: Desk, line: CommandLine) -> Outcome:
     )
 
 
-_FLAGS = "[--autonomous] [--permission-profile P] [--model-mode M] [SCOPE]"
+_AXES = "[--autonomous] [--permission-profile P] [--model-mode M]"
+_FLAGS = f"{_AXES} [SCOPE]"
 
 
 def _dial(name: str, usage: str, about: str, handler: Handler) -> Command:
@@ -87,6 +89,17 @@ TABLE: tuple[Command, ...] = (
         work.research,
         prose=True,
     ),
+    Command(
+        "plan",
+        "/plan TEXT|FILE",
+        "make tasks of it in work mode plan; autonomous goes on and builds them",
+        cycles.plan,
+        prose=True,
+    ),
+    _dial("accept", f"/accept {_AXES}", "take the plan that waits, and build it", cycles.accept),
+    _dial("implement", f"/implement {_AXES}", "build the plan that waits, or the open tasks", cycles.implement),
+    Command("retry", "/retry", "do not wait: try again at once", cycles.retry),
+    Command("reset", "/reset [yes]", "clear task.md and put the done tasks away", cycles.reset),
     Command("agents", "/agents [NAME|FILE]", "list the agents, or enter one", agents.agents),
     Command("menu", "/menu", "the agent's menu; a number or a name chooses", agents.menu),
     Command("dismiss", "/dismiss", "leave the agent; its run can be resumed", agents.dismiss),

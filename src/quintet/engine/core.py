@@ -17,6 +17,8 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from quintet.domain.executors import Executors
+    from quintet.domain.task_ports import Plans
     from quintet.engine.doctor import Look
     from quintet.engine.task_keeper import TaskKeeper
 
@@ -44,10 +46,12 @@ class Core(Struct):
     make_model: Callable[[str], Model]
     process_start: Callable[[int], str]
     agents: Agents
+    plans: Plans
     agents_page: str = ""  # what the project tells agents: its AGENTS.md
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
     keep_page: Callable[[str, str, Iterable[str]], Awaitable[str]] = _no_page
     tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()  # made when first asked for: most sessions never do
+    executors: Callable[[], Executors] = lambda: _no_executors()  # the AI CLIs; made when first asked for
     look: Callable[[], Look] = lambda: _no_tasks()  # the doctor's, at this project as it is now
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
@@ -77,6 +81,10 @@ class Core(Struct):
         cached = usage.cached_tokens * (priced.price_cached or priced.price_input)
         fresh = (usage.input_tokens - usage.cached_tokens) * priced.price_input
         return (fresh + cached + usage.output_tokens * priced.price_output) / 1_000_000
+
+
+def _no_executors() -> Any:
+    raise UsageError("no AI CLI can be started here")
 
 
 def _no_tasks() -> Any:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from quintet.domain.axes import Surface
 from quintet.domain.command_line import CommandLine
-from quintet.domain.protocol import Event, QuestionAsked
+from quintet.domain.protocol import Event, QuestionAnswered, QuestionAsked
 from quintet.domain.reports import Order
 from quintet.domain.state import SessionState
 from quintet.domain.steering import Activity
@@ -59,6 +59,12 @@ class Desk(Protocol):
 
     async def note(self, event: Event) -> None:
         """Put an event on record now, before the command goes on."""
+
+    def follow(self, question: QuestionAsked, then: Callable[[QuestionAnswered], list[Event] | None]) -> None:
+        """What follows from the answer to a question; with None nothing does, and what it was to begin does not."""
+
+    def skip_wait(self) -> None:
+        """End the wait before something is tried again."""
 
     def go_deep_if_told(self, question: QuestionAsked) -> None:
         """When the question is answered `d`, turn the model mode to deep."""

@@ -19,7 +19,7 @@ def axis_command(word: str) -> Handler:
     def handler(desk: Desk, line: CommandLine) -> Outcome:
         if not line.words:
             return _where_it_stands(desk, word)
-        changes = [parse_axis(word, line.words[0]), *_flag_changes(line)]
+        changes = [parse_axis(word, line.words[0]), *flag_changes(line)]
         return turn_dials(desk, merge(changes), _scope(line.words[1:]), f"/{line.name}")
 
     return handler
@@ -27,7 +27,7 @@ def axis_command(word: str) -> Handler:
 
 def fixed(change: AxesChange) -> Handler:
     def handler(desk: Desk, line: CommandLine) -> Outcome:
-        return turn_dials(desk, merge([change, *_flag_changes(line)]), _scope(line.words), f"/{line.name}")
+        return turn_dials(desk, merge([change, *flag_changes(line)]), _scope(line.words), f"/{line.name}")
 
     return handler
 
@@ -42,10 +42,14 @@ def steer(desk: Desk, line: CommandLine) -> Outcome:
 
 
 def next_unit(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine.cycle_commands import going_on
+
     outcome = turn_dials(desk, AxesChange(run_control=RunControl.ASSISTED), Scope.NOW, "/next")
     if desk.state.paused:
         outcome.events.append(RunResumed(reason="/next"))
         outcome.then = after(outcome.then, desk.let_go)
+    elif beginning := going_on(desk):
+        outcome.data["turn"], outcome.begins = "", beginning
     return outcome
 
 
@@ -83,7 +87,7 @@ def _offer_deep(desk: Desk, event: DialsTurned, outcome: Outcome) -> None:
     desk.go_deep_if_told(question)
 
 
-def _flag_changes(line: CommandLine) -> list[AxesChange]:
+def flag_changes(line: CommandLine) -> list[AxesChange]:
     changes = [parse_axis(word, str(line.flags[word])) for word in AXIS_WORDS if word in line.flags]
     if line.flags.get("autonomous"):
         changes.append(AxesChange(run_control=RunControl.AUTONOMOUS))

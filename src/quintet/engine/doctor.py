@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 
 from quintet.domain.columns import table
@@ -41,6 +42,10 @@ class Look:
             scan = self._premises.tasks()
             found += [*self._leases(), *self._claims(), *_pages(scan), *self._verifications(scan)]
         return sorted(found, key=lambda finding: finding.severity is not E)
+
+    async def examined(self) -> list[Finding]:
+        """The same, while the loop goes on."""
+        return await asyncio.to_thread(self.health)
 
     def store_problem(self) -> StoreError | None:
         return self._premises.store_problem(False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from quintet.domain.protocol import Event, ToolFinished, TurnFinished
+from quintet.domain.protocol import CycleStopped, Event, ToolFinished, TurnFinished
+from quintet.domain.run_phases import RunPhase
 from quintet.domain.state import OUTCOME_UNKNOWN, SessionState
 from quintet.domain.steering import Boundary
 from quintet.domain.toolspec import CallStatus
@@ -22,4 +23,26 @@ def leftovers(core: Core, state: SessionState) -> list[Event]:
         )
         events += [*runs.ended(core, state, ending), ending]
         events += dials.reach(state, Boundary.UNIT_END)
-    return events
+    return events + _cycle(core, state)
+
+
+def _cycle(core: Core, state: SessionState) -> list[Event]:
+    """A cycle that was at work waits for somebody to let it go on; its tasks are put in order then."""
+    cycle = state.cycle
+    if cycle is None or not cycle.at_work:
+        return []
+    stopped = CycleStopped(
+        run=cycle.run,
+        submission=cycle.submission,
+        status="interrupted",
+        phase=cycle.phase,
+        reason="its process ended",
+        units=cycle.units,
+        iterations=cycle.iteration,
+        seconds=cycle.seconds,
+        usage=cycle.usage,
+        cost=cycle.cost,
+    )
+    run = state.runs.get(cycle.run)
+    waits = run and run.phase is RunPhase.RUNNING and not (state.turn and state.turn.run == cycle.run)
+    return [stopped, *(runs.moved(core, run, RunPhase.WAITING_USER, "its process ended") if run and waits else [])]

@@ -13,15 +13,13 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from quintet.domain import command_line
-from quintet.domain.axes import AxesChange, ModelMode, Surface
+from quintet.domain.axes import AxesChange, ModelMode
 from quintet.domain.errors import LeaseLost, QuintetError, RunFailed, UsageError
 from quintet.domain.hook_places import HookPlace
-from quintet.domain.messages import Role
 from quintet.domain.ports import Lease, Unreadable
 from quintet.domain.protocol import (
     Answer,
     CommandRan,
-    ErrorInfo,
     Event,
     InputReceived,
     Interrupt,
@@ -31,14 +29,13 @@ from quintet.domain.protocol import (
     Say,
     SessionTaken,
     Submitted,
-    TurnStarted,
 )
 from quintet.domain.reports import Order
 from quintet.domain.state import SessionState
-from quintet.domain.steering import Activity, Boundary, Scope
+from quintet.domain.steering import Activity, Scope
 from quintet.engine import commands, dials, questions, runs
+from quintet.engine import cycle_commands as cycles
 from quintet.engine.agent_commands import entering
-from quintet.engine.asking import error_info
 from quintet.engine.checkpointing import Keeper
 from quintet.engine.core import Core
 from quintet.engine.desk import Begins, Outcome
@@ -49,7 +46,8 @@ from quintet.engine.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
 from quintet.engine.leftovers import leftovers
 from quintet.engine.sessions import fork_session
 from quintet.engine.shell_warden import ShellWarden
-from quintet.engine.turn import Turn
+from quintet.engine.turns import Turns, Work
+from quintet.engine.workshop import Workshop
 
 POLL_SECONDS = 0.1  # how soon another process's submission is noticed
 
@@ -70,11 +68,12 @@ class Owner:
         self._go = asyncio.Event()
         self._go.set()
         self._wake = asyncio.Event()
-        self._turn: Turn | None = None
+        self._skip = asyncio.Event()
+        self._turns = Turns(core, self.journal, self._questions, self._keeper, self._go)
         self._turn_task: asyncio.Task[None] | None = None
-        self._ending = "interrupted"  # how a cancelled turn ends
         self._closing = False
-        self._follow_ups: dict[str, Callable[[QuestionAnswered], list[Event]]] = {}
+        # What follows from an answer; None: nothing, and what was to begin with it does not.
+        self._follow_ups: dict[str, Callable[[QuestionAnswered], list[Event] | None]] = {}
         self._passed_over: set[str] = set()  # submissions that cannot be read, once said
         self._tasks: list[asyncio.Task[None]] = []
         self.failed: BaseException | None = None
@@ -176,7 +175,7 @@ class Owner:
             case Answer() as answer:
                 await self._answer(submitted, answer)
             case Interrupt():
-                running = self.state.turn is not None
+                running = self.state.turn is not None or bool(self.state.cycle and self.state.cycle.at_work)
                 said = "interrupted" if running else "nothing is running"
                 await self._ran(submitted, "interrupt", said, ok=running)
                 self._cut_short("interrupted")
@@ -209,7 +208,12 @@ class Owner:
             return [begun]
         question = asked[-1].question
         follow = self._follow_ups[question]
-        self._follow_ups[question] = lambda answer: [*follow(answer), begun]
+
+        def begin(answer: QuestionAnswered) -> list[Event] | None:
+            events = follow(answer)
+            return None if events is None else [*events, begun]
+
+        self._follow_ups[question] = begin
         return []
 
     async def _answer(self, submitted: Submitted, answer: Answer) -> None:
@@ -219,7 +223,7 @@ class Owner:
             return
         assert isinstance(judged, QuestionAnswered)
         follow = self._follow_ups.pop(judged.question, None)
-        await self.journal.append(judged, *(follow(judged) if follow else ()), consumed=submitted.id)
+        await self.journal.append(judged, *((follow(judged) or ()) if follow else ()), consumed=submitted.id)
         self._questions.answered(judged)
         self._start_next()
 
@@ -231,16 +235,17 @@ class Owner:
 
     def _start_next(self) -> None:
         if self._turn_task is None and self.state.waiting and not self._closing:
-            first = self.state.waiting[0]
-            self._begin(first.submission, first.text, first.surface, first.order)
+            self._begin(self.state.waiting[0])
 
-    def _begin(self, submission: str, text: str, surface: Surface, order: Order | None) -> None:
-        self._ending = "interrupted"
+    def _begin(self, first: InputReceived) -> None:
+        self._turns.ending = "interrupted"
         self._go.set()
-        self._turn_task = asyncio.create_task(self._run_turn(submission, text, surface, order))
+        self._turn_task = asyncio.create_task(self._run_turn(first))
         self._turn_task.add_done_callback(self._turn_done)
 
-    async def _run_turn(self, submission: str, text: str, surface: Surface, order: Order | None) -> None:
+    async def _run_turn(self, first: InputReceived) -> None:
+        """What an input begins: an agent's command, a cycle, or a turn."""
+        submission, text, surface, order = first.submission, first.text, first.surface, first.order
         own = command_line.own_call(text)
         begins, opening = Begins(text, "" if submission or order else self.state.active_run, own), list[Event]()
         if self.state.agent and submission and not own and order is None:
@@ -254,42 +259,12 @@ class Owner:
         text, own = begins.text, begins.own
         if text and not own and not await self._may_begin(submission, text):
             return
-        turn_id = self.core.ids.new("turn")
-        turn = Turn(
-            self.core, self.journal, self._questions, self._keeper, self._go, turn_id, text or self._last_text()
-        )
-        self._turn = turn
-        if landed := dials.reach(self.state, Boundary.UNIT_START):
-            self.journal.post(*landed)
-        run, axes = begins.run or self.core.ids.new("run"), self.state.axes.on(surface)
-        started = self.journal.append(
-            *opening, TurnStarted(turn=turn_id, run=run, submission=submission, text=text, axes=axes, order=order)
-        )
-        try:
-            await started
-            if moved := runs.begun(self.core, self.state, run):
-                self.journal.post(*moved)
-            if order and order.kind != axes.work_mode:  # the user turned the dial back, or dropped its turning
-                reason = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
-                ending = turn.finished("cancelled", reason=reason)
-            else:
-                ending = await (turn.run_own(*own) if own else turn.run())
-        except asyncio.CancelledError:
-            reason = "stopped by /stop" if self._ending == "cancelled" else "interrupted"
-            ending = turn.finished(self._ending, reason=reason)
-        except QuintetError as error:
-            ending = turn.finished("failed", reason=error.message, error=error_info(error))
-        except Exception as error:
-            crash = ErrorInfo("UNKNOWN", f"{type(error).__name__}: {error}")
-            ending = turn.finished("failed", reason=crash.message, error=crash)
-            self.core.log_crash(error)
-        finally:
-            self._turn = None
-        with contextlib.suppress(asyncio.CancelledError):  # the turn is over: how it ended has to be written
-            await self._keeper.settle()
-        self._keeper.rest()
-        moved = runs.ended(self.core, self.state, ending)
-        await self.journal.append(*moved, ending, *dials.reach(self.state, Boundary.UNIT_END))
+        if cycles.begins_one(self.core, self.state, text if submission and not own else "", order):
+            from quintet.engine.cycle_run import CycleRun
+
+            await CycleRun(self._workshop(), self.offer_plan).run(first)
+            return
+        await self._turns.run(Work(text, surface, submission, order, begins.run, own, tuple(opening)))
 
     async def _may_begin(self, submission: str, text: str) -> bool:
         """Whether the user's hooks let the turn begin; if not, that is the answer to its input."""
@@ -306,11 +281,6 @@ class Owner:
         await self.journal.append(CommandRan(submission=submission, line="", text=text, ok=False, code="NOT_BEGUN"))
         return False
 
-    def _last_text(self) -> str:
-        """What a turn that goes on was begun with."""
-        spoken = [message.text for message in self.state.messages if message.role is Role.USER]
-        return spoken[-1] if spoken else ""
-
     def _turn_done(self, task: asyncio.Task[None]) -> None:
         self._turn_task = None
         if not task.cancelled() and (error := task.exception()):
@@ -320,7 +290,7 @@ class Owner:
 
     def _cut_short(self, ending: str) -> asyncio.Task[None] | None:
         """Cancel the turn; it ends on its own time, and the inbox does not wait for it."""
-        self._ending = ending
+        self._turns.ending = ending
         if self._turn_task:
             self._turn_task.cancel()
         return self._turn_task
@@ -337,7 +307,9 @@ class Owner:
 
     @property
     def activity(self) -> Activity:
-        return Activity(tool=bool(self._turn and self._turn.tool_active), unit=self.state.turn is not None)
+        turn, cycle = self._turns.current, self.state.cycle
+        unit = self.state.turn is not None or bool(cycle and cycle.at_work and cycle.task)
+        return Activity(tool=bool(turn and turn.tool_active), unit=unit)
 
     def let_go(self) -> None:
         self._go.set()
@@ -351,11 +323,12 @@ class Owner:
     async def continue_turn(self) -> None:
         if self._turn_task is None and not self._closing:
             order, axes = self.state.order, self.state.axes
-            self._begin("", "", axes.surface, order if order and order.kind == axes.work_mode else None)
+            order = order if order and order.kind == axes.work_mode else None
+            self._begin(InputReceived(submission="", text="", surface=axes.surface, order=order))
 
     async def abort_tool(self) -> None:
-        if self.core.settings.dials.abort_active_tool and self._turn:
-            self._turn.abort_tools()
+        if self.core.settings.dials.abort_active_tool and self._turns.current:
+            self._turns.current.abort_tools()
 
     async def fork(self, at: str = "") -> str:
         return await fork_session(self.core, self.state.session, at)
@@ -373,4 +346,28 @@ class Owner:
             wanted = dials.new(self.core.ids, AxesChange(model_mode=ModelMode.DEEP), Scope.NOW, "chosen for review")
             return [dials.turn(self.state, wanted, self.activity)]
 
-        self._follow_ups[question.question] = follow
+        self.follow(question, follow)
+
+    def follow(self, question: QuestionAsked, then: Callable[[QuestionAnswered], list[Event] | None]) -> None:
+        self._follow_ups[question.question] = then
+
+    def offer_plan(self) -> None:
+        """Ask the person whether the plan that waits is to be built; a yes begins it."""
+        question, accepted = cycles.acceptance(self)
+
+        def follow(answer: QuestionAnswered) -> list[Event] | None:
+            events = accepted(answer)
+            order = Order("build", self.state.active_run)
+            begun = InputReceived(submission=question.question, text="", surface=answer.surface, order=order)
+            return None if events is None else [*events, begun]
+
+        self.follow(question, follow)
+        self.journal.post(question)
+
+    def skip_wait(self) -> None:
+        self._skip.set()
+
+    def _workshop(self) -> Workshop:
+        owner = f"{self.state.session}/{self._lease.owner}"
+        shared = (self._turns, self._questions, self._keeper, self._go, self._skip)
+        return Workshop(self.core, self.journal, *shared, owner)

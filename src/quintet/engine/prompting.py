@@ -70,8 +70,12 @@ class Prompts:
         """A page that is all a request is told."""
         return self._page(name)[1]
 
+    def filled(self, name: str, values: Mapping[str, str]) -> str:
+        """A page that is all somebody is told, with its variables."""
+        return _VARIABLE.sub(lambda m: values.get(m[1], ""), self._page(name)[1])
+
     def correction(self, kind: Correction, values: Mapping[str, str]) -> str:
-        return _VARIABLE.sub(lambda m: values.get(m[1], ""), self._page(PAGES[kind])[1])
+        return self.filled(PAGES[kind], values)
 
     def in_use(self) -> tuple[dict[str, str], dict[str, str]]:
         """The texts of the pages that are the project's own, and of those that are the shipped ones."""

@@ -65,6 +65,7 @@ def status(
             "paused": summary.paused,
             "active": msgspec.to_builtins(summary.run),
         },
+        "cycle": msgspec.to_builtins(summary.cycle),
         "pending": [msgspec.to_builtins(transition) for transition in summary.pending],
         "limits": msgspec.to_builtins(settings.limits),
         "checkpoint": {"enabled": settings.checkpoints.enabled, "last": summary.checkpoint or None},
@@ -94,9 +95,20 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
         run = answer["run"]["active"]
         following = f"   run {run['run_id']}, {run['workflow_ref']}, {run['phase']}" if run else ""
         rows.append(("agent", f"{answer['agent']}{following}"))
+    if cycle := answer["cycle"]:
+        rows.append(("cycle", cycle_line(cycle)))
     rows += [("pending", f"{', '.join(t['change'].values())}  {t['scope']}") for t in answer["pending"]]
     head = f"{answer['name']}  {answer['project']}   {answer['badge']}"
     return [head, *(f"{name:<10}{value}" for name, value in rows)]
+
+
+def cycle_line(cycle: dict[str, Any]) -> str:
+    """Where a cycle stands, in a line: of the newest session, or of this one."""
+    unit = f"unit {cycle['current']}/{cycle['total']} {cycle['title']}" if cycle["task"] else ""
+    who = " · ".join(f"{role} {cycle[role]}" for role in ("planner", "executor", "verifier"))
+    state = f"{cycle['status']}, {cycle['phase']}, iteration {cycle['iteration']}"
+    why = cycle["reason"].partition("\n")[0]
+    return "   ".join(part for part in (state, unit, f"units {cycle['units']}", why, who) if part)
 
 
 def _model_words(name: str) -> str:

@@ -73,6 +73,7 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
     specs = {name: _own(spec, recorder) if spec.toolset else spec for name, spec in core.toolbox.specs.items()}
     keep, text, chance, hooks = core.keep_artifact, core.settings_text, core.chance, core.hook_runner
     tasks, look, page, elsewhere = core.tasks, core.look, core.keep_page, core.open_elsewhere
+    executors = core.executors
 
     def kept(turn: str, name: str, body: str, value: Struct) -> str:
         return recorder.asked("artifact", lambda: keep(turn, name, body, value))
@@ -88,6 +89,8 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
         open_elsewhere=lambda other: recorder.asked("open_elsewhere", lambda: elsewhere(other)),
         checkpoints=_port("checkpoints", core.checkpoints, recorder),
         agents=_port("agents", core.agents, recorder),
+        plans=_port("plans", core.plans, recorder),
+        executors=cache(lambda: _port("executors", executors(), recorder)),
         tasks=cache(lambda: _port("tasks", tasks(), recorder)),
         look=lambda: _port("look", look(), recorder),
         make_model=_Models(core.make_model, recorder).get,

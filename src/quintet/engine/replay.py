@@ -14,10 +14,12 @@ from msgspec import Struct, json
 
 from quintet.domain import ports, tape
 from quintet.domain.agents import Agent
+from quintet.domain.executors import Executors
 from quintet.domain.ports import Batch, ShellGrammar
 from quintet.domain.protocol import ModelRequested, Recorded, encode
 from quintet.domain.state import fold
 from quintet.domain.tape import Asked, Header, Segment
+from quintet.domain.task_ports import Plans
 from quintet.domain.toolspec import ToolSpec
 from quintet.domain.workflows import Workflow
 from quintet.engine.any_port import ReplayedPort
@@ -167,6 +169,8 @@ class Replay:
             open_elsewhere=lambda _: bool(recorded.ask("open_elsewhere", bool, False)),
             checkpoints=_port("checkpoints", ports.Checkpoints, recorded),
             agents=_port("agents", ports.Agents, recorded),
+            plans=_port("plans", Plans, recorded),
+            executors=cache(lambda: _port("executors", Executors, recorded)),
             tasks=cache(lambda: _port("tasks", TaskKeeper, recorded)),
             look=lambda: _port("look", Look, recorded),
             make_model=ReplayModels(recorded, self._was_asked).get,

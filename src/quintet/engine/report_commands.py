@@ -8,8 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
+from msgspec import to_builtins
+
 from quintet.domain import badge
 from quintet.domain.command_line import CommandLine
+from quintet.domain.cycle_state import brief
 from quintet.domain.errors import UsageError
 from quintet.domain.protocol import Recorded, TurnRated
 from quintet.engine.desk import Desk, Outcome
@@ -33,6 +36,10 @@ def status(desk: Desk, line: CommandLine) -> Outcome:
         run = state.runs.get(state.active_run)
         following = f"   run {run.run_id}, {run.workflow_ref}, {run.phase}" if run else ""
         rows.append(("agent", f"{state.agent.id}{following}"))
+    if state.cycle:
+        from quintet.engine.queries import cycle_line
+
+        rows.append(("cycle", cycle_line(to_builtins(brief(state.cycle)))))
     rows += [("pending", f"{badge.full(t.change.applied_to(state.axes))}  {t.scope}") for t in state.pending]
     return Outcome("\n".join(f"{name:<9}{value}" for name, value in rows))
 

@@ -10,15 +10,17 @@ from quintet.domain.describe import compacted
 from quintet.domain.errors import RunFailed, UsageError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed, RunTaken
+from quintet.domain.reports import Order
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.settings import REPLAYED
 from quintet.engine import compaction, dials, runs
 from quintet.engine.agent_commands import resuming
-from quintet.engine.desk import Desk, Outcome, after
+from quintet.engine.cycle_commands import going_on
+from quintet.engine.desk import Beginning, Desk, Outcome, after
 
 
 def pause(desk: Desk, line: CommandLine) -> Outcome:
-    if desk.state.turn is None:
+    if desk.state.turn is None and not _cycling(desk):
         if events := runs.put_aside(desk.core, desk.state, "/pause"):
             return Outcome("put aside; /resume goes on", events)
         raise UsageError("nothing is running")
@@ -34,8 +36,10 @@ def resume(desk: Desk, line: CommandLine) -> Outcome:
     if desk.state.paused and not line.words:
         turn = desk.state.turn.turn if desk.state.turn else ""
         return Outcome("goes on", [RunResumed(reason="/resume")], after(None, desk.let_go), {"turn": turn})
-    if desk.state.turn or desk.state.waiting:
+    if desk.state.turn or desk.state.waiting or _cycling(desk):
         raise UsageError("a turn is running: wait for it, or /stop it")
+    if not line.words and (beginning := going_on(desk)):
+        return Outcome("the cycle goes on", data={"turn": ""}, begins=beginning)
     if desk.state.interrupted and not line.words:
         return Outcome("goes on where it was interrupted", then=desk.continue_turn, data={"turn": "next"})
     return _resume_run(desk, "".join(line.words))
@@ -48,7 +52,11 @@ def _resume_run(desk: Desk, wanted: str) -> Outcome:
         if not wanted and error.code == failures.PRECONDITION:
             raise UsageError("nothing is paused or interrupted, and no run can be resumed") from None
         raise
-    run = next(event.run for event in events if isinstance(event, RunTaken))
+    taken = next(event for event in events if isinstance(event, RunTaken))
+    run = taken.run
+    if taken.cycle:
+        beginning = Beginning("", Order("build", run.run_id))
+        return Outcome(f"goes on with run {run.run_id}", events, data={"turn": ""}, begins=beginning)
     data = {"turn": "next", "event": {"type": "RUN_RESUMED", "run": to_builtins(run)}}
     return Outcome(f"goes on with run {run.run_id}", events, desk.continue_turn, data)
 
@@ -56,12 +64,17 @@ def _resume_run(desk: Desk, wanted: str) -> Outcome:
 def stop(desk: Desk, line: CommandLine) -> Outcome:
     state = desk.state
     run = state.runs.get(state.active_run)
-    if state.turn is None and not state.pending and run is None:
+    running = state.turn is not None or _cycling(desk)
+    if not running and not state.pending and run is None:
         raise UsageError("nothing is running")
     dropped = dials.drop_all(state, "/stop")
     said = f"; {len(dropped)} waiting transition{'s'[: len(dropped) != 1]} dropped" if dropped else ""
-    waiting = runs.moved(desk.core, run, RunPhase.CANCELLED, "/stop") if run and state.turn is None else []
+    waiting = runs.moved(desk.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
     return Outcome(f"stopped{said}", [*dropped, *waiting], desk.stop)
+
+
+def _cycling(desk: Desk) -> bool:
+    return bool(desk.state.cycle and desk.state.cycle.at_work)
 
 
 def choose_model(desk: Desk, line: CommandLine) -> Outcome:

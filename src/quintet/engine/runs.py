@@ -80,7 +80,9 @@ def take_up(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
     if not _free(core, state, session):
         raise RunFailed(failures.PRECONDITION, f"run {run.run_id} is in session {session}, which is open elsewhere")
     holder = state if session == state.session else fold(one.event for one in core.store.read(session))
-    return RunTaken(run=holder.runs[run.run_id], progress=holder.progress.get(run.run_id))
+    cycle = holder.cycle
+    cycle = structs.replace(cycle, at_work=False) if cycle and cycle.run == run.run_id else None
+    return RunTaken(run=holder.runs[run.run_id], progress=holder.progress.get(run.run_id), cycle=cycle)
 
 
 def strayed(core: Core, state: SessionState) -> list[Event]:

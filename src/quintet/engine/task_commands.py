@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from quintet.domain.command_line import CommandLine
 from quintet.domain.describe import task_moved
 from quintet.domain.errors import QuintetError, UsageError
@@ -76,5 +74,5 @@ async def doctor(desk: Desk, line: CommandLine) -> Outcome:
     if line.words not in ((), ("fix",)):
         raise UsageError("/doctor [fix]")
     done = await fix(desk.core.look(), desk.core.tasks(), desk.core.store) if line.words else []
-    findings = await asyncio.to_thread(desk.core.look().health)
+    findings = await desk.core.look().examined()
     return Outcome("\n".join([*done, *health_lines(findings)]))

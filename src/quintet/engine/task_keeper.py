@@ -13,16 +13,20 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import structs
 
 from quintet.domain.axes import Axes
+from quintet.domain.columns import table
+from quintet.domain.cycle import Board, board
 from quintet.domain.errors import NotFound, QuintetError, TaskTaken, UsageError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.ports import Clock
 from quintet.domain.task_order import knots
-from quintet.domain.task_page import read_page, with_id, write_page
-from quintet.domain.task_ports import Claim, Staged, TaskFiles, TaskStore
-from quintet.domain.task_scan import Drift, DriftKind, Scan, scan, status_in
-from quintet.domain.tasks import Task, TaskMove, TaskStatus, TaskText, moved, place
+from quintet.domain.task_page import read_page, read_pages, with_id, write_page
+from quintet.domain.task_ports import DRAFT, Claim, Staged, TaskFiles, TaskStore
+from quintet.domain.task_scan import Drift, DriftKind, Scan, scan, status_in, summarise
+from quintet.domain.tasks import OVER, Task, TaskMove, TaskStatus, TaskText, moved, place
 from quintet.engine.leases import LEASE_SECONDS, owner_lives
 
+FOUND = "found as a file without a row"
+WAITING_FOR_A_VERDICT = (TaskStatus.VERIFYING, TaskStatus.REVIEWING)
 NO_RUN = "tasks"  # the folder for what is cancelled outside a run
 
 
@@ -54,6 +58,49 @@ class TaskKeeper:
         claim = self.store.claims().get(task)
         return claim if claim and owner_lives(claim, self._clock.epoch(), self._process_start) else None
 
+    def board(self, milestones: tuple[str, ...] | None, owner: str) -> Board:
+        """The tasks of some milestones, or all, as far as the next step of a cycle depends on them."""
+        now, live = self._clock.epoch(), self._process_start
+        taken = [c.task for c in self.store.claims().values() if c.owner != owner and owner_lives(c, now, live)]
+        return board(self.look().tasks, milestones, frozenset(taken))
+
+    def texts(self) -> list[TaskText]:
+        """What every task that is not cancelled says."""
+        return [task.text for task in self.look().tasks if task.status is not TaskStatus.CANCELLED]
+
+    def check(self, texts: Sequence[TaskText]) -> None:
+        """Raises where tasks of a plan could not be added to those that are there."""
+        self._check_knots(self.store.tasks(), [Task(text) for text in texts])
+
+    def summary(self) -> str:
+        """The completed tasks, as a planner and an executor are told of them."""
+        return summarise(self.look().tasks)
+
+    def of_milestone(self, milestone: str) -> list[str]:
+        return [task.id for task in self.store.tasks() if task.milestone == milestone]
+
+    def open_list(self, milestones: tuple[str, ...] | None) -> str:
+        tasks = [t for t in self._mine(milestones) if t.status not in OVER]
+        return "\n".join(f"- {task.id}: {task.title} ({task.status})" for task in tasks)
+
+    def report(self, milestones: tuple[str, ...] | None) -> str:
+        """Where each task of a cycle stands, a line each."""
+        tasks = sorted(self._mine(milestones), key=lambda task: (task.created, task.id))
+        return "\n".join(table([(task.status, task.id, task.title) for task in tasks]))
+
+    def _mine(self, milestones: tuple[str, ...] | None) -> list[Task]:
+        every = self.store.tasks()
+        return [task for task in every if milestones is None or task.milestone in milestones]
+
+    def units(self, task: str) -> int:
+        """How often the task was begun."""
+        return sum(move.after is TaskStatus.RUNNING for move in self.store.moves(task))
+
+    def is_found(self, task: str) -> bool:
+        """Whether the task is known by its file alone: nobody has added it."""
+        moves = self.store.moves(task)
+        return bool(moves) and moves[0].reason == FOUND
+
     # ── making
 
     async def add(
@@ -72,10 +119,7 @@ class TaskKeeper:
         fresh = [Task(text, axes=axes, created=at, milestone=milestone) for text in texts]
         if max_retries is not None:
             fresh = [structs.replace(task, max_retries=max_retries) for task in fresh]
-        there = self.store.tasks()
-        ours = {text.id for text in texts}
-        if wrong := [knot.problem for knot in knots([*there, *fresh]) if ours & set(knot.tasks)]:
-            raise UsageError("nothing was added: " + "; ".join(wrong))
+        self._check_knots(self.store.tasks(), fresh)
         staged: list[Staged] = []
         try:
             staged.extend(
@@ -93,6 +137,18 @@ class TaskKeeper:
         for step in staged:
             step.commit()
         return fresh
+
+    def _check_knots(self, there: list[Task], fresh: list[Task]) -> None:
+        ours = {task.id for task in fresh}
+        if wrong := [knot.problem for knot in knots([*there, *fresh]) if ours & set(knot.tasks)]:
+            raise UsageError("nothing was added: " + "; ".join(wrong))
+
+    async def note(self, task_id: str, cost: float, checkpoint: str) -> None:
+        """Write down what a unit cost, and the point before it."""
+        task = self.find(task_id)
+        await self.store.amend_task(
+            structs.replace(task, cost_spent=task.cost_spent + cost, checkpoint=checkpoint or task.checkpoint)
+        )
 
     # ── moving
 
@@ -158,6 +214,35 @@ class TaskKeeper:
             )
         await self.store.release_task(task.id, claim.owner)
 
+    # ── beginning afresh
+
+    def would_reset(self) -> str:
+        """What `reset` would do, in words."""
+        done = sum(task.status is TaskStatus.DONE and not _is_away(task) for task in self.store.tasks())
+        dropped = sum(task.status in WAITING_FOR_A_VERDICT for task in self.store.tasks())
+        draft = "clear task.md, " if self._files.exists(DRAFT) else ""
+        cancelled = f" and cancel {dropped} that wait to be verified" if dropped else ""
+        return f"{draft}put away {done} done task{'s'[: done != 1]}{cancelled}"
+
+    async def reset(self, run: str) -> list[str]:
+        """Clear the draft and put away what is done, out of the summaries; rows and files stay. Says what was done."""
+        await self._settle()
+        done = []
+        for task in self.store.tasks():
+            if task.status in WAITING_FOR_A_VERDICT:
+                await self.move(task.id, TaskStatus.CANCELLED, "/reset", run=run)
+                done.append(f"cancelled {task.id}  {task.title}")
+            elif task.status is TaskStatus.DONE and not _is_away(task):
+                task = self._with_file(task)
+                step = self._files.stage_move(task.path, None, run)
+                await self.store.amend_task(structs.replace(task, path=step.path, stamp=step.stamp))
+                step.commit()
+                done.append(f"put away {task.id}  {task.title}")
+        if self._files.exists(DRAFT):
+            self._files.remove(DRAFT)
+            done.append("cleared task.md")
+        return done
+
     # ── claims
 
     async def claim(self, task_id: str, owner: str, *, worktree: str = "", model: str = "") -> Claim:
@@ -171,6 +256,24 @@ class TaskKeeper:
         if not await self.store.claim_task(claim, now, gone):
             raise TaskTaken(f"task {task_id} is being worked at by another process")
         return claim
+
+    async def beat(self, task_id: str, owner: str, model: str) -> None:
+        """Keep a claim; raises TaskTaken if it is another's by now. Nothing else depends on it."""
+        await self.claim(task_id, owner, model=model)
+
+    async def let_go(self, task: str, owner: str) -> None:
+        await self.store.release_task(task, owner)
+
+    async def recover(self, session: str) -> list[tuple[Task, TaskMove]]:
+        """Put back what former processes of a session had begun and not ended: it counts as no retry."""
+        await self._settle()
+        done = []
+        for claim in self.stale_claims():
+            if claim.owner.partition("/")[0] == session:
+                await self.release(claim)
+                if self.find(claim.task).status is TaskStatus.RUNNING:
+                    done.append(await self.move(claim.task, TaskStatus.TODO, "its process ended"))
+        return done
 
     async def release(self, claim: Claim) -> None:
         await self.store.release_task(claim.task, claim.owner)
@@ -212,7 +315,7 @@ class TaskKeeper:
             stamp = self._files.replace(drift.path, page)
             await self.store.amend_task(structs.replace(task, text=text or task.text, stamp=stamp))
             return f"wrote the id {task.id} into {drift.path} again"
-        if task.status is TaskStatus.CANCELLED and self._files.exists(task.path):
+        if (task.status is TaskStatus.CANCELLED or _is_away(task)) and self._files.exists(task.path):
             self._files.remove(drift.path)  # it was copied to another disk, and not yet removed here
             return f"removed {drift.path}, which lies in {task.path}"
         step = self._files.stage_move(drift.path, place(task.status), task.path.split("/")[-2:][0])
@@ -226,17 +329,10 @@ class TaskKeeper:
         status, at = status_in(path), self._clock.now()
         completed = at if status is TaskStatus.DONE else ""
         task = Task(text, status, created=at, completed=completed, path=path, stamp=stamp)
-        await self.store.add_tasks([task], "found as a file without a row")
+        await self.store.add_tasks([task], FOUND)
         return f"took up {path} as task {text.id}, {status}"
 
 
-def read_pages(pages: Iterable[tuple[str, str]]) -> list[TaskText]:
-    """What pages say, or one error that names every flaw of every page."""
-    texts, wrong = [], []
-    for name, page in pages:
-        text, flaws = read_page(page)
-        wrong += [f"{name}: {flaw}" for flaw in flaws]
-        texts += [text] if text else []
-    if wrong:
-        raise UsageError("nothing was added:\n" + "\n".join(wrong))
-    return texts
+def _is_away(task: Task) -> bool:
+    """Whether the task's file was put away: out of the todo folder."""
+    return task.path.startswith("/")

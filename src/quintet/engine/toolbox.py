@@ -129,8 +129,9 @@ class Toolbox:
             return ""
         if standing.stage in policy.TOOLLESS:
             return f"no tool may be called in stage {standing.stage}: answer in words"
-        if standing.stage is Stage.QA_REVIEW:
-            return f"{spec.name} does more than read, and a review only reads"
+        if standing.stage in policy.READING_STAGES:
+            what = "a review" if standing.stage is Stage.QA_REVIEW else "a verification"
+            return f"{spec.name} does more than read, and {what} only reads"
         if spec.name == FINISH_STEP:
             return f"{spec.name} is there only while a workflow is followed"
         if standing.allowed is not None and spec.name not in standing.allowed:

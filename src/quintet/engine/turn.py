@@ -16,12 +16,15 @@ from quintet.domain import delivery, json_schema, policy, swe_phases
 from quintet.domain.axes import RunControl
 from quintet.domain.corrections import Correction, wrong
 from quintet.domain.delivery import DeliveryState
-from quintet.domain.errors import ModelError
+from quintet.domain.errors import ModelError, UsageError
 from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import Finish, ToolCall, Usage
+from quintet.domain.plan_text import pages_in
 from quintet.domain.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
 from quintet.domain.reasoning import without
 from quintet.domain.standing import Stage
+from quintet.domain.task_page import read_pages
+from quintet.domain.toolspec import CallStatus
 from quintet.engine.asking import Asker, LimitReached, error_info
 from quintet.engine.calls import Calls, phase_moved
 from quintet.engine.checkpointing import Keeper
@@ -36,6 +39,7 @@ from quintet.engine.reporting import make_report
 from quintet.engine.stage import Reply
 from quintet.engine.workflow import WorkflowRun
 
+REFUSED = "not done; the answer says why"
 DONE_STEPS_SHOWN = 40  # of what a turn did, in what the model is told of it
 
 
@@ -63,6 +67,10 @@ class Turn:
         self._corrected: set[Correction] = set()
         self._outcome = ""  # of the last step, as prompts tell it
         self._calls_at_last_round = 0
+
+    @property
+    def id(self) -> str:
+        return self._turn
 
     @property
     def tool_active(self) -> bool:
@@ -115,6 +123,17 @@ class Turn:
             return self.finished("limit", reason=str(limit))
         return self.finished("blocked", reason=self._journal.state.last_result)
 
+    async def own_call(self, call: ToolCall) -> CallStatus | None:
+        """A call that no model makes, through the gate; None if it was not run."""
+        return self._calls.deeds[-1].status if await self._calls.own(call) else None
+
+    async def look(self, stage: Stage, values: dict[str, str]) -> str | None:
+        """One request of a stage that only reads; its reply, or None if it wants to read on."""
+        reply = await self._asker.ask(stage, values)
+        if reply.calls:
+            await self._calls.carry_out(reply.calls)
+        return None if reply.calls else reply.text
+
     def finished(self, status: str, answer: str = "", reason: str = "", error: ErrorInfo | None = None) -> TurnFinished:
         usage, cost = self._spent()
         return TurnFinished(
@@ -156,6 +175,8 @@ class Turn:
             ending = await self._act()
             if self._pushed(ending):
                 continue
+            if self._flawed_plan(ending):
+                continue
             schema = self._core.answer_schema
             if schema is None or ending.status != "done":
                 return ending
@@ -165,6 +186,18 @@ class Turn:
             self._outcome = f"{wrong_with_it}\n\nThe schema: {json.dumps(schema, ensure_ascii=False)}"
             if not (self._asker.staged and self._correct(Correction.ANSWER_SCHEMA)):
                 return self.finished("failed", reason=f"the answer does not fit its schema: {wrong_with_it}")
+
+    def _flawed_plan(self, ending: TurnFinished) -> bool:
+        """Whether the turn was to end with a plan that cannot be taken, and was told so."""
+        order = self._journal.state.order
+        if not (order and order.kind == "plan" and ending.status == "done" and self._asker.staged):
+            return False
+        try:
+            read_pages(pages_in(ending.answer))
+        except UsageError as error:
+            self._outcome = error.message
+            return self._correct(Correction.PLAN_FLAWED)
+        return False
 
     def _pushed(self, ending: TurnFinished) -> bool:
         """Whether the run goes on to another step that the model cannot say is next: the offline rules."""
@@ -185,7 +218,7 @@ class Turn:
                 if ending := self._calls.take_ending():
                     if self._workflow and ending.ends == "done" and self._calls.deeds[-1].tool == "complete":
                         self._workflow.complete(ending.answer)
-                    reason = "" if ending.ends == "done" else "not done; the answer says why"
+                    reason = "" if ending.ends == "done" else REFUSED
                     return self.finished(ending.ends, ending.answer, reason)
                 stage = Stage.TOOL_FOLLOWUP
                 continue
@@ -214,7 +247,7 @@ class Turn:
     def _ended_with(self, reply: Reply) -> TurnFinished:
         answer = without(reply.text)
         if reply.finish is Finish.REFUSED:
-            return self.finished("blocked", answer, "not done; the answer says why")
+            return self.finished("blocked", answer, REFUSED)
         if reply.finish is Finish.LENGTH:
             return self.finished("limit", answer, "the reply reached the model's own length limit")
         if not answer:
@@ -238,7 +271,9 @@ class Turn:
 
     def _is_checked(self) -> bool:
         axes, checks = self._journal.state.axes, self._core.settings.runs.delivery_check
-        followed = self._workflow is not None  # its end says that it is done
+        order = self._journal.state.order
+        # The end of a workflow says that it is done; a plan is delivered when its pages can be read.
+        followed = self._workflow is not None or bool(order and order.kind == "plan")
         return policy.is_agent(axes) and checks and self._asker.staged and not followed
 
     async def _check_delivery(self, ending: TurnFinished) -> DeliveryState | None:
@@ -294,7 +329,8 @@ class Turn:
         if ending.status == "done" and changed and wanted:
             self._outcome = ending.answer
             await review(self._core, self._journal, self._asker, self._calls, self._turn, self._values())
-        if ending.status == "done" and (order := self._journal.state.order):
+        order = self._journal.state.order
+        if ending.status == "done" and order and order.kind in ("review", "research"):
             answer = await make_report(self._core, self._journal, self._turn, order, ending.answer)
             ending = structs.replace(ending, answer=answer)
         usage, cost = self._spent()

@@ -22,7 +22,7 @@ async def review(desk: Desk, line: CommandLine) -> Outcome:
     order = Order("review", subject.name, subject.revision)
     said = f"review of {subject.name}: {subjects.size(subject)}"
     request = "\n\n".join(filter(None, (subjects.as_request(subject), line.details.strip())))
-    return _begun(desk, WorkMode.REVIEW, said, Beginning(request, order))
+    return begin_work(desk, WorkMode.REVIEW, said, Beginning(request, order))
 
 
 def research(desk: Desk, line: CommandLine) -> Outcome:
@@ -30,10 +30,10 @@ def research(desk: Desk, line: CommandLine) -> Outcome:
     if not question:
         raise UsageError("/research QUESTION: say what to find out")
     beginning = Beginning(f"Research this question: {question}", Order("research", question))
-    return _begun(desk, WorkMode.RESEARCH, "research begins", beginning)
+    return begin_work(desk, WorkMode.RESEARCH, "research begins", beginning)
 
 
-def _begun(desk: Desk, work_mode: WorkMode, said: str, beginning: Beginning) -> Outcome:
+def begin_work(desk: Desk, work_mode: WorkMode, said: str, beginning: Beginning) -> Outcome:
     """The work mode turns before the turn begins: at once, or when the turn that is running has ended."""
     there = desk.state.axes.work_mode is work_mode and not desk.state.pending
     wanted = AxesChange(work_mode=work_mode)

@@ -24,6 +24,7 @@ from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
 EXIT = {"done": 0, "failed": 1, "blocked": 3, "limit": 4, "interrupted": 130, "cancelled": 130}
+EXIT |= {"waiting": 3, "paused": 3}  # a cycle that needs a person to go on
 UNCLEAR = "CLARIFY_CHOICE"
 NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
 
@@ -73,6 +74,8 @@ class Headless:
                     turn = started.turn
                 case p.TurnFinished() as finished if turn and finished.turn == turn:
                     return self._turn_result(finished, heard.ended(finished))
+                case p.CycleStopped(submission=of) as stopped if of == submission:
+                    return self._cycle_result(stopped)
         return 1
 
     def _said(self, ran: p.CommandRan) -> None:
@@ -92,6 +95,13 @@ class Headless:
             result["data"] = json.loads(finished.answer) if finished.status == "done" else None
         return self._result(result | more, EXIT[finished.status])
 
+    def _cycle_result(self, stopped: p.CycleStopped) -> int:
+        if self._format == "text" and stopped.answer:
+            self._say(stopped.answer)
+        result = _plain(stopped)
+        result.update(type="result", turns=result["units"], delivery_state="")
+        return self._result(result, EXIT[stopped.status])
+
     def _result(self, result: dict[str, Any], code: int) -> int:
         if self._format != "text":
             axes = self._session.state.axes
@@ -105,6 +115,10 @@ class Headless:
             case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
                 self._diagnostics.print(describe(recorded))
             case p.RunStarted() | p.RunTaken() | p.RunMoved() | p.StepBegun() | p.DataLoaded():
+                self._diagnostics.print(describe(recorded))
+            case p.CycleBegan() | p.CycleMoved() | p.PlanMade() | p.PlanAccepted() | p.TaskVerified():
+                self._diagnostics.print(describe(recorded))
+            case p.CycleStopped() | p.ExecutorActed() | p.ExecutorEnded():
                 self._diagnostics.print(describe(recorded))
             case p.TurnFinished() as finished if finished.status != "done" and not finished.answer:
                 self._diagnostics.print(describe(recorded))

@@ -48,6 +48,7 @@ class Plain:
         self._turn = ""  # the submission whose turn is running
         self._said = ""  # its newest reply
         self._refused = ""  # why its newest refused call was not run
+        self._aside = False  # it is a step of a cycle, whose events say what came of it
         self._reports = False  # it ends with a report: what the person sees is that, not what it is made from
         self._question: p.QuestionAsked | None = None
         self._busy: set[str] = set()  # submissions whose end has not been seen
@@ -186,10 +187,13 @@ class Plain:
             case p.TurnStarted():
                 self._turn, self._said, self._refused = event.submission, "", ""
                 self._reports = event.order is not None
+                self._aside = event.order is not None and event.order.kind in ("plan", "verify")
             case p.TurnFinished():
-                if event.answer != self._said:  # of a shell line, or of `complete`
+                if event.answer != self._said and not self._aside:  # of a shell line, or of `complete`
                     self._print([Line(visible(line)) for line in event.answer.splitlines()])
                 self._finished(self._turn)
+            case p.CycleStopped():
+                self._finished(event.submission)
             case p.DialsTurned():
                 self._title(event.after)
         asyncio.get_running_loop().call_soon(self._prompt_when_idle)  # after whatever came with this event
@@ -233,7 +237,7 @@ class Plain:
 
         def interrupt() -> None:
             now = time.monotonic()
-            running = self._session.state.turn is not None
+            running = self._session.state.status in ("running", "paused", "waiting")
             if running:
                 self._background.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
             elif now - self._last_interrupt < QUIT_SECONDS:

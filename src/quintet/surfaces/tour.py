@@ -13,22 +13,33 @@ import sys
 from quintet.domain import protocol as p
 from quintet.domain.describe import Line, describe
 from quintet.domain.gate import Verdict
+from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import visible
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
-RENAME = 'replace "slugify" with "to_slug" in *.py and then run the tests'
+WANTED = """/plan
+- create the file CHANGES.md with "slugify is to_slug now", verified by `grep -q "def to_slug" slugs.py`
+- replace "slugify" with "to_slug" in *.py
+- run the tests"""
 STEPS: tuple[tuple[str, str, str], ...] = (
-    ("Turn the dials. They are logged, and they stay where you put them.", "", ""),
-    ("", "/mode build --autonomous --permission-profile trusted", "command"),
     (
-        "Ask for work. Without a model the offline rules take it; the tools, the gate and the journal are the same.",
-        RENAME,
+        "Say what you want. Without a model the offline rules plan it; the plan waits for you.",
+        WANTED,
+        "waiting",
+    ),
+    (
+        "Accept it: the dials turn because you say so, and that is logged. A task whose own command does not show it\n"
+        " done goes back with what was found: the first says what is not so yet, and passes once the second is done.",
+        "/accept --autonomous --permission-profile trusted",
         "done",
     ),
     ("Some things always ask, whatever the dials say. Nobody is attached to this tour, so it is not run.", "", ""),
     ("", "! git push --force", "blocked"),
 )
+
+
+LOOKING = frozenset({"Read", "grep", "glob"})  # calls that a newcomer need not see
 
 
 class Tour:
@@ -51,8 +62,9 @@ class Tour:
             if not line:
                 continue
             number += 1
+            typed = line.replace("\n", "\n      ")
             self._paint.write(
-                f" {self._paint.paint(str(number), 'accent')}  {self._paint.paint('› ' + line, 'bold')}\n"
+                f" {self._paint.paint(str(number), 'accent')}  {self._paint.paint('› ' + typed, 'bold')}\n"
             )
             status = await self._submit(line)
             if status != wanted:
@@ -70,8 +82,10 @@ class Tour:
             self._seen = item.seq
             self._show(item)
             match item.event:
-                case p.CommandRan(submission=of, ok=ok) if of == submission:
-                    return "command" if ok else "refused"
+                case p.CommandRan(submission=of, ok=False) if of == submission:
+                    return "refused"
+                case p.CycleStopped(submission=of, status=status) if of == submission:
+                    return status
                 case p.TurnStarted(submission=of, turn=started) if of == submission:
                     turn = started
                 case p.TurnFinished(turn=finished, status=status) if turn and finished == turn:
@@ -80,9 +94,13 @@ class Tour:
 
     def _show(self, recorded: p.Recorded) -> None:
         match recorded.event:
-            case p.CommandRan():
+            case p.CommandRan() | p.RunStarted() | p.RunMoved():
                 return
-            case p.ModelReplied(text=text) if text:
+            case p.ToolStarted(tool=tool) | p.ToolFinished(tool=tool) if tool in LOOKING:
+                return
+            case p.ToolFinished(status=CallStatus.ERROR, tool=tool):
+                lines = describe(recorded)[:1]
+            case p.ModelReplied(text=text) if text and "~~~~task" not in text:
                 lines = [Line(visible(line)) for line in text.splitlines()]
             case p.CallDecided(verdict=verdict):
                 lines = describe(recorded)
@@ -97,6 +115,7 @@ class Tour:
             (f"quintet why {self._denied}", "why the push was not run"),
             ("quintet sessions list", "this session, to show or to resume"),
             ("git diff", "what the second step changed"),
+            ("quintet tasks", "the tasks, and how each came to be done"),
         ]
         then = [
             ("quintet", "open a session in the folder you are in"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MOST_BYTES = 32_000_000
+MOST_BYTES = 16_000_000
 
 
 class Flooded(Exception):

@@ -1,0 +1,213 @@
+"""Starts an AI CLI for a cycle: one start is one call to the gate, what it says becomes events, failures are retried.
+
+That an executor is named in the user's settings or by a flag is their rule for starting it: it lifts the question where
+a whole sandbox stands around it, above restricted. A planner or verifier gets the project read-only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from msgspec import Struct, field, json, structs
+
+from quintet.domain import backoff, gate
+from quintet.domain.axes import PermissionProfile, WorkMode
+from quintet.domain.executors import (
+    Assignment,
+    CallBegan,
+    CallEnded,
+    Changed,
+    Ended,
+    Failure,
+    Printed,
+    Role,
+    Said,
+    Spent,
+)
+from quintet.domain.gate import Sandbox
+from quintet.domain.grants import Effect
+from quintet.domain.messages import ToolCall, Usage
+from quintet.domain.protocol import ExecutorActed, ExecutorEnded, ExecutorSaid, Progress, ToolStarted
+from quintet.domain.rules import Rule, exactly
+from quintet.domain.state import OUTCOME_UNKNOWN
+from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
+from quintet.engine.gatekeeper import Blocked, Gatekeeper, finished_call
+from quintet.engine.toolbox import Prepared
+from quintet.engine.workshop import Workshop
+
+TOOL = "executor"
+MOST_OUTPUT = 2_000  # characters of an answer or a call's output, in an event
+MOST_CHANGED = 100  # files
+EFFECTS = frozenset({Effect.EXECUTE, Effect.NETWORK, Effect.EDIT})
+
+
+async def _never(*_: object, **__: object) -> ToolResult:
+    raise AssertionError("an executor is started by its own port")
+
+
+SPEC = ToolSpec(
+    name=TOOL,
+    description="start an AI CLI",
+    profile=PermissionProfile.NORMAL,
+    effects=EFFECTS,
+    schema=dict,
+    bind=lambda arguments: {},
+    touch=lambda arguments: Touch(EFFECTS),
+    run=_never,
+)
+
+
+class ExecutorGate(Gatekeeper):
+    """Decides about one executor in one role."""
+
+    def __init__(self, shop: Workshop, name: str, role: Role, folder: str) -> None:
+        super().__init__(shop.core, shop.journal, shop.questions)
+        self._name = name
+        self._role = role
+        self._folder = folder
+
+    def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
+        toolbox, axes = self._core.toolbox, self._journal.state.axes
+        executes = self._role is Role.EXECUTE
+        if not executes:
+            axes = structs.replace(axes, work_mode=WorkMode.PLAN)
+        effects = EFFECTS if executes else EFFECTS - {Effect.EDIT}
+        touch = Touch(effects, why=f"{self._name} works by itself, with a network")
+        rules = (*toolbox.hands.rules(), *self._own_rule(axes.permission_profile))
+        terms = structs.replace(toolbox.terms, person=self._core.person, rules=rules)
+        decision = gate.decide(SPEC, touch, axes, terms, self._name)
+        if not executes:
+            decision = structs.replace(decision, grant=structs.replace(decision.grant, write_roots=(self._folder,)))
+        return Prepared(call, SPEC, {"pattern": self._name}, touch, decision)
+
+    def _own_rule(self, profile: PermissionProfile) -> tuple[Rule, ...]:
+        whole = self._core.toolbox.sandbox is Sandbox.BWRAP and profile is not PermissionProfile.RESTRICTED
+        effects = tuple(EFFECTS)
+        return (Rule("cycle", "allow", TOOL, exactly(self._name), effects),) if whole else ()
+
+
+class Heard(Struct):
+    """What one start said so far."""
+
+    begun: dict[str, CallBegan] = field(default_factory=dict)
+    changed: list[str] = field(default_factory=list)
+    usage: Usage = Usage()
+    cost: float = 0.0
+    ended: Ended | None = None
+
+
+class Started(Struct, frozen=True):
+    """How an executor ended, after all its attempts, and what they cost together."""
+
+    ended: Ended
+    usage: Usage
+    cost: float
+
+
+class ExecutorStart:
+    def __init__(self, shop: Workshop, name: str, role: Role, turn: str, folder: str = "") -> None:
+        self._shop = shop
+        self._name = name
+        self._role = role
+        self._turn = turn
+        self._folder = folder
+        self._gate = ExecutorGate(shop, name, role, folder)
+
+    async def run(self, prompt: str) -> Started:
+        """Start it until it succeeds or is given up; raises Blocked where it may not be started."""
+        attempt, usage, cost = 0, Usage(), 0.0
+        while True:
+            attempt += 1
+            ended, heard, wait = await self._once(prompt, attempt)
+            usage, cost = usage.plus(heard.usage), cost + heard.cost
+            if wait is None:
+                return Started(ended, usage, cost)
+            await self._shop.wait(wait.seconds, f"{self._name}: {ended.reason or ended.failure}; {wait.reason}")
+
+    async def _once(self, prompt: str, attempt: int) -> tuple[Ended, Heard, backoff.Again | None]:
+        shop, core, journal = self._shop, self._shop.core, self._shop.journal
+        about = {"executor": self._name, "role": str(self._role), "attempt": attempt}
+        call = ToolCall(core.ids.new("c"), TOOL, json.encode(about).decode())
+        prepared = await self._gate.admit(call)
+        if prepared is None:
+            raise Blocked(f"{self._name}: {journal.state.last_result}")
+        watched, kept = await shop.checkpoints.before(self._turn, [prepared])
+        await journal.append(*kept, ToolStarted(call=call.id, turn=self._turn, tool=TOOL, arguments=call.arguments))
+        began, heard = core.clock.monotonic(), Heard()
+        try:
+            await self._listen(call.id, prepared, prompt, heard)
+        except asyncio.CancelledError:
+            journal.post(finished_call(call, ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)))
+            stopped = Ended(False, reason="interrupted")
+            journal.post(self._ended(call.id, attempt, stopped, heard, None))
+            journal.post(*await shop.checkpoints.after(watched))
+            raise
+        ended = heard.ended or Ended(False, failure=Failure.GARBAGE, reason="it ended without a word")
+        follows = None if ended.ok else self._follows(attempt, ended)
+        wait = follows if isinstance(follows, backoff.Again) else None
+        if isinstance(follows, backoff.GiveUp) and ended.failure:
+            ended = structs.replace(ended, hint="\n".join(filter(None, (ended.hint, follows.reason))))
+        seconds = round(core.clock.monotonic() - began, 3)
+        status = CallStatus.OK if ended.ok else CallStatus.ERROR
+        text = (ended.answer or ended.reason)[:MOST_OUTPUT]
+        changed = await shop.checkpoints.after(watched)
+        journal.post(*changed, finished_call(call, ToolResult(text, status, summary=self._name), seconds))
+        journal.post(self._ended(call.id, attempt, ended, heard, wait.seconds if wait else None))
+        return ended, heard, wait
+
+    async def _listen(self, call: str, prepared: Prepared, prompt: str, heard: Heard) -> None:
+        shop = self._shop
+        settings = shop.core.settings.cycle
+        assignment = Assignment(
+            executor=self._name,
+            role=self._role,
+            prompt=prompt,
+            grant=prepared.decision.grant,
+            profile=shop.state.axes.permission_profile,
+            folder=self._folder,
+            whole=shop.core.plans.output(shop.cycle.run, call),
+            silence=settings.silence_seconds,
+            timeout=settings.executor_seconds,
+        )
+        async for part in shop.core.executors().run(assignment):
+            match part:
+                case Said():
+                    shop.journal.post(ExecutorSaid(call=call, text=part.text, reasoning=part.reasoning))
+                case CallBegan():
+                    heard.begun[part.id] = part
+                    shop.journal.signal(Progress(call=call, text=f"{part.tool} {part.summary}\n"))
+                case CallEnded():
+                    begun = heard.begun.pop(part.id, CallBegan(part.id, "?"))
+                    shown = part.output[:MOST_OUTPUT]
+                    acted = ExecutorActed(call=call, tool=begun.tool, summary=begun.summary, ok=part.ok, output=shown)
+                    shop.journal.post(acted)
+                case Changed():
+                    heard.changed.append(part.path)
+                case Spent():
+                    heard.usage, heard.cost = heard.usage.plus(part.usage), heard.cost + part.cost
+                case Printed():
+                    shop.journal.signal(Progress(call=call, text=f"{part.line}\n"))
+                case Ended():
+                    heard.ended = part
+
+    def _follows(self, attempt: int, ended: Ended) -> backoff.Again | backoff.GiveUp:
+        retry = self._shop.core.settings.retry
+        return backoff.after_failure(attempt, ended.failure or Failure.CRASHED, ended.resets_in, retry)
+
+    def _ended(self, call: str, attempt: int, ended: Ended, heard: Heard, retry_in: float | None) -> ExecutorEnded:
+        return ExecutorEnded(
+            call=call,
+            executor=self._name,
+            role=self._role,
+            attempt=attempt,
+            ok=ended.ok,
+            failure=ended.failure,
+            reason=ended.reason,
+            hint=ended.hint,
+            exit_code=ended.exit_code,
+            changed=tuple(dict.fromkeys(heard.changed))[:MOST_CHANGED],
+            notes=ended.notes,
+            usage=heard.usage,
+            cost=heard.cost,
+            retry_in=retry_in,
+        )

@@ -1,0 +1,136 @@
+"""Verifies a task whose unit is done: by its own command, through the gate, and by the verifier. Both have to say yes.
+
+The offline rules judge nothing beyond the command: a unit of theirs is done only with its evidence.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, json
+
+from quintet.domain import delivery
+from quintet.domain.axes import Axes
+from quintet.domain.cycle import Rest, request_of
+from quintet.domain.delivery import DeliveryState
+from quintet.domain.errors import ModelError
+from quintet.domain.executors import NATIVE, Role
+from quintet.domain.messages import ToolCall
+from quintet.domain.protocol import TurnFinished
+from quintet.domain.reasoning import without
+from quintet.domain.reports import Order
+from quintet.domain.standing import Stage
+from quintet.domain.tasks import Task
+from quintet.domain.toolspec import CallStatus
+from quintet.engine.asking import LimitReached
+from quintet.engine.cycle_commands import is_staged
+from quintet.engine.executor_start import ExecutorStart
+from quintet.engine.gatekeeper import Blocked
+from quintet.engine.turn import Turn
+from quintet.engine.turns import Work
+from quintet.engine.workshop import Workshop
+
+VERIFY_PAGE = "cycle/verify.md"
+MOST_STEPS = 12  # of a model that looks
+EVIDENCE_LINES = 30
+NO_VERDICT = "the verifier did not say whether it is done"
+
+
+class Verdict(Struct, frozen=True):
+    passed: bool
+    by: str
+    command: str = ""
+    evidence: str = ""
+    findings: str = ""
+
+
+class VerifyStep:
+    def __init__(self, shop: Workshop) -> None:
+        self._shop = shop
+
+    async def verify(self, task: Task) -> Verdict | Rest:
+        """The verdict; or why there is none yet."""
+        shop, cycle = self._shop, self._shop.cycle
+        verdicts: list[Verdict] = []
+
+        async def carry(turn: Turn) -> TurnFinished:
+            try:
+                verdict = await self._judged(turn, task)
+            except Blocked as block:
+                return turn.finished("blocked", reason=str(block))
+            except LimitReached as limit:
+                return turn.finished("limit", reason=str(limit))
+            verdicts.append(verdict)
+            return turn.finished("done", verdict.findings or "verified")
+
+        order = Order("verify", task.id)
+        axes: Axes = shop.state.axes
+        ending = await shop.turns.run(Work("", axes.surface, order=order, run=cycle.run, alone=False, carry=carry))
+        if verdicts and ending.status == "done":
+            return verdicts[0]
+        return Rest(ending.status, ending.reason)
+
+    async def _judged(self, turn: Turn, task: Task) -> Verdict:
+        cycle = self._shop.cycle
+        by, line = cycle.verifier, task.text.verification
+        evidence = ""
+        if line and self._may_run(task):
+            passed, evidence = await self._ran(turn, line)
+            if not passed:
+                return Verdict(False, f"`{line}`", line, evidence, f"`{line}` failed:\n\n{evidence}")
+        else:
+            line = ""
+        if by != NATIVE:
+            passed, findings = await self._by_cli(turn, task, evidence)
+        elif is_staged(self._shop.core, self._shop.state):
+            passed, findings = await self._by_model(turn, task, evidence)
+        else:
+            passed, findings = True, ""
+        return Verdict(passed, by, line, evidence, findings)
+
+    def _may_run(self, task: Task) -> bool:
+        """A page that came with an untrusted folder runs nothing."""
+        return self._shop.core.agents.trusted or not self._shop.tasks.is_found(task.id)
+
+    async def _ran(self, turn: Turn, line: str) -> tuple[bool, str]:
+        seconds = self._shop.core.settings.cycle.verify_seconds
+        arguments = {"command": line, "timeout": seconds, "description": "verify the task"}
+        call = ToolCall(self._shop.core.ids.new("c"), "bash", json.encode(arguments).decode())
+        status = await turn.own_call(call)
+        said = self._shop.state.last_result
+        if status is None:
+            raise Blocked(f"`{line}`: {said}")
+        return status is CallStatus.OK, "\n".join(said.strip().splitlines()[-EVIDENCE_LINES:])
+
+    async def _by_model(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str]:
+        values = {"user_input": _asked(task), "tool_summary": "", "last_step_outcome": evidence}
+        for _ in range(MOST_STEPS):
+            reply = await turn.look(Stage.VERIFICATION, values)
+            if reply is not None:
+                return _verdict(reply)
+        return False, f"the verifier read for {MOST_STEPS} steps and came to no verdict"
+
+    async def _by_cli(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str]:
+        shop, name = self._shop, self._shop.cycle.verifier
+        folder = shop.core.plans.folder(shop.cycle.run)
+        values = {
+            "project_root": shop.core.project,
+            "user_input": _asked(task),
+            "last_step_outcome": evidence,
+            "tool_summary": shop.tasks.summary(),
+        }
+        start = ExecutorStart(shop, name, Role.VERIFY, turn.id, folder)
+        started = await start.run(shop.core.prompts.filled(VERIFY_PAGE, values))
+        if not started.ended.ok:
+            raise ModelError(f"{name}: {started.ended.reason}", hint=started.ended.hint)
+        return _verdict(started.ended.answer)
+
+
+def _asked(task: Task) -> str:
+    return "\n\n".join(filter(None, (task.title, request_of(task.text.body))))
+
+
+def _verdict(reply: str) -> tuple[bool, str]:
+    state = delivery.claimed(reply)
+    rest = without(reply).strip().partition("\n")[2].strip()
+    if state is None:
+        return False, f"{NO_VERDICT}:\n\n{reply.strip()}"
+    return state is DeliveryState.DONE, "" if state is DeliveryState.DONE else rest or "it is not done"

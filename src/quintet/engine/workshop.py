@@ -1,0 +1,94 @@
+"""What a cycle works with: the parts of its session, and how it speaks of tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from quintet.domain.cycle_state import CycleState
+from quintet.domain.protocol import Countdown, Event, TaskMoved
+from quintet.domain.state import SessionState
+from quintet.domain.tasks import Task, TaskMove, TaskStatus
+from quintet.engine.checkpointing import Keeper
+from quintet.engine.core import Core
+from quintet.engine.journal import Journal
+from quintet.engine.questions import Questions
+from quintet.engine.task_keeper import TaskKeeper
+from quintet.engine.turns import Turns
+
+T = TypeVar("T")
+
+
+class Workshop(Struct):
+    core: Core
+    journal: Journal
+    turns: Turns
+    questions: Questions
+    checkpoints: Keeper
+    go: asyncio.Event  # clear while the run is paused
+    skip: asyncio.Event  # set by /retry: wait no longer
+    owner: str  # of this session's claims on tasks
+
+    @property
+    def state(self) -> SessionState:
+        return self.journal.state
+
+    @property
+    def cycle(self) -> CycleState:
+        assert self.state.cycle
+        return self.state.cycle
+
+    @property
+    def tasks(self) -> TaskKeeper:
+        return self.core.tasks()
+
+    async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "") -> Task:
+        """Move a task that this session has claimed, and put a copy of the move into the journal."""
+        moved, move = await self.tasks.move(
+            task.id, after, reason, owner=self.owner, run=self.cycle.run, findings=findings
+        )
+        self.journal.post(task_moved(moved, move, self.cycle.run))
+        return moved
+
+    async def wait(self, seconds: float, why: str) -> None:
+        """Count down; /retry ends it at once, a cancelled one is over."""
+        self.skip.clear()
+        left = seconds
+        while left > 0 and not self.skip.is_set():
+            self.journal.signal(Countdown(why=why, seconds=left))
+            slept = asyncio.ensure_future(self.core.clock.sleep(min(1.0, left)))
+            skipped = asyncio.ensure_future(self.skip.wait())
+            try:
+                await asyncio.wait((slept, skipped), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                slept.cancel()
+                skipped.cancel()
+                await asyncio.gather(slept, skipped, return_exceptions=True)
+            left -= 1.0
+
+
+def task_moved(task: Task, move: TaskMove, run: str) -> Event:
+    assert move.before
+    return TaskMoved(
+        task=task.id,
+        title=task.title,
+        before=move.before,
+        after=move.after,
+        reason=move.reason,
+        transition=move.number,
+        run=run,
+    )
+
+
+async def surely(work: Coroutine[Any, Any, T]) -> T:
+    """Do this to its end, however often it is cancelled meanwhile: it puts things back in order."""
+    task = asyncio.ensure_future(work)
+    while True:
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.done():
+                raise

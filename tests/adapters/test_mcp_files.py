@@ -1,0 +1,98 @@
+"""Which MCP servers there are: the user's settings and a trusted project's .mcp.json, mistakes named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quintet.adapters.mcp_client.server_files import servers
+from quintet.domain.mcp_port import McpServer
+from quintet.domain.mcp_settings import McpServerSettings
+
+VARIABLES = {"TOKEN": "t0k3n", "EMPTY": ""}
+
+
+def of_project(
+    root: Path, given: Any, *, trusted: bool = True, **own: McpServerSettings
+) -> tuple[list[McpServer], list[str]]:
+    text = given if isinstance(given, str) else json.dumps({"mcpServers": given})
+    (root / ".mcp.json").write_text(text)
+    return servers(str(root), own, trusted, VARIABLES)
+
+
+def one(root: Path, **entry: Any) -> McpServer:
+    (found,), notes = of_project(root, {"one": entry})
+    assert notes == []
+    return found
+
+
+def test_a_program_and_an_address_are_read_with_variables_filled_in(tmp_path: Path) -> None:
+    program = one(
+        tmp_path, command="${HOME:-/bin}/serve", args=["--key", "${TOKEN}"], env={"A": "${EMPTY:-b}"}, network=True
+    )
+    assert program == McpServer("one", ".mcp.json", ("/bin/serve", "--key", "t0k3n"), {"A": "b"}, network=True)
+    assert program.target == "/bin/serve", "arguments may be secret"
+    address = one(tmp_path, type="http", url="https://a.example/mcp?key=${TOKEN}", headers={"X": "Bearer ${TOKEN}"})
+    assert (address.url, address.headers) == ("https://a.example/mcp?key=t0k3n", {"X": "Bearer t0k3n"})
+    assert (address.transport, address.target) == ("http", "https://a.example/mcp")
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({}, "a command or a url is wanted: one of the two"),
+        ({"command": "a", "url": "http://b"}, "a command or a url is wanted: one of the two"),
+        ({"command": "a", "disabled": True}, "it is switched off"),
+        ({"type": "sse", "url": "http://b"}, "it speaks sse, which MCP has given up"),
+        ({"type": "http", "command": "a"}, 'type "http": stdio goes with a command, http with a url'),
+        ({"type": "stdio", "url": "http://b"}, 'type "stdio": stdio goes with a command'),
+        ({"url": "ftp://b"}, "its url is no http address"),
+        ({"command": "${NOWHERE} ${NOWHERE} ${ELSE}"}, "no such variable: NOWHERE, ELSE"),
+        ({"command": 3}, ".mcp.json: one: wanted str, found int - at $.command"),
+    ],
+)
+def test_a_server_that_cannot_be_used_is_listed_with_the_reason(
+    tmp_path: Path, entry: dict[str, Any], problem: str
+) -> None:
+    assert one(tmp_path, **entry).problem.startswith(problem)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../a", "a:b", "x" * 65])
+def test_a_name_that_rules_and_folders_could_not_hold_is_refused(tmp_path: Path, name: str) -> None:
+    (found,), _ = of_project(tmp_path, {name: {"command": "a"}})
+    assert found.problem.startswith("its name is not one of letters, digits")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', "\0", '{"mcpServers": 3}', "[" * 5_000])
+def test_a_file_that_makes_no_sense_is_said_and_names_no_server(tmp_path: Path, text: str) -> None:
+    found, (note,) = of_project(tmp_path, text)
+    assert found == []
+    assert note.startswith('.mcp.json: {"mcpServers": {NAME: {…}}} is wanted')
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    found, notes = of_project(tmp_path, " " * 1_000_001)
+    assert (found, notes) == ([], [".mcp.json: more than 1000 kB is no list of servers"])
+
+
+def test_a_projects_file_counts_only_once_its_folder_is_trusted(tmp_path: Path) -> None:
+    found, notes = of_project(tmp_path, {"one": {"command": "a"}}, trusted=False)
+    assert (found, notes) == ([], [".mcp.json is ignored until you trust this folder (`quintet trust`)"])
+
+
+def test_where_both_name_a_server_the_users_own_wins(tmp_path: Path) -> None:
+    found, notes = of_project(
+        tmp_path, {"one": {"command": "theirs"}, "two": {"command": "theirs"}}, one=McpServerSettings(command="mine")
+    )
+    assert [(server.name, server.command, server.origin) for server in found] == [
+        ("one", ("mine",), "your settings"),
+        ("two", ("theirs",), ".mcp.json"),
+    ]
+    assert notes == [".mcp.json: one is passed over: your settings have a server of that name"]
+
+
+def test_without_a_file_there_are_the_users_own(tmp_path: Path) -> None:
+    own = {"off": McpServerSettings(command="a", enabled=False)}
+    (found,), notes = servers(str(tmp_path), own, False, {})
+    assert (found.problem, notes) == ("it is switched off", [])

@@ -1,0 +1,75 @@
+"""Cycles for tests: a session that is followed to the end of a stretch, and what it left behind."""
+
+from pathlib import Path
+from typing import Any
+
+from quintet.adapters.places import locate
+from quintet.adapters.sqlite.database import connect_to_read
+from quintet.adapters.sqlite.task_rows import TaskRows
+from quintet.domain import protocol as p
+from quintet.domain.cycle_phases import PHASE_MOVES, CyclePhase
+from quintet.domain.settings import Settings
+from quintet.models import Models
+from tests.engine.driving import Driver, drive
+
+NOTE = 'create the file NEWS.md with "words is count_words", verified by `grep -q count_words tally/count.py`'
+THREE = f'- {NOTE}\n- replace "words" with "count_words" in *.py\n- run the tests'
+TWO = 'create the file a.txt with "a" and then create the file b.txt with "b"'
+
+
+def rules() -> Any:
+    """The offline rules."""
+    return Models(Settings()).get("builtin")
+
+
+async def stretch(driver: Driver, text: str) -> p.CycleStopped:
+    """Say something and follow the cycle until control returns."""
+    submission = await driver.session.say(text)
+    return await until_stopped(driver, submission)
+
+
+async def until_stopped(driver: Driver, submission: str = "") -> p.CycleStopped:
+    event = await driver.until(
+        lambda e: (isinstance(e, p.CycleStopped) and submission in ("", e.submission)) or _refused(e, submission)
+    )
+    assert isinstance(event, p.CycleStopped), event
+    return event
+
+
+def _refused(event: p.Event, submission: str) -> bool:
+    return isinstance(event, p.CommandRan) and event.submission == submission and not event.ok
+
+
+def run(root: Path, text: str, model: Any = None, **options: Any) -> tuple[Driver, p.CycleStopped]:
+    """One stretch of a cycle in a session of its own."""
+    ends: list[p.CycleStopped] = []
+
+    async def script(driver: Driver) -> None:
+        ends.append(await stretch(driver, text))
+
+    return drive(root, script, model or rules(), **options), ends[0]
+
+
+def phases(driver: Driver) -> list[str]:
+    """The phases of the cycle; each has to be one that may follow."""
+    moved = [event.phase for event in driver.of(p.CycleMoved)]
+    before = CyclePhase.IDLE
+    for phase in moved:
+        assert phase in PHASE_MOVES[before], f"{before} → {phase}"
+        before = phase
+    return [str(phase) for phase in moved]
+
+
+def statuses(root: Path) -> dict[str, str]:
+    path = locate(str(root)).database
+    return {task.id: str(task.status) for task in TaskRows(connect_to_read(path), path).tasks()}
+
+
+def units(driver: Driver) -> list[tuple[str, int]]:
+    """Each unit: its task, and the how-manieth attempt it was."""
+    return [(e.task, e.attempt) for e in driver.of(p.CycleMoved) if e.phase is CyclePhase.EXECUTING]
+
+
+def turned(driver: Driver) -> list[tuple[str, str]]:
+    """The work mode after each transition, and who turned it."""
+    return [(str(event.after.work_mode), str(event.actor)) for event in driver.of(p.DialsTurned)]
