@@ -10,7 +10,19 @@ from pathlib import Path
 
 import pytest
 
-OUTSIDE = ("QUINTET_*", "*_API_KEY", "OPENAI_*", "ANTHROPIC_*", "GIT_*", "GH_*", "GITHUB_*")
+OUTSIDE = (
+    "QUINTET_*",
+    "*_API_KEY",
+    "OPENAI_*",
+    "ANTHROPIC_*",
+    "GIT_*",
+    "GH_*",
+    "GITHUB_*",
+    "*_TOKEN",
+    "*_KEY",
+    "*_SECRET",
+    "*_PASSWORD",
+)
 
 FOLDERS = {
     "HOME": "home",

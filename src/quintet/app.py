@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
+from quintet.adapters.vault import Vault
 from quintet.domain.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import NotFound, StoreDamaged
@@ -139,7 +140,10 @@ def make_core(
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
     files = ProjectFiles(places.root, terms.protection)
-    shells = BackgroundShells(containment, places.outputs)
+    prompts = Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else "")
+    outside = Outside(places, loaded.settings, files, prompts.page, model, own_code=loaded.trusted)
+    vault = outside.vault
+    shells = BackgroundShells(containment, places.outputs, vault)
     servers = LocalLanguageServers(
         files,
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
@@ -147,9 +151,7 @@ def make_core(
     )
     mcp = make_mcp(places, loaded, containment)
     rule_book = FileRuleBook(places.rules_file)
-    processes = LocalProcesses(containment)
-    prompts = Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else "")
-    outside = Outside(places, loaded.settings, files, prompts.page, model, own_code=loaded.trusted)
+    processes = LocalProcesses(containment, vault)
     bench = Workbench(
         root=places.root,
         files=files,
@@ -171,7 +173,7 @@ def make_core(
         settings=loaded.settings,
         toolbox=Toolbox(
             {**BY_NAME, finish_step.name: finish_step, **(own.specs if own else {})},
-            Hands(bench, rule_book),
+            Hands(bench, rule_book, vault),
             BashGrammar(),
             terms,
             loaded.settings.tools.presentation,
@@ -181,7 +183,8 @@ def make_core(
         prompts=prompts,
         plans=PlanFolder(places),
         agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
-        agents_page=agents_page(start or places.root, places.root),
+        agents_page=vault.text(agents_page(start or places.root, places.root)),
+        redactor=vault,
         checkpoints=checkpoints,
         hook_runner=ShellHooks(),
         keep_artifact=artifacts.keep,
@@ -199,8 +202,8 @@ def make_core(
         ),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
-        log_crash=lambda error: log_crash(places, error),
-        log=lambda text: log(places, text),
+        log_crash=lambda error: log_crash(places, error, vault.text),
+        log=lambda text: log(places, vault.text(text)),
     )
     core.open_elsewhere = lambda session: _is_open(core, session)
     wire_late(core, places, terms)
@@ -362,10 +365,11 @@ def find_ripgrep() -> str:
     return beside if os.path.exists(beside) else "rg"
 
 
-def log_crash(places: Places, error: BaseException) -> None:
+def log_crash(places: Places, error: BaseException, redacted: Callable[[str], str] | None = None) -> None:
     import traceback
 
-    log(places, "".join(traceback.format_exception(error)))
+    redacted = redacted or Vault(places, Settings()).text
+    log(places, redacted("".join(traceback.format_exception(error))))
 
 
 def log(places: Places, text: str) -> None:

@@ -36,6 +36,7 @@ commands:
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would be told, part by part
   quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done
+  quintet secrets list | set NAME | remove NAME   what is kept from models, and given to commands
   quintet library add PATH… | list | search QUERY | show DOC | remove DOC   documents to look things up in
   quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools
   quintet mcp-server          our tools, offered to other agents

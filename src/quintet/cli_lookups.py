@@ -88,6 +88,17 @@ def _action(command: str, actions: dict[str, Callable[[list[str]], int]], argume
     return actions[action](arguments[1:] if arguments[:1] == [action] else arguments)
 
 
+def _family(command: str, module: str, actions: str) -> Callable[[list[str]], int]:
+    """A command whose actions another module knows."""
+
+    def run(arguments: list[str]) -> int:
+        from importlib import import_module
+
+        return _action(command, getattr(import_module(f"quintet.{module}"), actions)(_lookup), arguments)
+
+    return run
+
+
 def _tools(arguments: list[str]) -> int:
     actions = {
         "list": _lookup("tools list", "Every tool: its toolsets, least profile and effects.", None, CALLS),
@@ -273,12 +284,6 @@ def _tasks(arguments: list[str]) -> int:
     return _action("tasks", actions, arguments)
 
 
-def _library(arguments: list[str]) -> int:
-    from quintet.library_parsers import library_actions
-
-    return _action("library", library_actions(_lookup), arguments)
-
-
 def _fork(arguments: list[str]) -> int:
     parser = make_parser("sessions fork", "A new session that begins with another's finished turns.")
     _id(parser)
@@ -319,12 +324,6 @@ async def _rewound(parsed: Namespace, session: str, words: list[str]) -> int:
         return await one_command(opened, line, as_json=parsed.json)
 
 
-def _mcp(arguments: list[str]) -> int:
-    from quintet.mcp_parsers import mcp_actions
-
-    return _action("mcp", mcp_actions(_lookup), arguments)
-
-
 def _mcp_server(arguments: list[str]) -> int:
     from quintet.mcp_parsers import mcp_server
 
@@ -351,8 +350,9 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "permit": _permit,
     "rules": _rules,
     "tasks": _tasks,
-    "library": _library,
-    "mcp": _mcp,
+    "library": _family("library", "library_parsers", "library_actions"),
+    "secrets": _family("secrets", "secret_lookups", "secret_actions"),
+    "mcp": _family("mcp", "mcp_parsers", "mcp_actions"),
     "mcp-server": _mcp_server,
     "policy": _policy,
     "prompts": _prompts,

@@ -20,7 +20,7 @@ def on_record(
         recording_files.drop_old(places.runs, max(1, core.settings.runs.keep_recordings))
     except OSError:
         return core
-    recorder = Recorder(file)
+    recorder = Recorder(file, core.redactor)
     recorder.begin(recording.header(core, lease, since, reason, opening, agent))
 
     async def close() -> None:

@@ -1,4 +1,4 @@
-"""What a session's tools reach outside with, beside files and processes: models, library, web, forge and browser."""
+"""What a session reaches outside with, beside files and processes: models, library, web, forge, secrets, browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from quintet.adapters.browser.local_browser import LocalBrowser
 from quintet.adapters.local_deployments import LocalDeployments
 from quintet.adapters.local_library import LocalLibrary
 from quintet.adapters.places import Places
+from quintet.adapters.redacted_model import RedactedModel
 from quintet.adapters.routed_models import RoutedModels
+from quintet.adapters.vault import Vault
 from quintet.domain.ports import Files, Model
 from quintet.domain.settings import Settings
 from quintet.models import Models
@@ -32,14 +34,22 @@ class Outside:
         *,
         own_code: bool = False,
     ) -> None:
+        self.vault = Vault(places, settings)
         self._models = Models(settings)
-        self.get_model: Callable[[str], Model] = (lambda name: model) if model else self._models.get
+        self._get: Callable[[str], Model] = (lambda name: model) if model else self._models.get
+        self._told: dict[str, Model] = {}
         self._library = LocalLibrary(places.library, settings)
         self._web = make_web(settings)
-        self.forge = make_forge(settings)
+        self.forge = make_forge(settings, self.vault.learn)
         self._advisers = RoutedModels(self.get_model, settings, page)
         self._deployments = LocalDeployments(settings.deploy)
         self._browser = LocalBrowser(files, places.outputs, settings, own_code=own_code)
+
+    def get_model(self, name: str) -> Model:
+        """A model by its name, which is told no secrets."""
+        if name not in self._told:
+            self._told[name] = RedactedModel(self._get(name), self.vault)
+        return self._told[name]
 
     def at_hand(self) -> dict[str, Any]:
         """Fields of the workbench."""
@@ -47,6 +57,7 @@ class Outside:
             "library": self._library,
             "web": self._web,
             "forge": self.forge,
+            "secrets": self.vault,
             "advisers": self._advisers,
             "deployments": self._deployments,
             "browser": self._browser,

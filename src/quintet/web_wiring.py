@@ -31,10 +31,12 @@ def make_web(settings: Settings) -> Web:
     return cast(Web, _Late(make))
 
 
-def make_forge(settings: Settings) -> Forge:
+def make_forge(settings: Settings, learn: Callable[[str], None]) -> Forge:
+    """`learn` is told the token, which nobody else is."""
+
     def make() -> Forge:
         from quintet.adapters.github import GitHub
 
-        return GitHub(settings.forge)
+        return GitHub(settings.forge, learn=learn)
 
     return cast(Forge, _Late(make))

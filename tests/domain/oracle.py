@@ -66,6 +66,7 @@ TOOLS = {
     "think": ("restricted", ""),
     "message_user": ("restricted", ""),
     "request_tools": ("restricted", ""),
+    "list_secrets": ("restricted", ""),
     "wait": ("restricted", ""),
     "bash_output": ("restricted", ""),
     "kill_shell": ("restricted", ""),

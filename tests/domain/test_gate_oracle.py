@@ -33,6 +33,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "kill_shell": {"shell_id": "1"},
     "TodoCreate": {"todos": [{"content": "write it", "criteria": []}]},
     "TodoRead": {},
+    "list_secrets": {},
     "browser_navigate": {"url": "https://example.com/"},
     "browser_restart": {"url": "https://example.com/"},
     "browser_view": {},

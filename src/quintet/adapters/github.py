@@ -30,8 +30,13 @@ JSON = "application/vnd.github+json"
 Tell = Callable[[str], None]
 
 
+def _unheard(text: str) -> None:
+    """Tells nobody."""
+
+
 class GitHub:
-    def __init__(self, settings: ForgeSettings, *, first_delay: float = 1.0) -> None:
+    def __init__(self, settings: ForgeSettings, *, first_delay: float = 1.0, learn: Tell = _unheard) -> None:
+        self._learn = learn  # told of the token, which is a secret
         self._settings = settings
         self._base = settings.url.rstrip("/")
         self._first_delay = first_delay
@@ -104,6 +109,7 @@ class GitHub:
     async def _find_token(self) -> str:
         if self._token is None:
             self._token = (await asyncio.to_thread(find_token, self._settings, os.environ))[0]
+            self._learn(self._token)
         return self._token
 
 

@@ -9,6 +9,8 @@ import os
 from collections.abc import Callable
 from typing import Protocol
 
+from quintet.domain.redaction import Chunks
+
 _CHUNK = 65_536
 _PIPE_BYTES = 1_048_576  # a program that prints a lot is then not held up by us
 _LAST_WORDS = 4_000_000  # read after the end at most; a command that prints more than a pipe holds is not over
@@ -16,7 +18,16 @@ WHOLE_BYTES = 100_000_000  # the most a kept file holds
 
 
 class Output:
-    def __init__(self, keep: int, on_output: Callable[[str], None] | None = None, whole: str = "") -> None:
+    """`redacted` takes secrets out as it comes, so that none is left in a piece, in the file, or at a cut."""
+
+    def __init__(
+        self,
+        keep: int,
+        on_output: Callable[[str], None] | None = None,
+        whole: str = "",
+        redacted: Chunks | None = None,
+    ) -> None:
+        self._redacted = redacted
         self._half = keep // 2
         self._head = bytearray()
         self._tail = bytearray()
@@ -27,6 +38,12 @@ class Output:
         self.dropped = 0
 
     def add(self, data: bytes) -> None:
+        if self._redacted:
+            data = self._redacted.feed(data)
+        if data:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
         if self._on_output:
             self._on_output(data.decode("utf-8", "replace"))
         if self._file is not None:
@@ -61,6 +78,8 @@ class Output:
         return b"".join((self._head, middle, self._tail)).decode("utf-8", "replace")
 
     def close(self) -> None:
+        if self._redacted and (rest := self._redacted.rest()):
+            self._take(rest)
         if self._file is not None:
             os.close(self._file)
             self._file = None

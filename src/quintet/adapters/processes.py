@@ -12,10 +12,13 @@ import signal
 import subprocess
 from collections.abc import Callable, Sequence
 
+from msgspec import structs
+
 from quintet.adapters.output import Inlet, Output, Taker
 from quintet.adapters.proc import descendants, process_start
 from quintet.adapters.sandbox.ground import Containment, Launch
 from quintet.adapters.sandbox.rooms import Rooms
+from quintet.adapters.vault import Vault
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant
 from quintet.domain.ports import Finished
@@ -33,6 +36,13 @@ def _environment(launch: Launch) -> dict[str, str]:
     return {**child_environment(), **launch.variables}
 
 
+def with_secrets(launch: Launch, grant: Grant, vault: Vault | None) -> Launch:
+    """With the secrets of its grant in its environment, and then in walls of its own."""
+    if not (vault and grant.secrets):
+        return launch
+    return structs.replace(launch, variables={**launch.variables, **vault.values(grant.secrets)}, room=None)
+
+
 def kill_tree(leader: int, tree: Sequence[tuple[int, str]]) -> None:
     """Kill a group by its leader, and what else was found below it, though it may have left the group."""
     _signal_group(leader, signal.SIGKILL)
@@ -48,8 +58,9 @@ def _signal_group(leader: int, number: signal.Signals) -> None:
 
 
 class LocalProcesses:
-    def __init__(self, containment: Containment) -> None:
+    def __init__(self, containment: Containment, vault: Vault | None = None) -> None:
         self._containment = containment
+        self._vault = vault
         self.rooms = Rooms()
 
     async def close(self) -> None:
@@ -70,7 +81,8 @@ class LocalProcesses:
         launch = Launch(tuple(argv), cwd)
         if contained:  # looking for what has to be covered reads folders: not on the loop
             launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
-        output = Output(keep, on_output, whole)
+        launch = with_secrets(launch, grant, self._vault)
+        output = Output(keep, on_output, whole, self._vault.chunks() if self._vault else None)
         child = await self.rooms.enter(launch, output) or Child(launch, output)
         timed_out = False
         try:

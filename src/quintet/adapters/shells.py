@@ -17,12 +17,14 @@ from msgspec import structs
 
 from quintet.adapters.output import Output
 from quintet.adapters.proc import descendants
-from quintet.adapters.processes import Child
+from quintet.adapters.processes import Child, with_secrets
 from quintet.adapters.sandbox.ground import Containment, Launch, minded
+from quintet.adapters.vault import Vault
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant
 from quintet.domain.messages import ToolCall
 from quintet.domain.ports import ShellState
+from quintet.domain.redaction import Chunks
 
 KEPT_BYTES = 1_000_000  # of what nobody has read yet
 SPILLED_BYTES = 30_000  # printed in all before it goes to a file
@@ -34,8 +36,9 @@ _LINE_ENDS = r"[\n\r\x03]"  # Enter, or Ctrl+C, which drops what was typed
 
 
 class BackgroundShells:
-    def __init__(self, containment: Containment, outputs: str) -> None:
+    def __init__(self, containment: Containment, outputs: str, vault: Vault | None = None) -> None:
         self._containment = containment
+        self._vault = vault
         self._outputs = outputs
         self._shells: dict[str, _Shell] = {}
         self._starting = asyncio.Lock()
@@ -50,10 +53,12 @@ class BackgroundShells:
                 raise ToolFailed(f"{MOST_SHELLS} shells are running; end one with kill_shell")
             at_terminal = minded(argv, '{"terminal": true}')
             launch = await asyncio.to_thread(self._containment.launch, at_terminal, cwd, grant)
+            launch = with_secrets(launch, grant, self._vault)
             whole = os.path.join(self._outputs, f"shell-{name}-{time.time_ns()}.txt")
             started = ShellState(name, call, grant, whole)
+            redacted = self._vault.chunks() if self._vault else None
             self._shells[name] = _Shell(
-                started, launch, Output(SPILLED_BYTES, whole=whole), argv, self._containment.settle
+                started, launch, Output(SPILLED_BYTES, whole=whole), argv, self._containment.settle, redacted
             )
             return name
 
@@ -105,8 +110,10 @@ class _Shell:
         output: Output,
         argv: Sequence[str],
         settle: Callable[[Launch], list[str]],
+        redacted: Chunks | None,
     ) -> None:
         self.started = started
+        self._redacted = redacted
         self.ended_because = ""
         self._is_shell = bool(re.fullmatch(_SHELL, argv[-1]))  # of bash -c LINE
         self._begun = ""
@@ -131,6 +138,8 @@ class _Shell:
             await self._child.ended.wait()
         finally:
             self._child.release()
+            if self._redacted:
+                self._keep(self._redacted.rest())
             self._output.close()
             os.close(self._terminal)
             try:
@@ -138,9 +147,12 @@ class _Shell:
             except OSError as error:
                 notes = [f"what appeared in a protected place could not be put aside: {error}"]
             for note in notes:
-                self.add(f"\n({note})\n".encode())
+                self._keep(f"\n({note})\n".encode())
 
     def add(self, data: bytes) -> None:
+        self._keep(self._redacted.feed(data) if self._redacted else data)
+
+    def _keep(self, data: bytes) -> None:
         self._output.add(data)
         self._fresh += data
         if (over := len(self._fresh) - KEPT_BYTES) > 0:

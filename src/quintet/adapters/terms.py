@@ -18,6 +18,7 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         protection=PROTECTION.with_settings(protect.secrets, protect.not_secrets),
         specs=protect.specs,
         reports=protect.reports,
+        expose=settings.secrets.expose,
         targets=settings.deploy,
         shelves=(places.outputs,),
     )

@@ -18,6 +18,7 @@ from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.grants import Effect, Grant, exceeds, ordered
 from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
 from quintet.domain.rules import Rule, allowing, denying, describe, names_both
+from quintet.domain.secret_names import exposures, granted
 from quintet.domain.toolspec import ToolSpec, Touch
 
 
@@ -52,6 +53,7 @@ class Terms(Struct, frozen=True):
     protection: Protection = PROTECTION
     specs: tuple[str, ...] = ("specs/**", "docs/specs/**")  # what plan may write
     reports: tuple[str, ...] = ("reports/**",)  # what review and research may write
+    expose: tuple[str, ...] = ()  # commands that get a secret: "NAME: command *"
     targets: Mapping[str, DeploySettings] = {}  # what deploys to each
     shelves: tuple[str, ...] = ()  # folders of Quintet's own that may be read: outputs too long to show
 
@@ -219,7 +221,9 @@ def _grant(effects: frozenset[Effect], touch: Touch, axes: Axes, terms: Terms) -
     else:
         roots = (root,)
     reads = tuple(path for path in touch.reads if path.startswith(("/", "..")) and inside(path, root) is None)
-    return Grant(ordered(effects), roots, bool(effects & NETWORKED), tuple(_whole(path, root) for path in reads))
+    outside = tuple(_whole(path, root) for path in reads)
+    secrets = granted(touch, exposures(terms.expose)) if terms.expose else ()
+    return Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets)
 
 
 def _folder(pattern: str) -> str:

@@ -33,6 +33,7 @@ class Grant(Struct, frozen=True, gc=False):
     write_roots: tuple[str, ...] = ()
     network: bool = False
     read_roots: tuple[str, ...] = ()  # outside the project
+    secrets: tuple[str, ...] = ()  # names of those in its environment
 
 
 WALLS = frozenset({Effect.COMMIT, Effect.OUTSIDE, Effect.PUBLISH})  # effects that a containment is built by

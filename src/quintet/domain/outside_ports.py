@@ -64,3 +64,16 @@ class Forge(Protocol):
 
     async def next_look(self, waited: float, tell: Callable[[str], None], why: str) -> float:
         """Wait before checks are looked at again; the seconds waited in all, or less than 0: that was long enough."""
+
+
+class SecretName(Struct, frozen=True):
+    """A secret there is, but for its value."""
+
+    name: str
+    source: str  # environment, the file it is in, or keyring
+    exposed: tuple[str, ...] = ()  # the commands that get it
+    redacted: bool = True  # too short a value is not
+
+
+class Secrets(Protocol):
+    def names(self) -> list[SecretName]: ...

@@ -51,3 +51,22 @@ class ForgeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     wait_seconds: Annotated[float, about("seconds that a call may wait for a rate limit to end", TIGHTEN)] = 600.0
     checks_seconds: Annotated[float, about("seconds that a call may wait for checks to be complete", TIGHTEN)] = 1800.0
     poll_seconds: Annotated[float, about("seconds between two looks at checks that are waited for", TIGHTEN)] = 15.0
+
+
+class SecretSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept from models, journal and logs, and which commands get it."""
+
+    patterns: Annotated[
+        tuple[str, ...], about("names of variables that hold secrets, in your environment and in env files", TRUSTED)
+    ] = (
+        *("*_KEY", "*_TOKEN", "*_SECRET", "*_PASSWORD", "*_PASSWD", "*_PASSPHRASE", "*_CREDENTIALS", "*_PAT", "*_DSN"),
+        *("API_KEY", "TOKEN", "SECRET", "PASSWORD"),
+    )
+    ignore: Annotated[tuple[str, ...], about("names, as patterns, that fit and hold none", TRUSTED)] = ()
+    files: Annotated[tuple[str, ...], about("env files of the project that are looked into, as patterns", TRUSTED)] = (
+        ".env",
+        ".env.*",
+    )
+    expose: Annotated[
+        tuple[str, ...], about('commands that get a secret in their environment: "NAME: command *"', TRUSTED)
+    ] = ()

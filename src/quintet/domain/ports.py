@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from quintet.domain.library import Library
     from quintet.domain.mcp_port import McpServers
     from quintet.domain.messages import Part, Request
-    from quintet.domain.outside_ports import Forge, Web
+    from quintet.domain.outside_ports import Forge, Secrets, Web
     from quintet.domain.progress import Progress
     from quintet.domain.protocol import Event, Recorded, Submitted
     from quintet.domain.shell_syntax import Script
@@ -390,6 +390,7 @@ class Workbench(Struct):
     servers: LanguageServers | None = None  # none where a project is only looked at
     web: Web | None = None
     forge: Forge | None = None
+    secrets: Secrets | None = None
     library: Library | None = None
     mcp: McpServers | None = None
     advisers: Advisers | None = None

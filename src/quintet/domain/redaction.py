@@ -6,12 +6,17 @@ Where a secret stands as JSON in JSON, its stand-in is as long as the secret its
 
 from __future__ import annotations
 
-import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from typing import Any
+from enum import Enum
+from functools import cache
+from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
-SHORTEST = 8  # characters of a value that is taken for a secret
+import msgspec
+from msgspec import Struct, structs
+
+T = TypeVar("T")
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|DSN|_PAT$", re.I)
 # What is a secret by its looks, whatever it is called.
 _LOOKS = re.compile(
@@ -25,22 +30,76 @@ _LOOKS = re.compile(
 )
 
 
+class Redactor(Protocol):
+    """What keeps secrets from leaving: as they are known now."""
+
+    def text(self, text: str) -> str: ...
+
+    def clean(self, value: T) -> T:
+        """The value with every text in it redacted; the very same if there was nothing to redact."""
+
+    def in_json(self, data: bytes) -> bool:
+        """Whether JSON holds a secret: one look at all of it, before its values are looked at one by one."""
+
+    def texts(self) -> Stream:
+        """For a text that comes in pieces."""
+
+    def chunks(self) -> Chunks:
+        """For bytes that come in pieces."""
+
+
 class Redaction:
-    def __init__(self, secrets: Iterable[str], places: Mapping[str, str]) -> None:
-        """`places` are paths with what stands for them."""
-        known = [value for value in secrets if len(value) >= SHORTEST]
-        words = {json.dumps(value)[1:-1]: "*" * len(value) for value in known}
-        words.update({value: "*" * len(value) for value in known})
+    def __init__(
+        self, secrets: Iterable[str] = (), places: Mapping[str, str] | None = None, *, by_looks: bool = False
+    ) -> None:
+        """`places` are paths with what stands for them; `by_looks` takes out what only looks like a secret, too."""
+        words: dict[str, str] = {}
+        for secret in secrets:
+            from quintet.domain.secret_forms import forms  # not for those who have none
+
+            words.update(forms(secret))
         self.secrets = frozenset(words)
-        words.update({path: as_long_as(path, stand_in) for path, stand_in in places.items() if len(path) > 1})
+        words.update({path: as_long_as(path, to) for path, to in (places or {}).items() if len(path) > 1})
         self._words = words
+        self._in_json = tuple({_json(word) for word in words})
+        self._by_looks = by_looks
         longest_first = sorted(words, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if words else None
 
+    # A search for each word is faster than one for all: Python's expressions try every word at every letter.
+
     def text(self, text: str) -> str:
-        if self._pattern:
+        if self._pattern and any(map(text.__contains__, self._words)):
             text = self._pattern.sub(lambda found: self._words[found[0]], text)
-        return _LOOKS.sub(lambda found: "*" * len(found[0]), text)
+        return _LOOKS.sub(lambda found: "*" * len(found[0]), text) if self._by_looks else text
+
+    def in_json(self, data: bytes) -> bool:
+        return any(map(data.decode("utf-8", "replace").__contains__, self._in_json))
+
+    def clean(self, value: T) -> T:
+        cleaned: T = self._clean(value)
+        return cleaned
+
+    def _clean(self, value: Any) -> Any:
+        match value:
+            case Enum():
+                return value
+            case str():
+                return self.text(value)
+            case Struct():
+                found = {name: getattr(value, name) for name in _free_fields(type(value))}
+                made = {name: new for name, old in found.items() if (new := self._clean(old)) is not old}
+                return structs.replace(value, **made) if made else value
+            case dict():
+                pairs = {self._clean(key): self._clean(inner) for key, inner in value.items()}
+                same = all(k is j and v is w for (k, v), (j, w) in zip(pairs.items(), value.items(), strict=False))
+                return value if same and len(pairs) == len(value) else pairs
+            case list() | tuple():
+                items = [self._clean(inner) for inner in value]
+                if all(new is old for new, old in zip(items, value, strict=True)):
+                    return value
+                return items if isinstance(value, list) else tuple(items)
+        return value
 
     def value(self, value: Any) -> Any:
         """Plain data with every text in it redacted."""
@@ -53,6 +112,12 @@ class Redaction:
                 return [self.value(inner) for inner in value]
         return value
 
+    def texts(self) -> Stream:
+        return Stream(self._words)
+
+    def chunks(self) -> Chunks:
+        return Chunks({_letters(_data(word)): to for word, to in self._words.items()})
+
     def pieces(self, pieces: list[str]) -> list[str]:
         """A text that came in pieces: what stands across two of them is found too."""
         whole, redacted, at = self.text("".join(pieces)), [], 0
@@ -62,6 +127,91 @@ class Redaction:
             redacted.append(whole[at : at + len(piece)])
             at += len(piece)
         return redacted
+
+
+class Stream:
+    """A text that comes in pieces: what may be the beginning of a secret is held back until it is known."""
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self._words = words
+        self._held = ""
+        self._sorted = sorted(words)
+        self._longest_first = sorted(words, key=len, reverse=True)
+        self._first = frozenset(word[:1] for word in words)
+        self._most = len(self._longest_first[0]) - 1 if words else 0
+
+    def feed(self, piece: str) -> str:
+        """What may be handed on, of what was held back and this."""
+        if not self._words:
+            return piece
+        text = self._held + piece
+        keep = self._beginning(text)
+        if not any(text.startswith(word, len(text) - keep) for word in self._longest_first if len(word) <= keep):
+            # What is whole goes first, whatever its end may begin; but one secret may begin with another.
+            text = self._redacted(text)
+            keep = self._beginning(text)
+        self._held = text[len(text) - keep :]
+        return self._redacted(text[: len(text) - keep])
+
+    def rest(self) -> str:
+        """What is still held back, when nothing more comes."""
+        held, self._held = self._held, ""
+        return self._redacted(held)
+
+    def _redacted(self, text: str) -> str:
+        for word in self._longest_first:
+            if word in text:
+                text = text.replace(word, self._words[word])
+        return text
+
+    def _beginning(self, text: str) -> int:
+        """How many letters at the end begin a secret that would be longer."""
+        for at in range(max(0, len(text) - self._most), len(text)):
+            if text[at : at + 1] in self._first:
+                tail = text[at:]
+                place = bisect_left(self._sorted, tail)
+                while place < len(self._sorted) and self._sorted[place].startswith(tail):
+                    if len(self._sorted[place]) > len(tail):
+                        return len(tail)
+                    place += 1
+        return 0
+
+
+class Chunks:
+    """The same for bytes. They are searched as letters, which is several times faster."""
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self._stream = Stream(words)
+
+    def feed(self, piece: bytes) -> bytes:
+        return self._stream.feed(_letters(piece)).encode("latin-1")
+
+    def rest(self) -> bytes:
+        return self._stream.rest().encode("latin-1")
+
+
+@cache
+def _free_fields(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields that may hold any text: not those of a few fixed words, which are nobody's secret."""
+    return tuple(field.name for field in structs.fields(kind) if not _is_fixed(field.type))
+
+
+def _is_fixed(kind: Any) -> bool:
+    return get_origin(kind) is Literal or any(_is_fixed(part) for part in get_args(kind) if part is not kind)
+
+
+def _json(text: str) -> str:
+    """As it stands in JSON of ours."""
+    return msgspec.json.encode(text.encode("utf-8", "replace").decode())[1:-1].decode()
+
+
+def _letters(data: bytes) -> str:
+    """A letter for each byte."""
+    return data.decode("latin-1")
+
+
+def _data(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def as_long_as(text: str, stand_in: str) -> str:

@@ -18,7 +18,7 @@ from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
 from quintet.domain.library_settings import LibrarySettings
 from quintet.domain.mcp_settings import McpServerSettings, McpSettings
-from quintet.domain.outside_settings import BrowserSettings, ForgeSettings, WebSettings
+from quintet.domain.outside_settings import BrowserSettings, ForgeSettings, SecretSettings, WebSettings
 from quintet.domain.screen_settings import KeySettings, Theme
 from quintet.domain.tool_menu import Presentation
 
@@ -277,6 +277,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     keys: KeySettings = KeySettings()
     web: WebSettings = WebSettings()
     forge: ForgeSettings = ForgeSettings()
+    secrets: SecretSettings = SecretSettings()
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
     executors: dict[str, ExecutorSettings] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from quintet.domain.axes import Axes
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Usage
 from quintet.domain.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
+from quintet.domain.redaction import Redaction, Redactor
 from quintet.domain.settings import ModelSettings, Settings
 from quintet.engine.prompting import Prompts
 from quintet.engine.toolbox import Toolbox
@@ -57,6 +58,7 @@ class Core(Struct):
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question
     open_elsewhere: Callable[[str], bool] = lambda session: False  # whether another process owns a session
+    redactor: Redactor = Redaction()  # keeps secrets from what is written down, sent and shown
     chance: Callable[[], float] = random  # a number from 0 to 1, another one each time
     settings_text: Callable[[], str] = lambda: ""
     durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write  # how a write is waited for

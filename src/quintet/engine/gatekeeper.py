@@ -201,6 +201,7 @@ class Gatekeeper:
             detail=(
                 *detail,
                 f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
+                *_secrets(prepared),
                 *(line for p in prepared for line in self._preview(p)),
             ),
         )
@@ -254,6 +255,11 @@ def _declined(note: str) -> str:
 
 def _asks(prepared: Prepared | ToolResult) -> TypeGuard[Prepared]:
     return isinstance(prepared, Prepared) and prepared.decision.verdict is Verdict.ASK
+
+
+def _secrets(prepared: list[Prepared]) -> tuple[str, ...]:
+    names = sorted({name for p in prepared for name in p.decision.grant.secrets})
+    return (f"secrets    {', '.join(names)}, in its environment",) if names else ()
 
 
 def _again(why: str) -> tuple[str, ...]:

@@ -12,13 +12,15 @@ from msgspec import structs
 
 from quintet.domain.errors import QuintetError
 from quintet.domain.ports import RuleBook, ShellState, Workbench
+from quintet.domain.redaction import Redaction, Redactor
 from quintet.domain.rules import Rule
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec
 
 
 class Hands:
-    def __init__(self, bench: Workbench, rule_book: RuleBook | None = None) -> None:
+    def __init__(self, bench: Workbench, rule_book: RuleBook | None = None, redactor: Redactor | None = None) -> None:
         self._bench = bench
+        self._redactor = redactor or Redaction()
         self._rule_book = rule_book
 
     def rules(self) -> tuple[Rule, ...]:
@@ -34,7 +36,7 @@ class Hands:
     def content(self, path: str) -> str:
         """A file as it is now; empty where there is none to be read."""
         try:
-            return self._bench.files.read(path).decode("utf-8", "replace")
+            return self._redactor.text(self._bench.files.read(path).decode("utf-8", "replace"))
         except (OSError, QuintetError):
             return ""
 
@@ -50,6 +52,9 @@ class Hands:
 
     async def run(self, spec: ToolSpec, arguments: dict[str, Any], at_hand: dict[str, Any]) -> ToolResult:
         """Carry a call out; `at_hand` are the fields of the workbench that are this call's own."""
+        return self._redactor.clean(await self._ran(spec, arguments, at_hand))
+
+    async def _ran(self, spec: ToolSpec, arguments: dict[str, Any], at_hand: dict[str, Any]) -> ToolResult:
         try:
             result = await spec.run(structs.replace(self._bench, **at_hand), **arguments)
             # File names and contents may hold bytes that are no text; what is journalled and sent has to be.

@@ -13,6 +13,7 @@ from typing import Any
 
 from quintet.domain.ports import Batch, Clock, Lease, Store
 from quintet.domain.protocol import Event, QuestionAnswered, QuestionAsked, Recorded, Signal, TurnStarted, encode
+from quintet.domain.redaction import Redaction, Redactor
 from quintet.domain.state import SessionState
 from quintet.domain.summary import summarise
 from quintet.engine.feed import Feed
@@ -29,7 +30,9 @@ class Journal:
         lease: Lease,
         feed: Feed,
         durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write,
+        redactor: Redactor | None = None,
     ) -> None:
+        self._redactor = redactor or Redaction()
         self._store = store
         self._durable = durable  # how a write is waited for
         self._clock = clock
@@ -44,9 +47,11 @@ class Journal:
     def post(self, *events: Event, consumed: str = "") -> asyncio.Task[list[Recorded]]:
         if self.broken:
             raise self.broken
+        cleaned = [self._clean(event) for event in events]
+        events = tuple(event for event, _ in cleaned)
         for event in events:
             self.state.apply(event)
-        batch = self._batch(events, consumed)
+        batch = self._batch(events, [data for _, data in cleaned], consumed)
         held: list[Signal] = []
         self._held = held
         task = asyncio.ensure_future(self._write(events, batch, held))
@@ -59,17 +64,26 @@ class Journal:
         """As `post`, to be awaited; a cancelled wait does not take the write back."""
         return self._durable(asyncio.shield(self.post(*events, consumed=consumed)))
 
+    def _clean(self, event: Event) -> tuple[Event, bytes]:
+        """An event without secrets, and its JSON. What comes in is clean already; here nothing gets past."""
+        data = encode(event)
+        if not self._redactor.in_json(data):
+            return event, data
+        event = self._redactor.clean(event)
+        return event, encode(event)
+
     def signal(self, signal: Signal) -> None:
+        signal = self._redactor.clean(signal)
         if self._held is None:
             self.feed.signal(signal)
         else:
             self._held.append(signal)
 
-    def _batch(self, events: Sequence[Event], consumed: str) -> Batch:
+    def _batch(self, events: Sequence[Event], encoded: Sequence[bytes], consumed: str) -> Batch:
         title = next((e.text for e in events if isinstance(e, TurnStarted)), "")
         return Batch(
             lease=self._lease,
-            events=[(type(event).__struct_config__.tag, encode(event)) for event in events],  # type: ignore[misc]
+            events=[(type(e).__struct_config__.tag, data) for e, data in zip(events, encoded, strict=True)],  # type: ignore[misc]
             at=self._clock.now(),
             summary=encode(summarise(self.state)),
             title=" ".join(title.split())[:TITLE_LENGTH],

@@ -59,7 +59,7 @@ class Owner:
         self.core = core
         self.surface = state.axes.surface
         self.feed = Feed()
-        self.journal = Journal(core.store, core.clock, state, lease, self.feed, core.durable)
+        self.journal = Journal(core.store, core.clock, state, lease, self.feed, core.durable, core.redactor)
         self.journal.heed = ShellWarden(core, self.journal).heed
         self._lease = lease
         self._questions = questions.Questions(self.journal)

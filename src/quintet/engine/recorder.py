@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 from quintet.domain import tape
+from quintet.domain.redaction import Redaction, Redactor
 
 T = TypeVar("T")
 REST = 8  # rounds of the loop; no consequence of what came in is more tasks and futures away
@@ -30,8 +31,9 @@ class Sink(Protocol):
 class Recorder:
     """Writes entries, a stretch of text as one, and keeps the door by which they come in."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, redactor: Redactor | None = None) -> None:
         self._sink: Sink | None = sink
+        self._redactor = redactor or Redaction()
         self._stretch: list[str] = []
         self._stretch_kind = ""
         self._until_rest = 0  # rounds of the loop, while somebody waits at the door
@@ -73,7 +75,8 @@ class Recorder:
     def _write(self, value: tape.Header | tape.Entry) -> None:
         if self._sink:
             try:
-                self._sink.write(tape.line(value))
+                line = tape.line(value)
+                self._sink.write(tape.line(self._redactor.clean(value)) if self._redactor.in_json(line) else line)
             except (OSError, ValueError, TypeError):  # a full disk, or something that has no JSON form
                 self.close()
 

@@ -67,6 +67,7 @@ class Session:
             )
         if isinstance(body, Say):  # a terminal or an argument may hand us bytes that are no text
             body = Say(text=body.text.encode("utf-8", "replace").decode())
+        body = self._core.redactor.clean(body)  # a secret that was pasted goes no further
         self._check()
         submitted = Submitted(self._core.ids.new("in"), body, self.surface)
         await self._core.store.submit(self.id, submitted, self._core.clock.now())

@@ -17,6 +17,7 @@ from quintet.tools import (
     meta_tools,
     phase_tools,
     search_tools,
+    secret_tools,
     shell_tools,
     todo_tools,
     web_tools,
@@ -98,6 +99,7 @@ ALL: tuple[ToolSpec, ...] = (
     mcp_tools.mcp_tool,
     deploy_tools.deploy,
     ai_tools.visual_checker,
+    secret_tools.list_secrets,
     meta_tools.request_tools,
 )
 BY_NAME: dict[str, ToolSpec] = {spec.name: spec for spec in ALL}

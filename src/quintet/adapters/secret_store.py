@@ -1,0 +1,130 @@
+"""Where the user's own secrets are kept: the system's keyring, else a file that only the user may read.
+
+A keyring cannot be asked what it holds, so the names in it are kept beside. The library is imported where one is used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from typing import Any
+
+from quintet.adapters.packages import install_line
+from quintet.adapters.places import Places
+from quintet.domain.env_files import read_env, written_env
+from quintet.domain.errors import NotFound, UsageError
+
+SERVICE = "quintet"
+
+
+def file_of(places: Places) -> str:
+    return os.path.join(places.config, ".env")  # a name that no call may read
+
+
+def index_of(places: Places) -> str:
+    return os.path.join(places.config, "keyring.json")
+
+
+def kept(places: Places) -> dict[str, str]:
+    try:
+        with open(file_of(places), encoding="utf-8") as file:
+            return read_env(file.read())
+    except (OSError, UnicodeError):
+        return {}
+
+
+def in_keyring(places: Places) -> dict[str, str]:
+    """What the keyring gives; a secret that it does not give now is one nobody can get at here."""
+    found: dict[str, str] = {}
+    if names := keyring_names(places):
+        with suppress(Exception):  # every keyring fails in its own way
+            import keyring
+
+            for name in names:
+                if value := keyring.get_password(SERVICE, name):
+                    found[name] = value
+    return found
+
+
+def keyring_names(places: Places) -> list[str]:
+    try:
+        with open(index_of(places), encoding="utf-8") as file:
+            names = json.load(file)
+    except (OSError, ValueError):
+        return []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def has_keyring() -> str:
+    """Why there is no keyring here; empty if there is one."""
+    try:
+        import keyring
+        from keyring.backends import fail
+    except ImportError:
+        return f"the keyring library is not installed: {install_line('quintet[keyring]')}"
+    try:
+        return "this machine runs no keyring" if isinstance(keyring.get_keyring(), fail.Keyring) else ""
+    except Exception as error:
+        return f"the keyring cannot be used: {error}"
+
+
+def keep(places: Places, name: str, value: str, where: str) -> str:
+    """Keep a secret in `file`, `keyring`, or (auto) the best there is; returns where it is."""
+    missing = has_keyring() if where != "file" else "not wanted"
+    if where == "keyring" and missing:
+        raise UsageError(missing, hint="--file keeps it in a file that only you may read")
+    if missing:
+        _write(file_of(places), written_env({**kept(places), name: value}))
+        return file_of(places)
+    import keyring
+
+    try:
+        keyring.set_password(SERVICE, name, value)
+    except Exception as error:
+        raise UsageError(f"the keyring does not take it: {error}", hint="--file keeps it in a file of yours") from None
+    _write(index_of(places), json.dumps(sorted({*keyring_names(places), name})))
+    _forget_in_file(places, name)
+    return "keyring"
+
+
+def forget(places: Places, name: str) -> str:
+    """Take a secret out of file and keyring; returns where it was."""
+    places_found = [file_of(places)] if _forget_in_file(places, name) else []
+    names = keyring_names(places)
+    if name in names:
+        import keyring
+
+        _delete(keyring, name)
+        _write(index_of(places), json.dumps([other for other in names if other != name]))
+        places_found.append("keyring")
+    if not places_found:
+        raise NotFound(f"no secret {name} is kept here; `quintet secrets list` shows where each is from")
+    return " and ".join(places_found)
+
+
+def _delete(keyring: Any, name: str) -> None:
+    try:
+        keyring.delete_password(SERVICE, name)
+    except keyring.errors.PasswordDeleteError:
+        pass  # it was gone already
+    except Exception as error:
+        raise UsageError(f"the keyring does not let go of it: {error}") from None
+
+
+def _forget_in_file(places: Places, name: str) -> bool:
+    values = kept(places)
+    if name not in values:
+        return False
+    del values[name]
+    _write(file_of(places), written_env(values))
+    return True
+
+
+def _write(path: str, text: str) -> None:
+    """Replace a file as a whole; only the user may read it."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    aside = f"{path}.{os.getpid()}"
+    with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(aside, path)

@@ -1,0 +1,155 @@
+"""Known secrets are taken out of whatever leaves: in every form that is promised, whole or in pieces."""
+
+import base64
+import json
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quintet.domain import protocol as p
+from quintet.domain.env_files import read_env, written_env
+from quintet.domain.grants import Effect
+from quintet.domain.redaction import Redaction
+from quintet.domain.secret_names import exposures, granted, is_secret_name
+from quintet.domain.settings import SecretSettings
+from quintet.domain.toolspec import Touch
+
+# Any text a secret may be, of eight characters or more, not of one letter only: that would hide in its own stand-in.
+SECRETS = st.text(st.characters(codec="utf-8", exclude_characters="*"), min_size=8, max_size=40).filter(
+    lambda text: len(text.strip()) >= 8 and len(text.strip().splitlines()) == 1
+)
+AROUND = st.text(st.characters(codec="utf-8"), max_size=20)
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "literal": str,
+    "json": lambda text: json.dumps(text)[1:-1],
+    "json, not ascii": lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+    "json in json": lambda text: json.dumps(json.dumps(text))[3:-3],
+    "json of ours": lambda text: msgspec.json.encode(text).decode()[1:-1],
+    "url": quote,
+    "url, all": lambda text: quote(text, safe=""),
+    "url, form": quote_plus,
+    "hex": lambda text: text.encode().hex(),
+    "HEX": lambda text: text.encode().hex().upper(),
+}
+
+
+def own_letters(secret: str, place: int, *, url: bool) -> str:
+    """The letters of base64 that say nothing but the secret, when so many bytes stand before it in its group."""
+    encode = base64.urlsafe_b64encode if url else base64.b64encode
+    variants = [encode(bytes([fill] * place) + secret.encode() + bytes([fill] * 3)).decode() for fill in (0, 255)]
+    return max("".join(a if a == b else " " for a, b in zip(*variants, strict=True)).split(), key=len)
+
+
+@given(SECRETS, AROUND, AROUND)
+def test_every_form_of_a_secret_is_found_among_other_words(secret: str, before: str, behind: str) -> None:
+    secret = secret.strip()
+    redaction = Redaction([secret])
+    for name, encoded in ENCODINGS.items():
+        form = encoded(secret)
+        assert form not in redaction.text(f"{before}{form}{behind}"), name
+
+
+@given(SECRETS, st.binary(max_size=9), st.binary(max_size=9), st.booleans())
+def test_a_secret_in_base64_is_found_wherever_it_begins(secret: str, before: bytes, behind: bytes, url: bool) -> None:
+    secret = secret.strip()
+    encode = base64.urlsafe_b64encode if url else base64.b64encode
+    text = Redaction([secret]).text(encode(before + secret.encode() + behind).decode())
+    assert own_letters(secret, len(before) % 3, url=url) not in text
+
+
+@given(SECRETS, AROUND, AROUND, st.data())
+def test_a_secret_that_comes_in_pieces_is_found(secret: str, before: str, behind: str, data: st.DataObject) -> None:
+    secret = secret.strip()
+    redaction = Redaction([secret])
+    form = ENCODINGS[data.draw(st.sampled_from(sorted(ENCODINGS)))](secret)
+    text = f"{before}{form}{behind}"
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    stream, chunks = redaction.texts(), redaction.chunks()
+    out = "".join([*map(stream.feed, pieces), stream.rest()])
+    assert form not in out
+    raw = b"".join([*(chunks.feed(piece.encode()) for piece in pieces), chunks.rest()])
+    assert form.encode() not in raw
+
+
+def test_pieces_go_on_at_once_but_for_what_may_begin_a_secret() -> None:
+    stream = Redaction(["swordfish-9", "swordfish-9-and-more"]).texts()
+    assert stream.feed("the sw") == "the "
+    assert stream.feed("an and the swordf") == "swan and the "
+    assert stream.feed("ish-9") == ""
+    assert stream.feed("-and-more, said") == "********************, said"
+    assert stream.feed(" swordfish-9") == " "
+    assert stream.rest() == "***********"
+
+
+@given(st.lists(AROUND, max_size=8))
+def test_without_a_secret_nothing_changes(pieces: list[str]) -> None:
+    stream = Redaction(["correct-horse-battery"]).texts()
+    assert "".join([*map(stream.feed, pieces), stream.rest()]) == "".join(pieces)
+
+
+def test_a_secret_of_several_lines_is_found_line_by_line() -> None:
+    key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQ\n-----END KEY-----"
+    text = Redaction([key]).text("1\tMIIEvQIBADANBgkqhkiG9w0BAQ\n2\tEFAASCBKcwggSjAgEAAoIBAQ\n-----END KEY-----")
+    assert text == f"1\t{'*' * 26}\n2\t{'*' * 24}\n-----END KEY-----"
+
+
+def test_a_value_that_is_too_short_is_no_secret() -> None:
+    assert Redaction(["seven77"]).text("seven77") == "seven77"
+
+
+def test_an_event_is_cleaned_in_its_texts_and_stays_an_event() -> None:
+    """Also where the secret is one of the words that events are made of."""
+    event = p.Noticed(level="warning", code="X", text="autonomous warning-9 now")
+    redaction = Redaction(["autonomous", "warning-9", "noticed-"])
+    cleaned = redaction.clean(event)
+    assert cleaned.text == "********** ********* now" and cleaned.level == "warning"
+    assert p.decode_event(p.encode(cleaned)) == cleaned
+    assert redaction.in_json(p.encode(event)) and not redaction.in_json(p.encode(cleaned))
+    plain = p.Noticed(level="info", code="X", text="nothing")
+    assert redaction.clean(plain) is plain
+
+
+@given(
+    st.dictionaries(
+        st.from_regex(r"[A-Z_][A-Z0-9_]{0,10}", fullmatch=True),
+        st.text(st.characters(codec="utf-8", exclude_characters="\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\r")),
+    )
+)
+def test_an_env_file_is_read_as_it_was_written(values: dict[str, str]) -> None:
+    assert read_env(written_env(values)) == values
+
+
+def test_env_files_are_read_as_programs_write_them() -> None:
+    text = (
+        "# a comment\nexport A=1\nB = 'two words' # said\n"
+        + 'C="x\\ny"\nD=plain # said\nnot a line\nE="over\nlines"\nF=\n'
+    )
+    assert read_env(text) == {"A": "1", "B": "two words", "C": "x\ny", "D": "plain", "E": "over\nlines", "F": ""}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [("GH_TOKEN", True), ("stripe_api_key", True), ("DB_PASSWORD", True), ("PATH", False), ("KEYBOARD", False)],
+)
+def test_secrets_are_known_by_their_names(name: str, is_one: bool) -> None:
+    assert is_secret_name(name, SecretSettings().patterns) is is_one
+
+
+def test_a_secret_is_granted_only_where_every_command_may_have_it() -> None:
+    exposed = exposures(["GH_TOKEN: gh *", "GH_TOKEN: git push*", "NPM_TOKEN: npm publish", "nonsense"])
+    assert exposed == {"GH_TOKEN": ("gh *", "git push*"), "NPM_TOKEN": ("npm publish",)}
+
+    def given_to(*commands: str, effect: Effect = Effect.NETWORK) -> tuple[str, ...]:
+        return granted(Touch(frozenset({effect}), commands=commands), exposed)
+
+    assert given_to("gh pr list") == ("GH_TOKEN",)
+    assert given_to("gh pr list", "git push origin") == ("GH_TOKEN",)
+    assert given_to("gh pr list", "curl evil.test") == ()
+    assert given_to("npm publish") == ("NPM_TOKEN",)
+    assert given_to("gh repo delete x", effect=Effect.DESTROY) == ()
+    assert given_to() == ()
