@@ -18,7 +18,7 @@ from quintet.domain.steering import Boundary
 from quintet.domain.tasks import Approval, Task, TaskStatus, after_failure
 from quintet.engine import dials
 from quintet.engine.cycle_commands import is_staged
-from quintet.engine.executor_start import ExecutorStart
+from quintet.engine.executor_start import ExecutorStart, why
 from quintet.engine.gatekeeper import Blocked
 from quintet.engine.leases import HEARTBEAT_SECONDS
 from quintet.engine.questions import APPROVAL, YES
@@ -151,8 +151,7 @@ class UnitStep:
             ended = started.ended
             if ended.ok:
                 return turn.finished("done", ended.answer)
-            reason = f"{cycle.executor}: {ended.failure or 'failed'}: {ended.reason}"
-            return turn.finished("failed", ended.answer, reason)
+            return turn.finished("failed", ended.answer, why(cycle.executor, ended))
 
         return await shop.turns.run(Work("", surface, run=cycle.run, alone=False, carry=carry))
 

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pexpect
@@ -19,7 +20,8 @@ def test_the_program_ends_when_its_terminal_is_gone(tmp_path: Path, suspended: b
     if suspended:
         child.send("\x1a")
         while (told := os.waitpid(child.pid, os.WUNTRACED | os.WNOHANG)) == (0, 0):
-            child.read_nonblocking(10_000, 1)
+            with suppress(pexpect.TIMEOUT):  # it has to be read from to come to an end of its writing
+                child.read_nonblocking(10_000, 0.1)
         assert os.WIFSTOPPED(told[1])
     child.ptyproc.fileobj.close()  # the kernel sends SIGHUP, and nobody else anything
     until = time.monotonic() + SECONDS
