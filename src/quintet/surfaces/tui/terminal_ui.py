@@ -206,8 +206,10 @@ class TerminalUi(KeyedUi):
                 self._answered(answered.question)
             case p.TurnStarted():
                 self._decided = []
+            case p.TaskMoved() | p.RunMoved() if news:
+                self._look_again()
             case p.TurnFinished() as finished if news:
-                self.run_worker(self._look_around(), exit_on_error=False)
+                self._look_again()
                 if not self._in_front:
                     self._want(f"{finished.status}: {self.around.name}")
             case p.CheckpointTaken():
@@ -244,6 +246,9 @@ class TerminalUi(KeyedUi):
         """Call the person to the terminal."""
         if self.around.settings.display.bell:
             self.tell(host.wanted(text))
+
+    def _look_again(self) -> None:
+        self.run_worker(self._look_around(), group="around", exclusive=True, exit_on_error=False)
 
     async def _look_around(self) -> None:
         """What stands around the session and may have changed: the branch, and how many tasks are left."""
