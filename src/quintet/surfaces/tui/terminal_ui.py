@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
 from textual import events, on
+from textual.driver import Driver
 
 from quintet.domain import badge
 from quintet.domain import protocol as p
@@ -42,6 +43,7 @@ async def run(around: Surroundings) -> int:
         with host.ended_by(ui.exit):
             code = await ui.run_async()
     finally:
+        host.hear_no_more(ui)
         host.give_back()
         await ui.let_go()
     if ui.failure:
@@ -64,6 +66,9 @@ class TerminalUi(KeyedUi):
         self._early: list[events.Key] = []
 
     # ── life
+
+    def get_driver_class(self) -> type[Driver]:
+        return host.outliving(super().get_driver_class())
 
     def _fatal_error(self) -> None:
         """A defect of ours: the terminal is given back before anything is said about it."""
@@ -201,8 +206,10 @@ class TerminalUi(KeyedUi):
                 self._answered(answered.question)
             case p.TurnStarted():
                 self._decided = []
+            case p.TaskMoved() | p.RunMoved() if news:
+                self._look_again()
             case p.TurnFinished() as finished if news:
-                self.run_worker(self._look_around(), exit_on_error=False)
+                self._look_again()
                 if not self._in_front:
                     self._want(f"{finished.status}: {self.around.name}")
             case p.CheckpointTaken():
@@ -239,6 +246,9 @@ class TerminalUi(KeyedUi):
         """Call the person to the terminal."""
         if self.around.settings.display.bell:
             self.tell(host.wanted(text))
+
+    def _look_again(self) -> None:
+        self.run_worker(self._look_around(), group="around", exclusive=True, exit_on_error=False)
 
     async def _look_around(self) -> None:
         """What stands around the session and may have changed: the branch, and how many tasks are left."""
