@@ -1,5 +1,6 @@
 """A cycle over a real project: plan, accept, execute, verify, again; its budgets, its pauses, its ends."""
 
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -583,3 +584,22 @@ def test_what_a_dead_process_had_begun_is_put_back_and_done_stays_done(repo: Pat
         assert [e for e in moves if e[0] == "one"] == []
 
     drive(repo, again, rules(), resume=sessions[0], axes=None)
+
+
+def test_a_unit_that_was_cut_short_while_it_published_waits_for_a_person(repo: Path) -> None:
+    server = socket.create_server(("127.0.0.1", 0))  # takes the connection and says nothing
+    address = f"git://127.0.0.1:{server.getsockname()[1]}/x"
+    model = ScriptedModel([block("a", body="Push it."), [call("bash", command=f"git push {address} main")]])
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("/plan push it")
+        await driver.answer("y")
+        await driver.until(lambda e: isinstance(e, p.ToolStarted))
+        await driver.session.submit(p.Interrupt())
+        assert (await until_stopped(driver)).status == "interrupted"
+        assert statuses(repo) == {"a": "blocked"}
+        end = await stretch(driver, "/resume")
+        assert (end.status, end.reason) == ("blocked", "a is blocked") and units(driver) == [("a", 1)]
+
+    with server:
+        drive(repo, script, model, person=True)

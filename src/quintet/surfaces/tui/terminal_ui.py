@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
 from textual import events, on
+from textual.driver import Driver
 
 from quintet.domain import badge
 from quintet.domain import protocol as p
@@ -42,6 +43,7 @@ async def run(around: Surroundings) -> int:
         with host.ended_by(ui.exit):
             code = await ui.run_async()
     finally:
+        host.hear_no_more(ui)
         host.give_back()
         await ui.let_go()
     if ui.failure:
@@ -64,6 +66,9 @@ class TerminalUi(KeyedUi):
         self._early: list[events.Key] = []
 
     # ── life
+
+    def get_driver_class(self) -> type[Driver]:
+        return host.outliving(super().get_driver_class())
 
     def _fatal_error(self) -> None:
         """A defect of ours: the terminal is given back before anything is said about it."""
