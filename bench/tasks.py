@@ -1,4 +1,4 @@
-"""What looking at a project's tasks costs: the scan of rows and files, the list with what waits, the next task.
+"""What looking at a project's tasks costs: the scan of rows and files, the list and what waits, the next task, a board.
 
 python bench/tasks.py [--rounds 15] [--json]. At 100, 1,000 and 10,000 tasks, best of the rounds, CPU time of this
 thread (and by the clock on the wall, which other processes share); beside it, in the same rounds, the bare
@@ -21,6 +21,7 @@ from _table import say, table, verdict
 from quintet.adapters.sqlite.database import connect, connect_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
 from quintet.adapters.task_folder import TaskFolder
+from quintet.domain.cycle import board
 from quintet.domain.task_order import knots, next_task
 from quintet.domain.task_page import write_page
 from quintet.domain.task_scan import scan
@@ -69,6 +70,7 @@ def _measure(size: int, rounds: int) -> dict[str, Any]:
             "scan": look,
             "list": lambda: list_lines(tasks, tasks),
             "next": lambda: next_task(tasks),
+            "board": lambda: board(tasks, None),  # what a cycle looks at before each step
             "knots": lambda: knots(tasks),
             "bare": lambda: _bare(root, rows),
         }
@@ -121,12 +123,12 @@ def _bare(root: str, rows: TaskRows) -> int:
 
 
 def _text(summary: dict[str, Any]) -> str:
-    names = ("scan_ms", "list_ms", "next_ms", "all_ms", "wall_ms", "knots_ms", "bare_ms")
+    names = ("scan_ms", "list_ms", "next_ms", "all_ms", "wall_ms", "board_ms", "knots_ms", "bare_ms")
     rows = [
         [str(figure["tasks"]), *(f"{figure[name]:.2f}" for name in names), f"{figure['ratio']:.2f}"]
         for figure in summary["sizes"]
     ]
-    header = ["tasks", "scan ms", "list", "next", "all three", "by the wall", "knots", "bare minimum", "ratio"]
+    header = ["tasks", "scan ms", "list", "next", "all three", "by the wall", "board", "knots", "bare minimum", "ratio"]
     return "\n".join(
         (
             table(header, rows),

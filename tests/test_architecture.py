@@ -126,6 +126,14 @@ def test_looking_something_up_needs_no_event_loop() -> None:
     }
 
 
+def test_opening_a_session_loads_nothing_of_the_browser() -> None:
+    loaded = loaded_by("import quintet.app")
+    assert not [name for name in loaded if name.startswith("playwright")]
+    assert {name for name in loaded if name.startswith("quintet.adapters.browser.")} == {
+        "quintet.adapters.browser.local_browser"
+    }
+
+
 def test_opening_a_session_loads_no_model_no_settings_parser_and_no_client_of_language_servers() -> None:
     loaded = loaded_by("import quintet.app")
     assert not loaded & {

@@ -4,7 +4,7 @@ scripts/check ai-clis --harness FOLDER [--bin-dir DIR] [--only NAME,…]: FOLDER
 serves the models' wires, prints {"port": N} and takes {"steps": N, "command": "…", "mode": "401"} at POST
 /__stub/script. Each CLI is held to: success with a step done, a write into .git/hooks stopped, 401, 429, a server
 that is down, a cancel in the middle, and a server that hangs; a planner may write to its folder alone; nothing may be
-left behind.
+left behind. Then one flow: the first plans, the second executes, the third verifies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import ExitStack, aclosing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,8 @@ GEMINI = {
     "privacy": {"usageStatisticsEnabled": False},
     "model": {"disableLoopDetection": True},
 }
+FLOW_SECONDS = 240
+TASK = "---\\nid: task-001\\ntitle: make made.txt\\nverification: test -s made.txt\\n---\\nMake it.\\n"
 OUTSIDE = "/usr/local/planted-by-quintet-check"
 CASES: dict[str, dict[str, Any]] = {
     "success": {"steps": 1, "command": "echo made > made.txt"},
@@ -92,6 +94,9 @@ def main() -> int:
             if not given.cases or case in given.cases.split(","):
                 with tempfile.TemporaryDirectory(prefix="quintet-clis-", ignore_cleanup_errors=True) as place:
                     results.append(checked(name, case, stub, Path(place)))
+    if not (given.only or given.cases or missing):
+        with tempfile.TemporaryDirectory(prefix="quintet-clis-", ignore_cleanup_errors=True) as place:
+            results.append(flowed(stub, Path(place)))
     good = not missing and all(results)
     print("ok" if good else "FAILED")
     return 0 if good else 1
@@ -103,7 +108,8 @@ def checked(name: str, case: str, stub: Path, place: Path) -> bool:
         command = CASES[case].get("command", "").replace("{plans}", str(place / "plans"))
         script = {**CASES[case], **({"command": command} if command else {})}
         post(port, script)
-        project = prepared(name, place, closed_port() if case == "down" else port)
+        project = prepared(place)
+        led(name, place / "home", closed_port() if case == "down" else port)
         began = time.monotonic()
         parts = asyncio.run(asyncio.wait_for(driven(name, case, project), CASE_SECONDS))
         seconds = time.monotonic() - began
@@ -113,6 +119,46 @@ def checked(name: str, case: str, stub: Path, place: Path) -> bool:
     what = "cancelled" if ended is None else "done" if ended.ok else f"{ended.failure}"
     print(
         f"{name:<8} {case:<8} {'FAILED' if problems else 'ok':<6}  {what:<12} {seconds:5.1f} s  {about(parts, ended)}"
+    )
+    for problem in problems:
+        print(f"    {problem}")
+    return not problems
+
+
+def flowed(stub: Path, place: Path) -> bool:
+    """One flow over all three, each with a stub of its own: the planner writes a task, until what it wants is there."""
+    project = prepared(place)
+    plans = place / "state/quintet/*/plans/*"
+    commands = {
+        "codex": f"test -s made.txt || for each in {plans}; do printf '%b' '{TASK}' > $each/task-001.md; done",
+        "claude": "echo made > made.txt",
+        "gemini": "cat made.txt",
+    }
+    planner, executor, verifier = commands
+    written(place / "config/quintet/settings.toml", '[executors.gemini]\nmodel = "gemini-2.5-flash"\n')
+    roles = (f"--planner={planner}", f"--executor={executor}", f"--verifier={verifier}")
+    argv = ("-m", "quintet", "flow", "make made.txt", "-C", str(project), *roles, "--permission-profile", "normal")
+    with ExitStack() as stack:
+        for name, command in commands.items():
+            port = stack.enter_context(serving(stub))
+            post(port, {"steps": 1, "command": command})
+            led(name, place / "home", port)
+        began = time.monotonic()
+        ran = subprocess.run(
+            [sys.executable, *argv, "--output-format", "stream-json"],
+            capture_output=True,
+            text=True,
+            timeout=FLOW_SECONDS,
+        )
+    seconds = time.monotonic() - began
+    said = [json.loads(line) for line in ran.stdout.splitlines()]
+    result = said[-1] if said else {}
+    worked = {event["executor"] for event in said if event.get("type") == "executor_ended" and event["ok"]}
+    problems = [] if worked == set(commands) else [f"only {sorted(worked)} did their part"]
+    if ran.returncode or result.get("status") != "done" or not (project / "made.txt").is_file():
+        problems.append(f"not done: exit {ran.returncode}, {result or ran.stdout[-2000:]}; {ran.stderr[-2000:]}")
+    print(
+        f"{'flow':<8} {'three':<8} {'FAILED' if problems else 'ok':<6}  {result.get('status', ''):<12} {seconds:5.1f} s"
     )
     for problem in problems:
         print(f"    {problem}")
@@ -175,21 +221,22 @@ async def driven(name: str, case: str, project: Path) -> list[ExecutorPart]:
     return parts
 
 
-def prepared(name: str, place: Path, port: int) -> Path:
-    """A repository, a home with the CLI's settings, and an environment that leads to the stub and nowhere else."""
+def prepared(place: Path) -> Path:
+    """A repository, an empty home, and an environment without anybody's keys."""
     project, home = place / "project", place / "home"
     for folder in (project, home, place / "tmp", place / "plans"):
         folder.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
-    url = f"http://127.0.0.1:{port}"
-    for variable in [
-        name
-        for name in os.environ
-        if name.startswith(("ANTHROPIC_", "CLAUDE_", "GEMINI_", "GOOGLE_", "CODEX_", "OPENAI_", "QUINTET_"))
-    ]:
+    for variable in [name for name in os.environ if name.startswith(KEYS)]:
         del os.environ[variable]
     os.environ.update({"HOME": str(home), "TMPDIR": str(place / "tmp"), "STUB_KEY": "dummy"})
     os.environ.update({f"XDG_{kind}_HOME": str(place / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")})
+    return project
+
+
+def led(name: str, home: Path, port: int) -> None:
+    """The CLI's settings and variables, that lead to the stub and nowhere else."""
+    url = f"http://127.0.0.1:{port}"
     if name == "codex":
         written(home / ".codex/config.toml", CODEX.format(url=url))
     elif name == "claude":
@@ -199,7 +246,6 @@ def prepared(name: str, place: Path, port: int) -> Path:
     else:
         os.environ.update({"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy"})
         written(home / ".gemini/settings.json", json.dumps(GEMINI))
-    return project
 
 
 def written(path: Path, text: str) -> None:

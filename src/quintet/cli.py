@@ -242,8 +242,10 @@ def _schema(given: str) -> dict[str, Any]:
 def _at_a_screen() -> bool:
     """Whether somebody sits at a terminal that can show a screen."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
-    return (
-        all(stream is not None and stream.isatty() for stream in streams) and os.environ.get("TERM", "dumb") != "dumb"
+    return all(stream is not None and stream.isatty() for stream in streams) and os.environ.get("TERM") not in (
+        None,
+        "",
+        "dumb",
     )
 
 

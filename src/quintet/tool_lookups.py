@@ -122,7 +122,9 @@ def tools_doctor(arguments: Namespace) -> int:
         rows = [(tool.name, tool.state, "; ".join(tool.needs)) for tool in tools]
         say(line.rstrip() for line in table(rows, heading=("TOOL", "STATE", "NEEDS")))
         here = [(part.name, "; ".join(filter(None, (part.found, part.missing)))) for part in (*found.values(), sandbox)]
-        say(["", *table(here, heading=("PART", "HERE"))])
+        say(["", *(line.rstrip() for line in table(here, heading=("PART", "HERE")))])
+        ready = sum(tool.state == "ready" for tool in tools)
+        say(["", f"{ready} of {len(tools)} tools are ready"])
     return 0 if all(tool.state == "ready" for tool in tools) else 1
 
 

@@ -203,9 +203,9 @@ def test_a_tool_that_is_not_there_is_answered_with_those_that_are(project: Proje
 
 
 def test_a_call_that_hangs_is_given_up_and_the_server_started_anew(project: Project) -> None:
-    said = project.fails(project.evil(timeout=1.5), "hang")
+    said = project.fails(project.evil(timeout=4.0), "hang")
     assert said == (
-        "evil: no answer within 1.5 s, so it was ended. What became of the call is unknown; "
+        "evil: no answer within 4 s, so it was ended. What became of the call is unknown; "
         "the next use starts evil again."
     )
 

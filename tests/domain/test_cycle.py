@@ -81,6 +81,10 @@ def test_s4_the_planner_is_asked_again_until_it_adds_nothing() -> None:
     assert step(planned(added_nothing=False), over, replans=True) == Plan()
     assert step(planned(added_nothing=True), over, replans=True) == Rest("done", "", CyclePhase.COMPLETED)
     assert step(planned(added_nothing=False), over, replans=False) == Rest("done", "", CyclePhase.COMPLETED)
+    held = Board(left=1, total=1, held=("b is blocked",))
+    assert step(planned(added_nothing=False), held, replans=True) == Rest("blocked", "b is blocked")
+    stuck = Board(left=1, failed=1, total=2, held=("b waits for a",))
+    assert step(planned(added_nothing=False), stuck, replans=True) == Plan()
 
 
 def test_s3_4_assisted_does_one_unit_then_pauses_and_manual_one_step() -> None:

@@ -1,5 +1,6 @@
 """A cycle over a real project: plan, accept, execute, verify, again; its budgets, its pauses, its ends."""
 
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from quintet.domain.messages import Request, Role
 from quintet.domain.steering import Actor
 from quintet.domain.tasks import TaskStatus
 from quintet.engine.task_keeper import TaskKeeper
-from quintet.testing import ScriptedModel, call
+from quintet.testing import FrozenClock, ScriptedModel, call
 from tests.engine.cycles import THREE, TWO, phases, rules, run, statuses, stretch, turned, units, until_stopped
 from tests.engine.driving import Driver, drive
 from tests.engine.task_places import added, keep, keeping, page, todo
@@ -583,3 +584,53 @@ def test_what_a_dead_process_had_begun_is_put_back_and_done_stays_done(repo: Pat
         assert [e for e in moves if e[0] == "one"] == []
 
     drive(repo, again, rules(), resume=sessions[0], axes=None)
+
+
+def test_a_unit_that_was_cut_short_while_it_published_waits_for_a_person(repo: Path) -> None:
+    server = socket.create_server(("127.0.0.1", 0))  # takes the connection and says nothing
+    address = f"git://127.0.0.1:{server.getsockname()[1]}/x"
+    model = ScriptedModel([block("a", body="Push it."), [call("bash", command=f"git push {address} main")]])
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("/plan push it")
+        await driver.answer("y")
+        await driver.until(lambda e: isinstance(e, p.ToolStarted))
+        await driver.session.submit(p.Interrupt())
+        assert (await until_stopped(driver)).status == "interrupted"
+        assert statuses(repo) == {"a": "blocked"}
+        end = await stretch(driver, "/resume")
+        assert (end.status, end.reason) == ("blocked", "a is blocked") and units(driver) == [("a", 1)]
+
+    with server:
+        drive(repo, script, model, person=True)
+
+
+def test_a_clock_that_jumps_back_in_a_unit_costs_nothing(repo: Path) -> None:
+    clock = FrozenClock()
+
+    def jump(request: Request) -> str:
+        clock._epoch -= 86_400
+        return "did a"
+
+    model = ScriptedModel([f"{block('a')}\n{block('b', depends_on='[a]')}", jump, "DONE", "did b", "DONE", "no more"])
+    driver, end = run(repo, "/plan do both", model, clock=clock)
+    assert (end.status, end.done) == ("done", 2) and units(driver) == [("a", 1), ("b", 1)]
+
+
+def test_a_page_that_cannot_be_moved_stops_the_cycle_and_loses_nothing(repo: Path) -> None:
+    """A full disk and a folder that cannot be made fail at the same place: before the row has moved."""
+    in_the_way = repo / ".quintet/todo/done"
+
+    def fill(request: Request) -> str:
+        in_the_way.write_text("")
+        return "did a"
+
+    async def script(driver: Driver) -> None:
+        end = await stretch(driver, "/plan do a")
+        assert end.status == "failed" and "todo/a.md: cannot be written" in end.reason
+        assert statuses(repo) == {"a": "todo"} and (repo / ".quintet/todo/a.md").exists()
+        in_the_way.unlink()
+        assert (await stretch(driver, "/resume")).status == "done"
+
+    drive(repo, script, ScriptedModel([block("a"), fill, "did it again", "DONE", "no more"]))
+    assert keep(repo, _claims) == {}

@@ -95,6 +95,43 @@ def test_a_part_that_is_there_and_does_not_run_is_not_ready(quintet: Program, tm
     assert "cannot start: bwrap: no permission to create a namespace" in parts["sandbox"]["missing"]
 
 
+GONE = """\
+import sys
+
+class Gone:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("mcp", "playwright", "ddgs", "trafilatura", "keyring"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Gone())
+"""
+
+
+def test_doctor_on_a_bare_machine_gives_every_missing_tool_a_fix_in_one_line(quintet: Program, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone/sitecustomize.py").write_text(GONE)
+    bare = {"PATH": only(tmp_path / "bin"), "PYTHONPATH": str(tmp_path / "gone")}
+    told = quintet.run("tools", "doctor", "--json", **bare).clean(1).json()
+    tools = {tool["name"]: tool for tool in told["tools"]}
+    missing = {name: tool["needs"] for name, tool in tools.items() if tool["state"] == "missing"}
+    assert {"bash", "git_log", "web_search", "browser_view", "git_create_pr", "mcp_tool", "visual_checker"} <= set(
+        missing
+    )
+    assert {"Read", "Write", "glob", "librarian_search", "fs_move", "think"} <= set(tools) - set(missing)
+    for name, needs in missing.items():
+        assert needs and all(need and "\n" not in need for need in needs), name
+    assert missing["mcp_tool"] == [f"mcp: {sys.executable} -m pip install 'mcp>=2'"]
+    shown = quintet.run("tools", "doctor", **bare).clean(1).out.splitlines()
+    assert shown[-1] == f"{len(tools) - len(missing)} of {len(tools)} tools are ready"
+    said = quintet.run("tools", "call", "mcp_tool", "--args", '{"command": "list_servers"}', **bare).clean(0).out
+    assert "no MCP server is configured" in said, "what needs no server needs no package"
+    quintet.settings('[mcp.servers.one]\nurl = "http://127.0.0.1:9/mcp"\n')
+    listing = '{"command": "list_tools"}'
+    said = quintet.run("tools", "call", "mcp_tool", "--args", listing, **bare).clean(1).out
+    assert said == f"MCP needs a package that is not here: {sys.executable} -m pip install 'mcp>=2'\n"
+    assert f"{sys.executable} -m pip install 'mcp>=2'" in quintet.run("mcp-server", **bare).clean(2).err
+
+
 def test_doctor_says_how_to_get_a_browser(quintet: Program, tmp_path: Path) -> None:
     tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git", "bash", python3=PYTHON))
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}

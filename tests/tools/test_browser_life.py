@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,6 +50,41 @@ def test_a_secret_of_the_environment_stays_here(web: Browsing, site: Site, monke
         assert b"hunter2" not in Path(f"/proc/{pid}/environ").read_bytes()
 
 
+def test_a_call_that_is_interrupted_while_the_browser_starts_leaves_nothing_behind(tmp_path: Path, site: Site) -> None:
+    with browsing(tmp_path) as web:
+
+        async def interrupted() -> None:
+            calling = asyncio.ensure_future(web.call("browser_navigate", url=site("/")))
+            while True:
+                await asyncio.sleep(0)
+                if web.running():
+                    break
+            calling.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await calling
+
+        web.loop.run_until_complete(asyncio.wait_for(interrupted(), 60))
+    assert web.running() == []
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo '[1:1:FATAL:zygote_host_impl_linux.cc] No usable sandbox!' >&2; exit 1", "cannot make its own sandbox"),
+        ("echo 'error while loading shared libraries: libnss3.so' >&2; exit 127", "libraries: libnss3.so"),
+        (None, "there is no program there"),
+    ],
+)
+def test_a_browser_that_does_not_start_says_why(tmp_path: Path, script: str | None, said: str) -> None:
+    program = tmp_path / "chromium"
+    if script:
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    with browsing(tmp_path, path=str(program)) as web:
+        assert said in web.fails("navigate", url="about:blank")
+        assert web.running() == []
+
+
 def test_a_browser_that_was_killed_is_started_anew_and_that_is_said(web: Browsing, site: Site) -> None:
     web.ok("navigate", url=site("/form"))
     send = web.id('button "Send"')
@@ -78,24 +114,22 @@ def kill(web: Browsing) -> None:
     web.loop.run_until_complete(asyncio.wait_for(gone.wait(), 20))
 
 
-def test_a_tab_that_crashes_or_never_pauses_is_opened_anew(web: Browsing, site: Site) -> None:
+def test_a_tab_that_crashes_is_opened_anew(web: Browsing, site: Site) -> None:
     web.ok("navigate", url=site("/form"))
     at = web.browser._tabs._tabs[0]
-    renderer = web.loop.run_until_complete(crash(at.page))
-    assert renderer
+    web.loop.run_until_complete(crash(at.page))
     said = web.ok("view")
     assert "(tab 0 had crashed and was opened anew)" in said and 'button "Send"' in said
 
 
-async def crash(page: object) -> bool:
+async def crash(page: Any) -> None:
     """Have the tab's own process end."""
-    session = await page.context.new_cdp_session(page)  # type: ignore[attr-defined]
+    session = await page.context.new_cdp_session(page)
     gone = asyncio.Event()
-    page.on("crash", lambda _: gone.set())  # type: ignore[attr-defined]
+    page.on("crash", lambda _: gone.set())
     crashing = asyncio.ensure_future(session.send("Page.crash"))
     await asyncio.wait_for(gone.wait(), 20)
     crashing.cancel()
-    return True
 
 
 def test_a_script_that_does_not_end_is_ended(web: Browsing, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

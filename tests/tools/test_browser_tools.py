@@ -31,8 +31,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browsing]:
 
 
 def test_a_page_is_lines_of_text_with_its_elements_numbered(web: Browsing, site: Site) -> None:
-    opened, *_, first = web.lines("navigate", url=site("/"))[:4], ""
-    assert opened[0] == f"opened {site('/')}"
+    assert web.lines("navigate", url=site("/"))[0] == f"opened {site('/')}"
     link = web.id('link "the form"')
     assert web.last.splitlines()[-7:] == [
         "# Welcome",
@@ -43,7 +42,6 @@ def test_a_page_is_lines_of_text_with_its_elements_numbered(web: Browsing, site:
         "| Ada | 36",
         '(image "a dot")',
     ]
-    assert first == ""
 
 
 def test_fields_show_their_names_values_and_states_but_no_password(web: Browsing, site: Site) -> None:
@@ -73,9 +71,8 @@ def test_an_element_keeps_its_id_and_no_other_page_gives_it_away_again(web: Brow
 def test_shadow_roots_and_their_slots_are_seen_through(web: Browsing, site: Site) -> None:
     web.ok("navigate", url=site("/shadow"))
     assert "## In the shadow\nslotted words [" in web.last
-    assert any(
-        line.startswith("+ ") and 'button "pressed"' in line for line in web.click('button "Shadow button"')
-    ) or ('button "pressed"' in web.last)
+    web.click('button "Shadow button"')
+    assert 'button "pressed"' in web.ok("view")
 
 
 def test_frames_have_ids_of_their_own_and_can_be_acted_in(web: Browsing, site: Site) -> None:
@@ -132,7 +129,8 @@ def test_fifty_thousand_elements_stay_within_a_bounded_view(web: Browsing, site:
 def test_more_than_fits_on_one_screen_is_said(web: Browsing, site: Site) -> None:
     web.ok("navigate", url=site("/crowded"))
     assert len(web.last) < 16_000
-    assert "more on screen, too many to show" in web.last or web.last.count("button") < 3000
+    shown = web.last.count(" button ")
+    assert f"({3000 - shown} lines more on screen, too many to show" in web.last
 
 
 def test_a_long_text_is_read_on_by_scrolling(web: Browsing, site: Site) -> None:
@@ -174,7 +172,8 @@ def test_a_form_is_filled_in_and_sent(web: Browsing, site: Site) -> None:
     assert [line[:2] for line in said[2:]] == ["Wh", "- ", "+ "], "only what changed is shown"
     web.ok("view")
     web.ok("type", element_id=web.id('textbox "Born"'), content="1906-12-09")
-    web.ok("type", element_id=web.id('textbox "Note"') if "Note" in web.last else "", content="two\nlines")
+    web.ok("view")
+    web.ok("type", element_id=web.id('textbox "Note"'), content="two\nlines")
     web.ok("view")
     assert 'selected 1 "Belgium"' in web.ok("select_option", index=1)
     web.ok("view")
@@ -211,7 +210,7 @@ def test_a_point_of_the_screen_is_clicked_and_typed_at(web: Browsing, site: Site
 def test_what_shows_only_under_the_mouse_is_seen(web: Browsing, site: Site) -> None:
     web.ok("navigate", url=site("/hover"))
     assert "Hidden entry" not in web.last
-    assert "+ Hidden entry" in web.ok("move_mouse", coordinates=[20, 15]) or "Hidden entry" in web.last
+    assert "Hidden entry" in web.ok("move_mouse", coordinates=[20, 15])
 
 
 def test_why_an_element_cannot_be_clicked_is_said(web: Browsing, site: Site) -> None:
@@ -303,8 +302,10 @@ def test_a_download_is_kept_with_the_outputs_under_a_plain_name(web: Browsing, s
 
 def test_a_new_tab_is_told_and_used_by_its_number(web: Browsing, site: Site) -> None:
     web.ok("navigate", url=site("/popup"))
-    notes = web.click('button "Open"')
-    opened = next(int(line.split()[-1].rstrip(")")) for line in notes if "a new tab opened: tab_idx" in line)
+    told = "\n".join(web.click('button "Open"'))
+    while "a new tab opened: tab_idx " not in told:  # a slow machine may tell it with a later call
+        told += web.ok("console")
+    opened = int(told.partition("a new tab opened: tab_idx ")[2].partition(")")[0])
     assert 'textbox "User name"' in web.ok("view", tab_idx=opened)
     assert f"(other tabs: 0 {site('/popup')})" in web.last
     assert f"tab {opened} was closed" in web.ok("console", content="window.close()") + web.ok("console")

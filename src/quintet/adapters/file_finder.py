@@ -20,6 +20,7 @@ from quintet.domain.file_rank import ranked
 
 MOST_FILES = 300_000
 CANDIDATES = 200  # taken of names and of whole paths, before they are ranked
+MOST_NEAREST = 50  # answers to a query without letters
 TRUSTED_SECONDS = 1.0  # a list is as good as new for so long
 MOST_SECONDS = 30.0  # and is made anew after so long: a file in a folder that was empty changes no time we look at
 MOST_FOLDERS = 20_000  # to look at; a bigger project's list is made anew each time
@@ -37,6 +38,7 @@ class Listing:
         self._stamp = self._stamps()
         self._names = [path.rpartition("/")[2] for path in self.paths]
         self._fast = _haystacks(self._names), _haystacks(self.paths)
+        self._nearest = _nearest(self.paths)
         self._folded: list[str] = []
 
     def _to_watch(self) -> list[str]:
@@ -60,21 +62,12 @@ class Listing:
 
     def find(self, query: str, most: int) -> list[str]:
         if not query:
-            return self._nearest(most)
+            return self._nearest[:most]
         names, paths = self._fast
         if names is None or paths is None:
             return ranked(query, self._plainly(query), most)
         found = dict.fromkeys(index for haystacks in (names, paths) for index in _candidates(query, haystacks))
         return ranked(query, [self.paths[index] for index in found], most)
-
-    def _nearest(self, most: int) -> list[str]:
-        """Those nearest to the root; the same as ranking all of them, and quicker."""
-        found: list[str] = []
-        depth = 0
-        while len(found) < min(most, len(self.paths)):
-            found += sorted(path for path in self.paths if path.count("/") == depth)
-            depth += 1
-        return found[:most]
 
     def _plainly(self, query: str) -> Iterable[str]:
         """Candidates without frizbee: those that have the letters in a row, else in their order."""
@@ -173,6 +166,21 @@ def _walked(root: str) -> list[str]:
         if len(found) >= MOST_FILES:
             break
     return found[:MOST_FILES]
+
+
+def _nearest(paths: list[str]) -> list[str]:
+    """The files nearest to the root, by the alphabet: what ranking all of them without a query gives, and quicker."""
+    from heapq import nsmallest
+
+    by_depth: dict[int, list[str]] = {}
+    for path in paths:
+        by_depth.setdefault(path.count("/"), []).append(path)
+    found: list[str] = []
+    for depth in sorted(by_depth):
+        found += nsmallest(MOST_NEAREST - len(found), by_depth[depth])
+        if len(found) == MOST_NEAREST:
+            break
+    return found
 
 
 def _time_of(path: str) -> int:

@@ -127,8 +127,6 @@ def _languages(root: str) -> list[languages.Language]:
 
 
 def _web_search(around: Surroundings) -> Part:
-    from importlib.util import find_spec
-
     from quintet.adapters.engines import chosen
 
     web = around.settings.web
@@ -137,7 +135,7 @@ def _web_search(around: Surroundings) -> Part:
         "brave": "" if os.environ.get(web.brave_key_env) else f"export {web.brave_key_env}=… with your key",
         "exa": "" if os.environ.get(web.exa_key_env) else f"export {web.exa_key_env}=… with your key",
         "searxng": "" if web.searxng_url else 'set its address: [web] searxng_url = "https://…"',
-        "ddgs": "" if find_spec("ddgs") else install_line("quintet[web]"),
+        "ddgs": package_part("ddgs", "ddgs", "ddgs>=9").missing.removeprefix("ddgs: "),
     }[name]
     return Part("web search", not missing, "" if missing else name, f"{name}: {missing}" if missing else "")
 

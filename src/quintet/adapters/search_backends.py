@@ -71,7 +71,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
 
             raise ToolFailed(
                 "nothing here searches the web: no key is set, and ddgs is not installed",
-                hint=install_line("quintet[web]"),
+                hint=install_line("ddgs>=9"),
             )
         request = {
             "query": _worded(sought),

@@ -39,7 +39,8 @@ class TaskFolder:
         found: list[FoundFile] = []
         for folder in FOLDERS:
             above = f"{folder}/" if folder else ""
-            with contextlib.suppress(FileNotFoundError), os.scandir(self._todo + "/" + folder) as entries:
+            missing = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+            with missing, os.scandir(self._todo + "/" + folder) as entries:
                 found += [
                     FoundFile(above + entry.name, _stamp(entry.stat(follow_symlinks=False)))
                     for entry in entries

@@ -138,7 +138,8 @@ def next_step(
         if settings.max_units and cycle.units >= settings.max_units:
             return Rest("limit", f"cycle.max_units = {settings.max_units}")
         return Execute(found.ready)
-    if replans and not cycle.added_nothing and not found.running:
+    waits = found.running or (found.left and not found.failed)  # for another process, or for a person
+    if replans and not cycle.added_nothing and not waits:
         return Plan() if not _too_often(cycle, settings) else _iterations(settings)
     return _end(found)
 

@@ -45,6 +45,7 @@ class CycleState(Struct, frozen=True):
     seconds: float = 0.0
     status: str = ""  # how it stopped last
     reason: str = ""
+    unsure: str = ""  # a task in whose unit something was being published when it was cut short
 
     @property
     def scope(self) -> tuple[str, ...] | None:
@@ -108,6 +109,7 @@ def after(cycle: CycleState, event: Any) -> CycleState:
                 submission=event.submission,
                 at_work=True,
                 accepted=bool(cycle.pending),
+                unsure="",
                 units_since=0,
                 steps_since=0,
                 status="",
@@ -167,6 +169,13 @@ def spend(state: SessionState, usage: Usage, cost: float) -> None:
     cycle = state.cycle
     if cycle and cycle.at_work:
         state.cycle = structs.replace(cycle, usage=cycle.usage.plus(usage), cost=cycle.cost + cost)
+
+
+def leave_unsure(state: SessionState) -> None:
+    """A call that publishes was cut short: nobody knows whether it did, and its unit is not done again unasked."""
+    cycle = state.cycle
+    if cycle and cycle.at_work and cycle.task:
+        state.cycle = structs.replace(cycle, unsure=cycle.task)
 
 
 def _began(state: SessionState, event: c.CycleBegan) -> None:

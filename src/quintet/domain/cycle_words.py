@@ -98,7 +98,8 @@ def _ended(event: c.ExecutorEnded) -> Words:
     if event.ok:
         return notes
     again = f"; again in {event.retry_in:g} s" if event.retry_in is not None else ""
-    head = f"{event.executor}: {event.failure or 'failed'}: {event.reason}{again}"
+    said = event.reason if event.reason.startswith(event.executor) else f"{event.executor}: {event.reason}"
+    head = f"{event.failure or 'failed'}: {said}{again}"
     hint: Words = [(event.hint, "dim")] if event.hint and not again else []
     return [*notes, (head, "warning" if again else "error"), *hint]
 

@@ -37,6 +37,11 @@ class Order(Struct, frozen=True, gc=False):
     revision: str = ""  # the commit where what is reviewed ends; empty: the files as they are
 
 
+def is_step(order: Order | None) -> bool:
+    """Whether a turn with this order is a step of a cycle, whose events say what came of it, not its answer."""
+    return order is not None and order.kind in ("plan", "verify")
+
+
 class Finding(Struct, frozen=True, gc=False):
     severity: Severity
     title: str

@@ -264,6 +264,8 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
     started = state.running.pop(event.call, None)
     effects = state.decided.pop(event.call, ())
     state.last_result = event.content
+    if event.status is CallStatus.INTERRUPTED and Effect.PUBLISH in effects:
+        cycle_state.leave_unsure(state)
     if state.unanswered.pop(event.call, None) is not None:
         if state.swe and started:
             ok, changed = event.status is CallStatus.OK, bool(event.changed)

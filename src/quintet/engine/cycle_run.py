@@ -86,13 +86,14 @@ class CycleRun:
         shop, state = self._shop, self._state
         cycle, wanted = state.cycle, first.order.subject if first.order else ""
         goes_on = bool(first.order and first.order.kind == "build" and cycle and cycle.run == wanted)
+        put_back = await shop.tasks.recover(state.session, cycle.unsure if cycle else "")
         if goes_on and cycle and wanted in state.runs:
             resumed = CycleResumed(run=wanted, submission=first.submission, reason=first.text or "goes on")
             taken = [] if state.active_run == wanted else runs.put_aside(shop.core, state, "a cycle goes on")
             await shop.journal.append(*taken, resumed, *runs.begun(shop.core, state, wanted))
         else:
             await shop.journal.append(*self._fresh(first))
-        for task, move in await shop.tasks.recover(state.session):
+        for task, move in put_back:
             shop.journal.post(task_moved(task, move, shop.cycle.run))
         self._moved(CyclePhase.CHECKING_DONE)
 

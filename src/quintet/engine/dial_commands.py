@@ -13,6 +13,9 @@ from quintet.domain.protocol import Choice, DialsTurned, QuestionAsked, RunResum
 from quintet.domain.steering import Scope
 from quintet.engine import dials
 from quintet.engine.desk import Desk, Handler, Outcome, after
+from quintet.engine.questions import closed
+
+ABOUT_DEEP = "Review is best at model mode deep"
 
 
 def axis_command(word: str) -> Handler:
@@ -67,20 +70,21 @@ def turn_dials(desk: Desk, change: AxesChange, scope: Scope, reason: str) -> Out
     entered_review = event.after.work_mode is WorkMode.REVIEW and event.before.work_mode is not WorkMode.REVIEW
     if entered_review and event.after.model_mode is not ModelMode.DEEP:
         _offer_deep(desk, event, outcome)
+    if event.after.work_mode is not WorkMode.REVIEW or event.after.model_mode is ModelMode.DEEP:
+        moot = [asked for asked in state.questions.values() if asked.text.startswith(ABOUT_DEEP)]
+        outcome.events += [closed(asked.question, "the dial was turned on") for asked in moot]
     return outcome
 
 
 def _offer_deep(desk: Desk, event: DialsTurned, outcome: Outcome) -> None:
     """Review wants a reasoning model: ask once, change nothing unasked."""
     if not desk.core.person:
-        outcome.text += (
-            f"\nReview is best at model mode deep; nobody is here to ask, so it goes on at {event.after.model_mode}."
-        )
+        outcome.text += f"\n{ABOUT_DEEP}; nobody is here to ask, so it goes on at {event.after.model_mode}."
         return
     question = QuestionAsked(
         question=desk.core.ids.new("q"),
         kind="choose",
-        text=f"Review is best at model mode deep; this is {event.after.model_mode}. Go deep?",
+        text=f"{ABOUT_DEEP}; this is {event.after.model_mode}. Go deep?",
         choices=(Choice("d", "go deep"), Choice("g", f"go on at {event.after.model_mode}")),
     )
     outcome.events.append(question)

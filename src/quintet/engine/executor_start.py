@@ -104,6 +104,12 @@ class Started(Struct, frozen=True):
     cost: float
 
 
+def why(name: str, ended: Ended) -> str:
+    """What went wrong with an executor, with its name once."""
+    said = ended.reason or str(ended.failure or "failed")
+    return said if said.startswith(name) else f"{name}: {said}"
+
+
 class ExecutorStart:
     def __init__(self, shop: Workshop, name: str, role: Role, turn: str, folder: str = "") -> None:
         self._shop = shop

@@ -19,7 +19,7 @@ from quintet.domain.steering import Activity, Scope
 from quintet.domain.task_page import read_pages, write_page
 from quintet.engine import dials
 from quintet.engine.cycle_commands import is_staged
-from quintet.engine.executor_start import ExecutorStart
+from quintet.engine.executor_start import ExecutorStart, why
 from quintet.engine.gatekeeper import Blocked
 from quintet.engine.turn import Turn
 from quintet.engine.turns import Work
@@ -93,7 +93,7 @@ class PlanStep:
             except Blocked as block:
                 return turn.finished("blocked", reason=str(block))
             if not started.ended.ok:
-                return turn.finished("failed", reason=f"{cycle.planner}: {started.ended.reason}")
+                return turn.finished("failed", reason=why(cycle.planner, started.ended))
             found.append(tuple(shop.core.plans.pages(cycle.run)) or tuple(plan_text.pages_in(started.ended.answer)))
             return turn.finished("done", started.ended.answer)
 

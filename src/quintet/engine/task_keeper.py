@@ -25,6 +25,9 @@ from quintet.domain.task_scan import Drift, DriftKind, Scan, scan, status_in, su
 from quintet.domain.tasks import OVER, Task, TaskMove, TaskStatus, TaskText, moved, place
 from quintet.engine.leases import LEASE_SECONDS, owner_lives
 
+S = TaskStatus
+MAY_HAVE_PUBLISHED = "cut short while it published; see whether it did, then move it to todo or cancel it"
+PROCESS_ENDED = "its process ended"
 FOUND = "found as a file without a row"
 WAITING_FOR_A_VERDICT = (TaskStatus.VERIFYING, TaskStatus.REVIEWING)
 NO_RUN = "tasks"  # the folder for what is cancelled outside a run
@@ -264,15 +267,19 @@ class TaskKeeper:
     async def let_go(self, task: str, owner: str) -> None:
         await self.store.release_task(task, owner)
 
-    async def recover(self, session: str) -> list[tuple[Task, TaskMove]]:
-        """Put back what former processes of a session had begun and not ended: it counts as no retry."""
+    async def recover(self, session: str, unsure: str = "") -> list[tuple[Task, TaskMove]]:
+        """Put back what former processes of a session had begun and not ended: it counts as no retry.
+
+        `unsure` is a task that may have published something: it waits for a person.
+        """
         await self._settle()
         done = []
         for claim in self.stale_claims():
             if claim.owner.partition("/")[0] == session:
                 await self.release(claim)
                 if self.find(claim.task).status is TaskStatus.RUNNING:
-                    done.append(await self.move(claim.task, TaskStatus.TODO, "its process ended"))
+                    after, why = (S.BLOCKED, MAY_HAVE_PUBLISHED) if claim.task == unsure else (S.TODO, PROCESS_ENDED)
+                    done.append(await self.move(claim.task, after, why))
         return done
 
     async def release(self, claim: Claim) -> None:

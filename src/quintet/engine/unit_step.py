@@ -18,10 +18,11 @@ from quintet.domain.steering import Boundary
 from quintet.domain.tasks import Approval, Task, TaskStatus, after_failure
 from quintet.engine import dials
 from quintet.engine.cycle_commands import is_staged
-from quintet.engine.executor_start import ExecutorStart
+from quintet.engine.executor_start import ExecutorStart, why
 from quintet.engine.gatekeeper import Blocked
 from quintet.engine.leases import HEARTBEAT_SECONDS
 from quintet.engine.questions import APPROVAL, YES
+from quintet.engine.task_keeper import MAY_HAVE_PUBLISHED
 from quintet.engine.turn import REFUSED, Turn
 from quintet.engine.turns import INTERRUPTED, Work
 from quintet.engine.workshop import Workshop, surely
@@ -151,8 +152,7 @@ class UnitStep:
             ended = started.ended
             if ended.ok:
                 return turn.finished("done", ended.answer)
-            reason = f"{cycle.executor}: {ended.failure or 'failed'}: {ended.reason}"
-            return turn.finished("failed", ended.answer, reason)
+            return turn.finished("failed", ended.answer, why(cycle.executor, ended))
 
         return await shop.turns.run(Work("", surface, run=cycle.run, alone=False, carry=carry))
 
@@ -196,7 +196,9 @@ class UnitStep:
 
     async def _put_back(self, task: Task, why: str) -> None:
         with contextlib.suppress(TaskTaken):  # then it is another's, and so is what becomes of it
-            await self._shop.move(task, S.TODO, why or INTERRUPTED)
+            unsure = self._shop.cycle.unsure == task.id
+            after, why = (S.BLOCKED, MAY_HAVE_PUBLISHED) if unsure else (S.TODO, why or INTERRUPTED)
+            await self._shop.move(task, after, why)
         await self.let_go(task.id)
         self.unit_over()
 

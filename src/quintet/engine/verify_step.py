@@ -22,7 +22,7 @@ from quintet.domain.tasks import Task
 from quintet.domain.toolspec import CallStatus
 from quintet.engine.asking import LimitReached
 from quintet.engine.cycle_commands import is_staged
-from quintet.engine.executor_start import ExecutorStart
+from quintet.engine.executor_start import ExecutorStart, why
 from quintet.engine.gatekeeper import Blocked
 from quintet.engine.turn import Turn
 from quintet.engine.turns import Work
@@ -120,7 +120,7 @@ class VerifyStep:
         start = ExecutorStart(shop, name, Role.VERIFY, turn.id, folder)
         started = await start.run(shop.core.prompts.filled(VERIFY_PAGE, values))
         if not started.ended.ok:
-            raise ModelError(f"{name}: {started.ended.reason}", hint=started.ended.hint)
+            raise ModelError(why(name, started.ended), hint=started.ended.hint)
         return _verdict(started.ended.answer)
 
 

@@ -23,6 +23,7 @@ from quintet.domain.axes import Axes
 from quintet.domain.describe import Line, describe, question
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Role
+from quintet.domain.reports import is_step
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import visible
 from quintet.engine.session import Session
@@ -187,7 +188,7 @@ class Plain:
             case p.TurnStarted():
                 self._turn, self._said, self._refused = event.submission, "", ""
                 self._reports = event.order is not None
-                self._aside = event.order is not None and event.order.kind in ("plan", "verify")
+                self._aside = is_step(event.order)
             case p.TurnFinished():
                 if event.answer != self._said and not self._aside:  # of a shell line, or of `complete`
                     self._print([Line(visible(line)) for line in event.answer.splitlines()])

@@ -125,6 +125,7 @@ def test_it_grows_to_a_third_of_the_screen(repo: Path) -> None:
         async with at_prompt(repo, size=(60, 24)) as typist:
             heights = []
             for _ in range(4):
+                assert typist.prompt.size.height == typist.area.size.height  # no room is left over
                 heights.append(typist.area.size.height)
                 await typist.types("line\nline\nline\n")
             assert heights == [1, 4, 7, 7]

@@ -159,3 +159,15 @@ def test_the_theme_command_changes_the_colours_of_this_screen(repo: Path) -> Non
         await person.sees("Did you mean light?")
 
     watch(repo, script)
+
+
+def test_the_status_line_counts_the_tasks_that_are_left(repo: Path) -> None:
+    stored = [UnderWay(tasks=(Task(TaskText("task-001", "docs")), Task(TaskText("task-002", "tests"))))]
+
+    async def script(person: Person) -> None:
+        await person.sees("2 tasks left")
+        stored[0] = UnderWay(tasks=(Task(TaskText("task-002", "tests")),))
+        await person.type("hello")
+        await person.sees("1 task left")
+
+    watch(repo, script, "Good morning", under_way=lambda: stored[0])

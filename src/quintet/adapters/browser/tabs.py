@@ -37,6 +37,7 @@ class Tabs:
         self.downloads = Downloads(outputs, self.tell)
         self._settings = settings.browser
         self._allowed = settings.web.allow_hosts
+        self._starting: asyncio.Task[Running] | None = None
         self._context: BrowserContext | None = None
         self._tabs: list[Tab] = []
         self._here = 0
@@ -70,7 +71,7 @@ class Tabs:
         if lost:
             await self.stop()
         if self.running is None:
-            self.running = await start(self._settings)
+            self.running = await self._started()
             try:
                 self._context = await self.running.new_context()
                 self._context.on("page", self._on_page)
@@ -82,6 +83,17 @@ class Tabs:
             self.tell(ENDED)
             await self._again(self._tabs[0], "" if elsewhere else address)
         return lost
+
+    async def _started(self) -> Running:
+        """A browser; a call that is interrupted leaves it to the next one, or to `stop`."""
+        if self._starting is None:
+            self._starting = asyncio.ensure_future(start(self._settings))
+        starting = self._starting
+        try:
+            return await asyncio.shield(starting)
+        finally:
+            if starting.done():
+                self._starting = None
 
     async def _numbered(self, number: int, new: bool) -> Tab:
         there = [tab for tab in self._tabs if not tab.closed]
@@ -284,6 +296,10 @@ class Tabs:
         self._tabs, self._here = [], 0
         self.pages.forget()
         await self.downloads.close()
+        if self._starting:
+            with contextlib.suppress(ToolFailed):
+                running = await self._starting
+            self._starting = None
         if running:
             await asyncio.shield(running.stop())
 

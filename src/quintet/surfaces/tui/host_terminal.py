@@ -6,9 +6,14 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO
 
 from quintet.domain.visible import visible
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.driver import Driver
 
 KEEP_TITLE, GIVE_TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
 BELL = "\a"
@@ -28,9 +33,47 @@ def wanted(text: str) -> str:
 
 def give_back() -> None:
     """The title as it was before; the screen itself is given back by its driver."""
-    if sys.__stderr__ and sys.__stderr__.isatty():
-        sys.__stderr__.write(GIVE_TITLE_BACK)
-        sys.__stderr__.flush()
+    with suppress(OSError):  # the terminal may be gone
+        if sys.__stderr__ and sys.__stderr__.isatty():
+            sys.__stderr__.write(GIVE_TITLE_BACK)
+            sys.__stderr__.flush()
+
+
+def hear_no_more(ui: App[int]) -> None:
+    """End the thread that reads keys: the driver may have failed before it did, and without a terminal it spins."""
+    ended = getattr(ui._driver, "exit_event", None)
+    if ended:
+        ended.set()
+
+
+class _Lossy:
+    """A terminal to write to; when it is gone, what is written is lost."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
+
+
+def outliving(driver: type[Driver]) -> type[Driver]:
+    """The driver, made to outlive its terminal: its writer would end with it, and whoever writes then wait forever."""
+
+    def made(*words: Any, **named: Any) -> Driver:
+        there = driver(*words, **named)
+        if file := getattr(there, "_file", None):
+            there._file = _Lossy(file)  # type: ignore[attr-defined]
+        return there
+
+    return made  # type: ignore[return-value]
 
 
 @contextmanager

@@ -49,6 +49,7 @@ ANYWHERE = ("interrupt", "leave", "suspend")  # keys that mean the same over a d
 
 class KeyedUi(App[int]):
     TITLE = "Quintet"
+    AUTO_FOCUS = ""  # the prompt gets it when it is there
     CSS = ".rule { height: 1; color: $foreground 30%; }"
     COMMANDS: ClassVar[set[Any]] = {Everything}
     themes = THEMES

@@ -31,7 +31,7 @@ class Prompt(Vertical):
     DEFAULT_CSS = """
     Prompt {
         height: auto;
-        & > Horizontal { height: auto; padding: 0 1; background: $surface; }
+        & > Horizontal { height: auto; max-height: 33vh; padding: 0 1; background: $surface; }
         & .mark { width: 2; height: 1; color: $accent; background: $surface; }
         &.-shell .mark { color: $warning; text-style: bold; }
         &.-shell PromptArea { color: $warning; }

@@ -244,6 +244,10 @@ class Scrollback(ScrollView, can_focus=True):
             self.move_to(max(y - height // 3, 0))
         self.refresh()
 
+    def wants(self, key: str) -> bool:
+        """Whether a key does something here."""
+        return key in self._bindings.key_to_bindings
+
     def on_focus(self) -> None:
         if self._at is None:
             self.action_move(0)

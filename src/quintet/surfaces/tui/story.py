@@ -11,6 +11,7 @@ from msgspec import structs
 from quintet.domain import protocol as p
 from quintet.domain import reasoning
 from quintet.domain.describe import QUIET, Line, describe
+from quintet.domain.reports import is_step
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import brief, visible
 from quintet.surfaces.tui.blocks import Answer, Block, Call, Folded, Lines, Said
@@ -37,6 +38,7 @@ class Story:
         self._questions: dict[str, Lines] = {}
         self._countdown: Lines | None = None
         self._said = ""  # the newest reply of the turn
+        self._step = False  # it is a step of a cycle, whose events say what came of it
         self._refused = ""  # why its newest refused call was not run
         self._reports = False  # the turn ends with a report: that is what is shown, not what it is made from
         self.answer = ""  # the newest whole answer, to be copied
@@ -79,6 +81,7 @@ class Story:
         match event:
             case p.TurnStarted():
                 self._said, self._refused, self._reports = "", "", event.order is not None
+                self._step = is_step(event.order)
                 self.answer = ""
                 if event.text:
                     self._add(Said(event.text))
@@ -184,11 +187,8 @@ class Story:
     def _turn_finished(self, recorded: p.Recorded, event: p.TurnFinished) -> None:
         if self._refused and event.reason.endswith(self._refused):  # the person has read it
             recorded = structs.replace(recorded, event=structs.replace(event, reason=""))
-        if event.answer.strip() not in (
-            "",
-            self._said.strip(),
-            self.answer.strip(),
-        ):  # of a shell line, or of `complete`
+        shown = ("", self._said.strip(), self.answer.strip())
+        if event.answer.strip() not in shown and not self._step:  # of a shell line, or of `complete`
             self._add(Answer(event.answer))
             self.answer = event.answer
         self._describe(recorded)

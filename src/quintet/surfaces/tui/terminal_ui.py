@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
 from textual import events, on
+from textual.driver import Driver
 
 from quintet.domain import badge
 from quintet.domain import protocol as p
@@ -42,6 +43,7 @@ async def run(around: Surroundings) -> int:
         with host.ended_by(ui.exit):
             code = await ui.run_async()
     finally:
+        host.hear_no_more(ui)
         host.give_back()
         await ui.let_go()
     if ui.failure:
@@ -60,8 +62,13 @@ class TerminalUi(KeyedUi):
         self._decided: list[p.CallDecided] = []  # what the gate asked about since the last question
         self._in_front = True  # the terminal has the focus
         self.heard = 0  # the number of the newest event
+        self._takes_keys = False  # the prompt takes keys
+        self._early: list[events.Key] = []
 
     # ── life
+
+    def get_driver_class(self) -> type[Driver]:
+        return host.outliving(super().get_driver_class())
 
     def _fatal_error(self) -> None:
         """A defect of ours: the terminal is given back before anything is said about it."""
@@ -88,8 +95,9 @@ class TerminalUi(KeyedUi):
             await self.attach("")
             await self._welcome()
         except Exception as error:
-            self.failure = error
-            self.exit(1)
+            if not self._exit:  # else it is the end of the screen that got in its way
+                self.failure = error
+                self.exit(1)
 
     async def _ask_for_trust(self) -> None:
         from quintet.surfaces.tui.ask_screen import AskScreen
@@ -113,6 +121,7 @@ class TerminalUi(KeyedUi):
 
     async def attach(self, wanted: str) -> None:
         """Open a session by its id, in the place of the one there was; an empty one is what was asked for."""
+        self._takes_keys = False
         await self.let_go()
         self._opening = self.around.open(wanted)
         self.session = await self._opening.__aenter__()
@@ -124,7 +133,24 @@ class TerminalUi(KeyedUi):
         prompt = Prompt(self.session, self.around.at_hand)
         await self.mount(prompt, before=self.query_one(StatusLine))
         prompt.focus()
+        self.call_after_refresh(self._type_what_came_early)
         self.run_worker(self._follow(self.session), group="follow", exclusive=True)
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys that come before there is a prompt are kept for it; later, what is typed elsewhere is typed there."""
+        if len(self.screen_stack) > 1:
+            return
+        if not self._takes_keys:
+            self._early.append(event)
+        elif isinstance(self.focused, Scrollback) and event.is_printable and not self.focused.wants(event.key):
+            self.focus_prompt()
+            self.post_message(events.Key(event.key, event.character))
+
+    def _type_what_came_early(self) -> None:
+        self._takes_keys = True
+        early, self._early = self._early, []
+        for event in early:
+            self.post_message(events.Key(event.key, event.character))
 
     async def let_go(self) -> None:
         """Close the session, if one is open; what it did stays."""
@@ -180,8 +206,10 @@ class TerminalUi(KeyedUi):
                 self._answered(answered.question)
             case p.TurnStarted():
                 self._decided = []
+            case p.TaskMoved() | p.RunMoved() if news:
+                self._look_again()
             case p.TurnFinished() as finished if news:
-                self.run_worker(self._look_around(), exit_on_error=False)
+                self._look_again()
                 if not self._in_front:
                     self._want(f"{finished.status}: {self.around.name}")
             case p.CheckpointTaken():
@@ -218,6 +246,9 @@ class TerminalUi(KeyedUi):
         """Call the person to the terminal."""
         if self.around.settings.display.bell:
             self.tell(host.wanted(text))
+
+    def _look_again(self) -> None:
+        self.run_worker(self._look_around(), group="around", exclusive=True, exit_on_error=False)
 
     async def _look_around(self) -> None:
         """What stands around the session and may have changed: the branch, and how many tasks are left."""

@@ -1,0 +1,192 @@
+"""AI CLIs in a cycle: one plans, one executes, one verifies; each start is the gate's, failures are tried again."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quintet.domain import protocol as p
+from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.executors import (
+    Assignment,
+    CallBegan,
+    CallEnded,
+    Changed,
+    Ended,
+    ExecutorPart,
+    Failure,
+    Role,
+    Said,
+    Spent,
+)
+from quintet.domain.gate import Sandbox, Verdict
+from quintet.domain.messages import Usage
+from quintet.testing import HANG, FrozenClock, ScriptedExecutors, ScriptedModel
+from tests.engine.cycles import phases, statuses, stretch, units, until_stopped
+from tests.engine.driving import BUILD, Driver, drive
+
+THREE_CLIS = {"cycle.planner": "claude", "cycle.executor": "codex", "cycle.verifier": "gemini"}
+ONE_CLI = {"cycle.executor": "codex"}
+PLAN = "~~~~task\n---\nid: a\ntitle: Do a\n---\nWrite it.\n~~~~"
+BWRAP = pytest.mark.system("bwrap")
+
+
+def pages(*names: str) -> Any:
+    """A planner that leaves these pages in the folder it is given."""
+
+    def plan(assignment: Assignment) -> list[ExecutorPart]:
+        for name in names:
+            Path(assignment.folder, f"{name}.md").write_text(f"---\nid: {name}\ntitle: Do {name}\n---\nWrite it.\n")
+        return [Said(f"{len(names)} tasks"), Ended(True, "planned")]
+
+    return plan
+
+
+def writes(root: Path, name: str) -> Any:
+    def work(assignment: Assignment) -> list[ExecutorPart]:
+        (root / name).write_text("x\n")
+        return [
+            Said("I write it."),
+            CallBegan("1", "shell", f"touch {name}"),
+            CallEnded("1", True, "ok"),
+            Changed(name, "added"),
+            Spent(Usage(100, 20), 0.25),
+            Ended(True, "written"),
+        ]
+
+    return work
+
+
+def failing(failure: Failure, **more: Any) -> list[ExecutorPart]:
+    return [Ended(False, failure=failure, reason=str(failure), **more)]
+
+
+def run(
+    root: Path, scripts: list[Any], text: str = "/plan do it", settings: Any = THREE_CLIS, **options: Any
+) -> tuple[Driver, p.CycleStopped, ScriptedExecutors]:
+    executors, ends = ScriptedExecutors(scripts), list[p.CycleStopped]()
+
+    async def script(driver: Driver) -> None:
+        ends.append(await stretch(driver, text))
+
+    model = options.pop("model", None)
+    driver = drive(root, script, model, executors=executors, settings=settings, clock=FrozenClock(), **options)
+    return driver, ends[0], executors
+
+
+@BWRAP
+def test_s4_one_plans_another_executes_the_third_verifies_and_each_start_is_a_decision_of_the_gate(repo: Path) -> None:
+    scripts = [pages("a"), writes(repo, "a.txt"), [Ended(True, "DONE\nit is there")], pages()]
+    driver, end, executors = run(repo, scripts)
+    assert (end.status, end.done, end.cost) == ("done", 1, 0.25)
+    assert [(s.executor, s.role) for s in executors.starts] == [
+        ("claude", Role.PLAN),
+        ("codex", Role.EXECUTE),
+        ("gemini", Role.VERIFY),
+        ("claude", Role.PLAN),
+    ]
+    decided = [e for e in driver.of(p.CallDecided) if e.tool == "executor"]
+    assert [(e.verdict, e.rule) for e in decided] == [(Verdict.ALLOW, "cycle")] * 4
+    planner, executor, verifier, _ = executors.starts
+    assert planner.grant.write_roots == (planner.folder,) and str(repo) not in planner.folder
+    assert executor.grant.write_roots == (str(repo),) and executor.grant.network
+    assert verifier.grant.write_roots == (verifier.folder,)
+    assert "Write it." in executor.prompt and "Do a" in verifier.prompt and "- a.md:" in executors.starts[3].prompt
+    (acted,) = driver.of(p.ExecutorActed)
+    assert (acted.tool, acted.summary, acted.ok) == ("shell", "touch a.txt", True)
+    work = next(e for e in driver.of(p.ExecutorEnded) if e.role is Role.EXECUTE)
+    assert (work.changed, work.usage, work.cost) == (("a.txt",), Usage(100, 20), 0.25)
+    assert [e.paths for e in driver.of(p.FilesChanged)] == [("a.txt",)]
+    started = [e.call for e in driver.of(p.ToolStarted)]
+    assert [e.call for e in driver.of(p.ToolFinished)] == started and len(started) == 4
+    assert phases(driver)[-1] == "completed" and statuses(repo) == {"a": "done"}
+
+
+@BWRAP
+def test_s4_a_failed_start_is_tried_again_with_a_countdown_and_counts_as_no_retry_of_the_task(repo: Path) -> None:
+    down = failing(Failure.UNREACHABLE)
+    scripts = [down, down, writes(repo, "a.txt")]
+    model = ScriptedModel([PLAN, "DONE", "nothing more"])
+    driver, end, executors = run(repo, scripts, settings=ONE_CLI, model=model)
+    ended = driver.of(p.ExecutorEnded)
+    assert [(e.attempt, e.ok, e.retry_in) for e in ended] == [(1, False, 10.0), (2, False, 20.0), (3, True, None)]
+    assert end.status == "done" and units(driver) == [("a", 1)] and len(executors.starts) == 3
+    assert end.seconds >= 30.0
+
+
+@BWRAP
+def test_a_rate_limit_is_waited_for_until_it_ends(repo: Path) -> None:
+    scripts = [failing(Failure.RATE_LIMIT, resets_in=75.0), writes(repo, "a.txt")]
+    model = ScriptedModel([PLAN, "DONE", "nothing more"])
+    driver, end, _ = run(repo, scripts, settings=ONE_CLI, model=model)
+    assert driver.of(p.ExecutorEnded)[0].retry_in == 75.0 and end.status == "done" and end.seconds >= 75.0
+
+
+@BWRAP
+@pytest.mark.parametrize("failure", [Failure.LOGIN, Failure.MISSING])
+def test_what_only_a_person_can_mend_is_not_tried_again_and_the_task_is_retried_with_findings(
+    repo: Path, failure: Failure
+) -> None:
+    model = ScriptedModel([PLAN, "nothing more"])
+    driver, end, executors = run(
+        repo, [failing(failure)] * 2, settings={**ONE_CLI, "cycle.max_retries": 1}, model=model
+    )
+    assert len(executors.starts) == 2 and [e.attempt for e in driver.of(p.ExecutorEnded)] == [1, 1]
+    assert end.status == "failed" and statuses(repo) == {"a": "failed"}
+    assert str(failure) in (repo / ".quintet/todo/a.md").read_text()
+
+
+@BWRAP
+def test_s4_the_wait_can_be_skipped_and_a_hanging_start_is_cancelled(repo: Path) -> None:
+    executors = ScriptedExecutors([failing(Failure.UNREACHABLE), [Said("thinking"), HANG]])
+    model = ScriptedModel([PLAN])
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("/plan do it")
+        await driver.until(lambda e: isinstance(e, p.ExecutorEnded))
+        assert (await driver.command("/retry")).ok
+        await driver.until(lambda e: isinstance(e, p.ExecutorSaid))
+        await driver.session.submit(p.Interrupt())
+        end = await until_stopped(driver)
+        assert (end.status, statuses(repo)) == ("interrupted", {"a": "todo"})
+        ended = driver.of(p.ExecutorEnded)[-1]
+        assert (ended.ok, ended.reason) == (False, "interrupted")
+        assert end.seconds < 60
+
+    settings = {**ONE_CLI, "retry.base_seconds": 3600.0}
+    drive(repo, script, model, executors=executors, settings=settings)
+
+
+@BWRAP
+def test_what_the_sandbox_stopped_is_said(repo: Path) -> None:
+    note = ".git/hooks/pre-commit was kept from being written"
+    scripts = [[Ended(True, "done", notes=(note,))]]
+    driver, _, _ = run(repo, scripts, settings=ONE_CLI, model=ScriptedModel([PLAN, "DONE", "nothing more"]))
+    assert driver.of(p.ExecutorEnded)[0].notes == (note,)
+
+
+def test_in_restricted_no_executor_is_started(repo: Path) -> None:
+    axes = AxesChange(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
+    _, end, executors = run(repo, [pages("a")], axes=axes)
+    assert end.status == "blocked" and "needs profile normal or above" in end.reason and executors.starts == []
+
+
+def test_without_a_whole_sandbox_a_start_asks_whoever_is_named(repo: Path) -> None:
+    settings = {**ONE_CLI, "sandbox.use": "none"}
+    driver, end, executors = run(repo, [], settings=settings, model=ScriptedModel([PLAN]), axes=BUILD)
+    assert end.status == "blocked" and executors.starts == []
+    decided = [e for e in driver.of(p.CallDecided) if e.tool == "executor"]
+    assert [(e.verdict, e.sandbox) for e in decided] == [(Verdict.ASK, Sandbox.NONE)]
+    assert statuses(repo) == {"a": "blocked"}
+
+
+@BWRAP
+def test_a_planner_that_leaves_a_malformed_page_makes_no_plan_and_loses_nothing(repo: Path) -> None:
+    def bad(assignment: Assignment) -> list[ExecutorPart]:
+        Path(assignment.folder, "task-001.md").write_text("no front matter")
+        return [Ended(True, "planned")]
+
+    _, end, executors = run(repo, [bad])
+    assert end.status == "failed" and "task-001.md: line 1: no front matter" in end.reason
+    assert Path(executors.starts[0].folder, "task-001.md").read_text() == "no front matter"
+    assert statuses(repo) == {}

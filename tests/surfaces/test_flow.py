@@ -1,0 +1,86 @@
+"""`quintet flow` and `quintet headless autonomous`: one line or file from plan to verified, and where it stops."""
+
+from pathlib import Path
+
+from tests.engine.cycles import NOTE, THREE, TWO, statuses
+from tests.surfaces.program import Program
+
+TRUSTED = ("--permission-profile", "trusted")
+
+
+def test_s4_a_flow_plans_executes_verifies_and_says_where_each_task_stands(quintet: Program) -> None:
+    done = quintet.run("flow", THREE, *TRUSTED).clean(0)
+    assert [line.split()[:2] for line in done.out.splitlines()] == [["done", f"task-00{n}"] for n in (1, 2, 3)]
+    for line in (
+        "plan │ autonomous │ trusted │ smart   chat → plan, by user",
+        "plan     3 tasks",
+        "accepted 3 tasks, by autonomous",
+        "build │ autonomous │ trusted │ smart   plan → build, by user",
+        "unit 1/3 create the file NEWS.md",
+        "returned create the file NEWS.md",
+        "· attempt 2",
+        "done     3 of 3 tasks done · 4 units",
+    ):
+        assert line in done.err, line
+    status = quintet.run("status", "--json").clean(0).json()["cycle"]
+    assert (status["status"], status["phase"], status["units"]) == ("done", "completed", 4)
+    assert "cycle     done, completed, iteration 1" in quintet.run("status").clean(0).out
+
+
+def test_in_restricted_a_flow_stops_at_the_plan_and_goes_on_when_it_is_let(quintet: Program) -> None:
+    stopped = quintet.run("headless", "autonomous", TWO).clean(3)
+    assert "plan     2 tasks" in stopped.err and "--permission-profile normal" in stopped.err
+    assert not (quintet.root / "a.txt").exists() and quintet.run("tasks", "--json").json() == []
+    assert quintet.run("flow", "--resume", "--permission-profile", "normal").clean(0).out.count("done  task-") == 2
+    assert (quintet.root / "b.txt").read_text() == "b\n"
+
+
+def test_s4_an_input_file_is_read_and_never_changed(quintet: Program, tmp_path: Path) -> None:
+    wish = tmp_path / "wish.md"
+    wish.write_text(TWO)
+    assert quintet.run("flow", str(wish), *TRUSTED).clean(0).out.count("done") == 2
+    assert wish.read_text() == TWO and not (quintet.root / ".quintet/task.md").exists()
+
+
+def test_a_flow_is_json_lines_for_a_program_from_session_to_result(quintet: Program) -> None:
+    lines = quintet.run("flow", TWO, *TRUSTED, "--output-format", "stream-json").clean(0).lines()
+    assert (lines[0]["type"], lines[-1]["type"]) == ("session", "result")
+    last = lines[-1]
+    assert (last["status"], last["done"], last["units"], last["exit_code"]) == ("done", 2, 2, 0)
+    assert last["axes"]["work_mode"] == "build" and last["phase"] == "completed"
+    phases = [line["phase"] for line in lines if line["type"] == "cycle_moved"]
+    assert phases[0] == "reading-input" and phases[-1] == "completed"
+
+
+def test_a_limit_names_itself_and_has_its_exit_code(quintet: Program) -> None:
+    done = quintet.run("flow", TWO, *TRUSTED, "--max-units", "1").clean(4)
+    assert "limit    cycle.max_units = 1" in done.err and statuses(quintet.root)["task-001"] == "done"
+
+
+def test_what_cannot_be_taken_is_said_before_anything_is_opened(quintet: Program, tmp_path: Path) -> None:
+    (tmp_path / "empty.md").write_text("\n")
+    assert "the file is empty" in quintet.run("flow", str(tmp_path / "empty.md")).clean(2).err
+    assert "nothing to do" in quintet.run("flow").clean(2).err
+    assert "leave the text away" in quintet.run("flow", TWO, "--resume").clean(2).err
+    said = quintet.run("flow", "make it better", *TRUSTED).clean(3)
+    assert "No model is configured" in said.err
+    missing = quintet.run("flow", NOTE, *TRUSTED, "--planner", "codexx").clean(1)
+    assert 'failed   codexx: "codexx" is no executor. Did you mean codex?' in missing.err
+    assert quintet.run("tasks", "--json").json() == []
+
+
+def test_an_unfinished_merge_holds_a_flow_up_and_the_plan_is_kept(quintet: Program) -> None:
+    (quintet.root / ".git" / "MERGE_HEAD").write_text("0" * 40 + "\n")
+    done = quintet.run("flow", TWO, *TRUSTED).clean(3)
+    assert "GIT_UNFINISHED: git is in the middle of a merge" in done.err
+    (quintet.root / ".git" / "MERGE_HEAD").unlink()
+    assert quintet.run("flow", "--resume").clean(0).out.count("done") == 2
+
+
+def test_in_a_plain_session_a_plan_is_shown_and_waits_for_accept(quintet: Program) -> None:
+    lines = f"/plan {TWO}\n/accept --autonomous --permission-profile normal\n/status\n"
+    done = quintet.run("--plain", "--control", "assisted", "--permission-profile", "normal", stdin=lines)
+    out = done.clean(0).out
+    assert "~~~~" not in out and "plan     2 tasks" in out and "waiting  the plan waits for you: /accept" in out
+    assert out.index("waiting  ") < out.index("accepted 2 tasks, by user") < out.index("done     2 of 2 tasks done")
+    assert "cycle    done, completed" in out

@@ -1,0 +1,187 @@
+"""The real program in a real terminal: given back after a kill, a crash, a suspend; no colours; two at one session."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.system("tmux")
+SECONDS = 30.0
+QUINTET = f"{shlex.quote(sys.executable)} -m quintet"
+SANE = "0 1 0"  # no alternate screen, a cursor, no mouse reports
+
+
+class Tmux:
+    """One tmux server of its own, with a shell in each window."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self._socket = folder / "tmux"
+        self._root = root
+
+    def _tmux(self, *words: str) -> str:
+        done = subprocess.run(
+            ["tmux", "-S", str(self._socket), "-f", "/dev/null", *words], capture_output=True, text=True
+        )
+        return done.stdout
+
+    def open(self, name: str, columns: int = 100, rows: int = 24, **variables: str) -> None:
+        told = [f"{key}={value}" for key, value in {**os.environ, "PS1": "shell> ", **variables}.items()]
+        size = ("-x", str(columns), "-y", str(rows), "-c", str(self._root))
+        shell = ("env", "-i", *told, "TERM=tmux-256color", "bash", "--norc", "--noprofile")
+        self._tmux("new-session", "-d", "-s", name, *size, shlex.join(shell))
+        self.sees(name, "shell>")
+
+    def type(self, name: str, *keys: str) -> None:
+        self._tmux("send-keys", "-t", name, *keys)
+
+    def enter(self, name: str, line: str) -> None:
+        """Type a line at the prompt, and send it once it is there to be read."""
+        self.type(name, "-l", line)
+        self.sees(name, f"› {line}")
+        self.type(name, "Enter")
+
+    def screen(self, name: str, *more: str) -> str:
+        return self._tmux("capture-pane", "-p", "-t", name, *more)
+
+    def sees(self, name: str, word: str) -> str:
+        until = time.monotonic() + SECONDS
+        while word not in (shown := self.screen(name)):
+            assert time.monotonic() < until, f"waited for {word}\n{shown}"
+            time.sleep(0.05)
+        return shown
+
+    def state(self, name: str) -> str:
+        return self._tmux(
+            "display-message", "-p", "-t", name, "#{alternate_on} #{cursor_flag} #{mouse_any_flag}"
+        ).strip()
+
+    def children(self, name: str) -> list[int]:
+        shell = self._tmux("display-message", "-p", "-t", name, "#{pane_pid}").strip()
+        found = subprocess.run(["ps", "-o", "pid=", "--ppid", shell], capture_output=True, text=True).stdout
+        return [int(pid) for pid in found.split()]
+
+    def given_back(self, name: str, word: str = "over") -> str:
+        """What the terminal shows once the program has ended and the shell has it again."""
+        shown = self.sees(name, word)
+        assert self.state(name) == SANE
+        self.type(name, "stty -a | tr ' ' '\\n' | grep -xE '.?(icanon|isig|echo);?' | xargs", "Enter")
+        assert "icanon" in self.sees(name, "isig")
+        assert "-icanon" not in self.screen(name)
+        return shown
+
+    def close(self) -> None:
+        self._tmux("kill-server")
+
+
+@pytest.fixture
+def tmux(tmp_path: Path, repo: Path) -> Iterator[Tmux]:
+    settings = Path(os.environ["XDG_CONFIG_HOME"], "quintet", "settings.toml")
+    settings.parent.mkdir()
+    settings.write_text("[prompt]\nrapid_paste = false\n")  # keys sent by a program come as fast as a paste
+    server = Tmux(tmp_path, repo)
+    yield server
+    server.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_killed_it_gives_the_terminal_back_and_the_session_can_be_resumed(tmux: Tmux, number: signal.Signals) -> None:
+    tmux.open("a")
+    tmux.type("a", f"{QUINTET}; echo over $?", "Enter")
+    tmux.sees("a", "? keys")
+    tmux.enter("a", "/mode build")
+    tmux.sees("a", "chat → build")
+    tmux.enter("a", "git status")
+    tmux.sees("a", "git_status")
+    tmux.sees("a", "ready")
+    (pid,) = tmux.children("a")
+    os.kill(pid, number)
+    shown = tmux.given_back("a", f"over {128 + number}")
+    assert "Traceback" not in shown
+    tmux.type("a", f"clear; {QUINTET} --resume", "Enter")
+    shown = tmux.sees("a", "git_status")
+    assert "build │ assisted │ normal │ smart" in tmux.sees("a", "? keys")
+
+
+def test_suspended_and_taken_up_again_it_is_drawn_whole(tmux: Tmux) -> None:
+    tmux.open("a")
+    tmux.type("a", QUINTET, "Enter")
+    tmux.sees("a", "? keys")
+    tmux.type("a", "C-z")
+    tmux.sees("a", "Stopped")
+    assert tmux.state("a") == SANE
+    tmux.type("a", "fg", "Enter")
+    shown = tmux.sees("a", "? keys")
+    assert "QUINTET  chat │ assisted │ normal │ smart" in shown
+    tmux.type("a", "C-c", "C-c")
+    tmux.sees("a", "Stopped")
+    assert tmux.state("a") == SANE
+
+
+CRASHING = """
+import asyncio, sys
+from quintet.surfaces.tui import terminal_ui
+from quintet.tui_wiring import surroundings
+
+class Fragile(terminal_ui.TerminalUi):
+    def do_fold(self):
+        raise RuntimeError("a defect of ours")
+
+terminal_ui.TerminalUi = Fragile
+asyncio.run(terminal_ui.run(surroundings(".", {})))
+"""
+
+
+def test_a_defect_gives_the_terminal_back_before_it_is_told(tmux: Tmux, tmp_path: Path) -> None:
+    program = tmp_path / "crashing.py"
+    program.write_text(CRASHING)
+    tmux.open("a", rows=50)
+    tmux.type("a", f"{shlex.quote(sys.executable)} {program}; echo over $?", "Enter")
+    tmux.sees("a", "? keys")
+    tmux.type("a", "C-o")
+    assert "RuntimeError: a defect of ours" in tmux.given_back("a", "over 1")
+
+
+def test_without_colours_none_are_written(tmux: Tmux) -> None:
+    tmux.open("a", NO_COLOR="1")
+    tmux.type("a", QUINTET, "Enter")
+    tmux.sees("a", "? keys")
+    tmux.type("a", "BTab")
+    tmux.sees("a", "chat → plan")
+    shown = tmux.screen("a", "-e")
+    codes = {code for sequence in re.findall(r"\x1b\[([0-9;]*)m", shown) for code in sequence.split(";") if code}
+    assert codes <= {"0", "1", "2", "3", "4", "7", "9", "22", "27", "39", "49"}, codes
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_terminal_that_cannot_show_a_screen_gets_lines(tmux: Tmux, term: str) -> None:
+    tmux.open("a")
+    tmux.type("a", f"TERM={term} {QUINTET}; echo is o''ver", "Enter")
+    tmux.sees("a", "QUINTET  chat │ assisted │ normal │ smart   offline rules")
+    tmux.type("a", "/quit", "Enter")
+    tmux.sees("a", "is over")
+
+
+def test_a_second_screen_follows_the_first_and_takes_the_session_over_when_it_is_gone(tmux: Tmux) -> None:
+    tmux.open("a")
+    tmux.type("a", QUINTET, "Enter")
+    tmux.sees("a", "? keys")
+    tmux.enter("a", "/mode plan")
+    tmux.sees("a", "chat → plan")
+    tmux.open("b")
+    tmux.type("b", f"{QUINTET} --resume", "Enter")
+    tmux.sees("b", "plan │ assisted │ normal │ smart")
+    tmux.enter("b", "/mode build")
+    tmux.sees("a", "build │ assisted │ normal │ smart")
+    tmux.sees("b", "build │ assisted │ normal │ smart")
+    (pid,) = tmux.children("a")
+    os.kill(pid, signal.SIGKILL)
+    tmux.sees("b", "it goes on here")
+    tmux.enter("b", "/control manual")
+    tmux.sees("b", "build │ manual │ normal │ smart")
