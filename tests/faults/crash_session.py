@@ -20,6 +20,7 @@ from quintet.adapters.agent_source import LocalAgents
 from quintet.adapters.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import locate
+from quintet.adapters.plan_folder import PlanFolder
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.repository import GitRepository
 from quintet.adapters.rule_book import FileRuleBook
@@ -316,6 +317,7 @@ async def reporting_session(
         repository=GitRepository(toolbox.processes, ProjectFiles(project)),
         checkpoints=ShadowCheckpoints(locate(project).checkpoints, project),
         agents=LocalAgents(locate(project)),
+        plans=PlanFolder(locate(project)),
         make_model=lambda name: model,
         process_start=lambda pid: process_start or "gone",
         person=True,

@@ -57,9 +57,11 @@ async def git_create_pr(
     """Open a pull request for a branch that is on the forge already.
 
     :repo: the repository, owner/name
+    :title: one line that says what it changes
     :head_branch: the branch with the changes; of a fork, owner:branch
     :base_branch: the branch they are for
     :body: its description, in Markdown
+    :draft: whether it is not to be reviewed yet
     """
     wanted = {"title": title, "head": head_branch, "base": base_branch, "body": body, "draft": draft}
     made = await _forge(bench).write("POST", f"repos/{_repo(repo)}/pulls", wanted, bench.progress)
@@ -73,6 +75,7 @@ async def git_update_pr_description(
     """Write a pull request's description. One that is there already is replaced only with force.
 
     :repo: the repository, owner/name
+    :pull_number: its number
     :body: the description, in Markdown
     :force: replace what is there
     """
@@ -91,6 +94,7 @@ async def git_pr_checks(bench: Workbench, repo: str, pull_number: int, wait_unti
     """Show the checks of a pull request's newest commit, what failed first.
 
     :repo: the repository, owner/name
+    :pull_number: its number
     :wait_until_complete: come back when none of them is open any more
     """
     forge, waited = _forge(bench), 0.0
@@ -142,6 +146,7 @@ async def git_comment_on_pr(
     """Comment on a pull request: as a whole, on a line of a file in it, or in reply.
 
     :repo: the repository, owner/name
+    :pull_number: its number
     :body: the comment, in Markdown
     :commit_id: the commit the line is in, the newest if left out
     :path: the file to comment on

@@ -15,7 +15,14 @@ SECONDS = 60
 
 @pytest.mark.parametrize("suspended", [False, True], ids=["at the prompt", "suspended"])
 def test_the_program_ends_when_its_terminal_is_gone(tmp_path: Path, suspended: bool) -> None:
-    child = pexpect.spawn(sys.executable, ["-m", "quintet"], cwd=tmp_path, dimensions=(24, 80), timeout=SECONDS)
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "quintet"],
+        cwd=tmp_path,
+        env={**os.environ, "TERM": "xterm-256color"},
+        dimensions=(24, 80),
+        timeout=SECONDS,
+    )
     child.expect("ready")
     if suspended:
         child.send("\x1a")
