@@ -15,7 +15,7 @@ from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -63,7 +63,7 @@ class Scrollback(ScrollView, can_focus=True):
         self._rows: list[Row] = []
         self._starts: list[int] = []  # the first row of each block
         self._at: Block | None = None  # the fold that keys act on
-        self._drawn: LRUCache[tuple[Row, str], Strip] = LRUCache(KEPT)
+        self._drawn: LRUCache[tuple[int, Row | None, str, int], Strip] = LRUCache(KEPT)
         self._cut = False  # the first block has lost its first rows
         self._scheduled = False
         self._laid_out = 0  # the width of the rows
@@ -140,25 +140,40 @@ class Scrollback(ScrollView, can_focus=True):
 
     # ── drawing
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines in view. A line that was drawn stays as it is while its row stays where it is, since a stream asks
+        for all of them twenty times a second."""
+        width, base, background = self.size.width, self.rich_style, self.background_colors[1]
+        filters = self.get_line_filters()
+        special = bool(self.found or self.text_selection or (self.has_focus and self._at))
+        lines = []
+        for y in range(crop.y + self.scroll_offset.y, crop.bottom + self.scroll_offset.y):
+            row = self._rows[y] if y < len(self._rows) else None
+            key = (y, row, self.look, width)
+            strip = None if special else self._drawn.get(key)
+            if strip is None:
+                strip = self._line(row, y, width, base)
+                for line_filter in filters:
+                    strip = strip.apply_filter(line_filter, background)
+                if not special:
+                    self._drawn[key] = strip
+            lines.append(strip if crop.width == width else strip.crop(crop.x, crop.right))
+        return lines
+
     def render_line(self, y: int) -> Strip:
-        y += self.scroll_offset.y
-        width = self.size.width
-        base = self.rich_style
-        if y >= len(self._rows):
+        """One line of those in view, as the mouse finds what is under it."""
+        return self.render_lines(Region(0, y, self.size.width, 1))[0]
+
+    def _line(self, row: Row | None, y: int, width: int, base: Style) -> Strip:
+        if row is None:
             return Strip.blank(width, base)
-        row = self._rows[y]
         selection = self.text_selection
         span = selection.get_span(y) if selection else None
         marked = self.has_focus and self._at is not None and self._is_head(y, self._at)
         if span is not None or marked or (self.found and self.found in plain(row).lower()):
             return self._special(row, y, width, base, span, marked)
-        key = (row, self.look)
-        strip = self._drawn.get(key)
-        if strip is None:
-            segments = [Segment(" " * MARGIN, base), *(Segment(t, base + style(self.look, r)) for t, r in row)]
-            strip = Strip(segments).crop_extend(0, width, base)
-            self._drawn[key] = strip
-        return strip.apply_offsets(0, y)
+        segments = [Segment(" " * MARGIN, base), *(Segment(t, base + style(self.look, r)) for t, r in row)]
+        return Strip(segments).crop_extend(0, width, base).apply_offsets(0, y)
 
     def _special(self, row: Row, y: int, width: int, base: Style, span: tuple[int, int] | None, marked: bool) -> Strip:
         """A line with something on it that comes and goes: a selection, a match, the cursor."""
