@@ -88,7 +88,8 @@ def stopped(event: c.CycleStopped) -> str:
     """How a stretch of a cycle ended."""
     count = [f"{event.done} of {_counted(event.done + event.failed + event.left, 'task')} done"]
     count += [f"{event.failed} failed"] if event.failed else []
-    count += [_counted(event.units, "unit"), f"{event.cost:.4f}"] if event.units else []
+    count += [_counted(event.units, "unit")] if event.units else []
+    count += [f"{event.cost:.4f}"] if event.cost else []
     counted = " · ".join(count) if event.done + event.failed + event.left else ""
     return f"{event.status:<8} {'   '.join(filter(None, (event.reason, counted)))}".rstrip()
 

@@ -114,10 +114,15 @@ class SessionState(Struct):
         return self.aside if self.stage in ASIDE else self.messages
 
     @property
+    def busy(self) -> bool:
+        """Whether control is not with the person: a turn is under way, or a cycle between two of its turns."""
+        return self.turn is not None or bool(self.cycle and self.cycle.at_work)
+
+    @property
     def status(self) -> str:
         if self.questions:
             return "waiting"
-        if self.turn or (self.cycle and self.cycle.at_work):
+        if self.busy:
             return "paused" if self.paused else "running"
         return "interrupted" if self.interrupted else "idle"
 

@@ -175,7 +175,7 @@ class Owner:
             case Answer() as answer:
                 await self._answer(submitted, answer)
             case Interrupt():
-                running = self.state.turn is not None or bool(self.state.cycle and self.state.cycle.at_work)
+                running = self.state.busy
                 said = "interrupted" if running else "nothing is running"
                 await self._ran(submitted, "interrupt", said, ok=running)
                 self._cut_short("interrupted")

@@ -175,6 +175,9 @@ def test_tab_completes_a_command_and_enter_submits_one_that_needs_no_more(repo: 
             await typist.types("/stat")
             await typist.press("enter")
             assert typist.app.submitted == ["/status", "/status"]
+            await typist.types("/tasks")  # it could be followed by something, and need not be
+            await typist.press("enter")
+            assert typist.app.submitted[2:] == ["/tasks"]
 
     run(scenario())
 

@@ -138,7 +138,7 @@ class KeyedUi(App[int]):
 
     async def do_interrupt(self) -> None:
         again = self.twice("interrupt")
-        if self.state.turn or self.state.questions:
+        if self.state.busy or self.state.questions:
             if again:
                 self.exit(0)
             await self.submit(p.Interrupt())
@@ -156,7 +156,7 @@ class KeyedUi(App[int]):
             finding.close()
         elif self.focused is not None and not self.prompt.has_focus_within:
             self.focus_prompt()
-        elif self.state.turn:
+        elif self.state.busy:
             await self.submit(p.Interrupt())
         elif not self.typed and self.twice("escape"):
             await self.enter("/rewind")

@@ -100,7 +100,8 @@ class Offers:
 
     def take(self, index: int, *, submit: bool = True) -> None:
         offer = self._offered[index]
-        self.ready = submit and offer.ready
+        whole = not offer.path and self._area.text.strip() == offer.text.strip()  # there is nothing to add to it
+        self.ready = submit and (offer.ready or whole)
         if not offer.path:
             self._quiet = offer.text if offer.ready else None
             self._area.put(offer.text)

@@ -47,7 +47,7 @@ async def session(ui: KeyedUi) -> None:
     picked = await _picked(ui, SessionPicker(at_hand, here.id))
     if picked is None or (picked.id == here.id and picked.action != FORK):
         return
-    if ui.state.turn and here.owned_here:
+    if ui.state.busy and here.owned_here:
         ui.note("a turn is running here: interrupt it (Esc) or let it end before you go to another session", "warning")
         return
     try:

@@ -40,10 +40,10 @@ class StatusLine(Widget):
     def show(self, state: SessionState) -> None:
         """As the session is now."""
         self._state = state
-        if state.turn and self._timer is None:
+        if state.busy and self._timer is None:
             self._since = time.monotonic()
             self._timer = self.set_interval(1.0, self.update)
-        elif not state.turn and self._timer is not None:
+        elif not state.busy and self._timer is not None:
             self._timer.stop()
             self._timer = None
         self.update()

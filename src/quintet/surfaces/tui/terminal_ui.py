@@ -189,7 +189,7 @@ class TerminalUi(KeyedUi):
         self._react(item, news)
         header = self.query_one(HeaderLine)
         header.axes, header.paused = self.state.axes, self.state.paused
-        header.running, header.cost = self.state.turn is not None, self.cost
+        header.running, header.cost = self.state.busy, self.cost
         self.query_one(StatusLine).show(self.state)
         if self.state.axes != before or isinstance(item.event, p.SessionOpened):
             self.tell(host.title(badge.title(self.state.axes, self.around.name)))
