@@ -120,9 +120,9 @@ def test_s3_3_2_a_plan_waits_and_its_acceptance_chooses_profile_and_who_advances
         end = await stretch(driver, f"/plan {TWO}")
         assert (end.status, driver.axes.work_mode) == ("waiting", WorkMode.PLAN)
         asked = await driver.until_type(p.QuestionAsked)
-        assert [choice.key for choice in asked.choices] == ["n", "t", "u", "s", "x"]
+        assert [choice.key for choice in asked.choices] == ["a", "t", "u", "s", "n"]
         assert asked.choices[0].label == "autonomous at normal (as now)"
-        await driver.session.submit(p.Answer(question=asked.question, choice="x"))
+        await driver.session.submit(p.Answer(question=asked.question, choice="n"))
         await driver.until_type(p.QuestionAnswered)
         assert todo(repo) == []
         await driver.session.say("/accept")

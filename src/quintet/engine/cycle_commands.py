@@ -22,11 +22,11 @@ from quintet.engine.work_commands import begin_work
 
 NO_PLAN = "no plan waits to be accepted; /plan TEXT makes one"
 PROFILES = {
-    "n": PermissionProfile.NORMAL,
+    "a": PermissionProfile.NORMAL,
     "t": PermissionProfile.TRUSTED,
     "u": PermissionProfile.UNRESTRICTED,
 }
-ONE_BY_ONE, NOT_NOW = "s", "x"
+ONE_BY_ONE, NOT_NOW = "s", "n"  # no is n in every question
 
 
 def begins_one(core: Core, state: SessionState, text: str, order: Order | None) -> bool:
