@@ -53,12 +53,10 @@ class RecordedPort:
         recorder = self._recorder
         self._waits += 1
         kind = f"{kind}.{self._waits}"
-        recorder.outstanding += 1
         try:
             async for part in parts:
                 await recorder.settled()
                 recorder.add(kind, [part])
-                recorder.ends += 1
                 yield part
             await recorder.settled()
             recorder.add(kind, [])
@@ -66,9 +64,6 @@ class RecordedPort:
             await recorder.settled_at_last()
             recorder.add(kind, error=error)
             raise
-        finally:
-            recorder.outstanding -= 1
-            recorder.ends += 1
 
 
 class ReplayedPort:

@@ -36,10 +36,8 @@ class Recorder:
         self._redactor = redactor or Redaction()
         self._stretch: list[str] = []
         self._stretch_kind = ""
-        self._until_rest = 0  # rounds of the loop, while somebody waits at the door
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self.outstanding = 0  # what is waited for now
-        self.ends = 0  # of what was waited for
+        self._until_rest = 0  # rounds of the loop
+        self._waiting: deque[asyncio.Future[None]] = deque()  # at the door
         self.count = 0  # of entries
 
     def begin(self, header: tape.Header) -> None:
@@ -58,7 +56,7 @@ class Recorder:
             self._stretch = []
         self._stretch_kind = kind
         self._stretch.append(piece)
-        self._stir()
+        self.count += 1  # and nothing stirs: who hears it does so before anybody else comes to word
 
     def flush(self) -> None:
         if self._sink:
@@ -92,36 +90,22 @@ class Recorder:
         return value
 
     async def awaited(self, kind: str, wait: Awaitable[T], shown: Callable[[T], Any] = lambda value: value) -> T:
-        self.outstanding += 1
-        ends = self.ends
         try:
             value = await wait
-            if not self.alone(ends):
-                await self.settled()
+            await self.settled()
         except BaseException as error:
-            if not self.alone(ends):
-                await self.settled_at_last()
+            await self.settled_at_last()
             self.add(kind, error=error)
             raise
-        else:
-            self.add(kind, shown(value))
-            return value
-        finally:
-            self.outstanding -= 1
-            self.ends += 1
-
-    def alone(self, ends: int) -> bool:
-        """Whether nothing else is waited for, and nothing has ended since: then the engine rests but for this."""
-        return self.outstanding == 1 and ends == self.ends and not self._waiting
+        self.add(kind, shown(value))
+        return value
 
     async def settled(self) -> None:
         """Returns when what came in before has had all its consequences, so that the next may come in."""
-        door = asyncio.get_running_loop().create_future()
-        self._waiting.append(door)
-        if not self._until_rest:
-            self._until_rest = REST
-            asyncio.get_running_loop().call_soon(self._tick)
-        await door
+        if self._until_rest:
+            door = asyncio.get_running_loop().create_future()
+            self._waiting.append(door)
+            await door
 
     async def settled_at_last(self) -> None:
         """The same for what has failed or was cancelled: it has to come in, however often it is cancelled."""
@@ -132,7 +116,9 @@ class Recorder:
 
     def _stir(self) -> None:
         self.count += 1
-        self._until_rest = REST if self._until_rest else 0
+        if not self._until_rest:
+            asyncio.get_running_loop().call_soon(self._tick)
+        self._until_rest = REST
 
     def _tick(self) -> None:
         self._until_rest -= 1

@@ -120,7 +120,6 @@ def _own(spec: ToolSpec, recorder: Recorder) -> ToolSpec:
 
 async def _closing(recorder: Recorder) -> None:
     await recorder.settled_at_last()
-    recorder.ends += 1
     recorder.add("close")
 
 
@@ -212,7 +211,6 @@ class _Store:
         unread = {one.id for one in found if isinstance(one, Unreadable)}
         if len(found) > len(unread) or unread - self._seen:
             self._seen |= unread
-            self._recorder.ends += 1
             pairs = [[one, None] if isinstance(one, Submitted) else [None, one] for one in found]
             self._recorder.add("inbox", pairs)
         return found
@@ -254,12 +252,12 @@ class _Models:
     def __init__(self, make: Callable[[str], Model], recorder: Recorder) -> None:
         self._make = make
         self._recorder = recorder
-        self._made: dict[str, _Model] = {}
+        self._made: dict[str, RecordedModel] = {}
 
     def get(self, name: str) -> Model:
         if name not in self._made:
             try:
-                made = _Model(self._make(name), self._recorder)
+                made = RecordedModel(self._make(name), self._recorder)
             except Exception as error:
                 self._recorder.add(f"model.{name}", error=error)
                 raise
@@ -268,7 +266,7 @@ class _Models:
         return self._made[name]
 
 
-class _Model:
+class RecordedModel:
     def __init__(self, model: Model, recorder: Recorder) -> None:
         self.name = model.name
         self.staged: bool = getattr(model, "staged", True)
@@ -279,8 +277,7 @@ class _Model:
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         recorder = self._recorder
         recorder.add("ask", self._digests.asked(request))
-        recorder.outstanding += 1
-        latest = recorder.count  # what comes in right after another part of the reply has nothing to wait for
+        latest = -1  # what comes in right after another part of the reply has nothing to wait for
         try:
             async for part in self._model.stream(request):
                 if recorder.count != latest:
@@ -296,13 +293,9 @@ class _Model:
                 await recorder.settled_at_last()
             recorder.add("reply.over", error=error)
             raise
-        finally:
-            recorder.outstanding -= 1
-            recorder.ends += 1
 
     def _note(self, part: Part) -> None:
         recorder = self._recorder
-        recorder.ends += 1
         match part:
             case TextPart(text):
                 recorder.text("reply.text", text)

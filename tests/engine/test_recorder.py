@@ -1,0 +1,94 @@
+"""What comes in is written down when what came before has had its consequences, however quickly it comes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from quintet.domain.errors import ModelRateLimited
+from quintet.domain.messages import Message, Part, Request, Role
+from quintet.engine.recorder import REST, Recorder
+from quintet.engine.recording import RecordedModel
+
+
+class Lines:
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+
+    def write(self, data: bytes, /) -> object:
+        return self.written.append(data)
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def kinds(self) -> list[str]:
+        return [json.loads(line)[0] for line in self.written]
+
+
+class Refusing:
+    """A model that fails before it has waited for anything."""
+
+    name = "refusing"
+
+    async def stream(self, request: Request) -> AsyncIterator[Part]:
+        raise ModelRateLimited("slow down")
+        yield  # which makes it a stream
+
+    async def close(self) -> None: ...
+
+
+async def at_once(recorder: Recorder) -> None:
+    async def nothing() -> None: ...
+
+    await recorder.awaited("over", nothing())
+
+
+async def failing(recorder: Recorder) -> None:
+    with pytest.raises(ModelRateLimited):
+        async for _ in RecordedModel(Refusing(), recorder).stream(
+            Request("refusing", (Message(Role.SYSTEM, "Be brief."),))
+        ):
+            pass
+
+
+@pytest.mark.parametrize("quick", [at_once, failing])
+def test_what_ends_at_once_waits_for_the_consequences_of_what_came_before_it(
+    quick: Callable[[Recorder], Awaitable[None]],
+) -> None:
+    """As a command does that is still being carried out when a model refuses: a replay lets it finish first."""
+    tape = Lines()
+
+    async def slowly(recorder: Recorder) -> None:
+        for _ in range(REST - 2):
+            await asyncio.sleep(0)
+        recorder.add("consequence")
+
+    async def both() -> None:
+        recorder = Recorder(tape)
+        recorder.add("inbox")
+        await asyncio.gather(slowly(recorder), quick(recorder))
+
+    asyncio.run(both())
+    kinds = [kind for kind in tape.kinds() if kind != "ask"]
+    assert kinds in (["inbox", "consequence", "over"], ["inbox", "consequence", "reply.over"])
+
+
+def test_at_rest_it_is_let_in_without_going_round() -> None:
+    tape = Lines()
+    rounds = 0
+
+    async def counted() -> None:
+        nonlocal rounds
+        recorder = Recorder(tape)
+        recorder.add("inbox")
+        for _ in range(REST + 1):
+            await asyncio.sleep(0)
+        task = asyncio.ensure_future(at_once(recorder))
+        while not task.done():
+            rounds += 1
+            await asyncio.sleep(0)
+
+    asyncio.run(counted())
+    assert (tape.kinds(), rounds) == (["inbox", "over"], 1)
