@@ -147,7 +147,10 @@ def test_a_program_that_asks_is_answered(each: Caller) -> None:
     during(each, script)
 
 
-def test_ctrl_c_interrupts_what_runs_at_the_terminal(each: Caller) -> None:
+@pytest.mark.parametrize("deaf", [False, True])
+def test_ctrl_c_interrupts_what_runs_at_the_terminal(each: Caller, deaf: bool) -> None:
+    """Also where Quintet itself does not hear it, as when it was started in the background of a script."""
+
     async def script(shells: Shells) -> None:
         line = "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.05; done"
         await shells.until("ready", (await shells.start(line)).content)
@@ -155,7 +158,11 @@ def test_ctrl_c_interrupts_what_runs_at_the_terminal(each: Caller) -> None:
         said = (await shells.type("\u0003", enter=False)).content
         assert "caught" in await shells.until("(exit 9)", said)
 
-    during(each, script)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if deaf else signal.getsignal(signal.SIGINT)
+    try:
+        during(each, script)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 JUDGED = {

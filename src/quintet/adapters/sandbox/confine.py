@@ -165,6 +165,7 @@ def main(walls: dict[str, object], argv: list[str]) -> int:
     command = os.fork()
     if not command:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # whatever Quintet itself was started with
         _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
         if walls.get("terminal"):  # standard input becomes the terminal that signals the command
             os.setsid()
