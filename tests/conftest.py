@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -111,6 +112,12 @@ def replays(private: None, tmp_path: Path) -> Iterator[None]:
     for path in recordings(tmp_path / "state"):
         outcome = replay(loaded(path))
         assert outcome.equal, "\n".join(lines(outcome))
+
+
+def pytest_configure() -> None:
+    """A script that starts the tests in its background has them ignore Ctrl+C, and all that they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
