@@ -131,4 +131,6 @@ def _text(places: Places) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as error:
-        raise SettingsError(f"{path}: cannot be read ({error.strerror})", hint="Mend or delete it; it holds secrets.") from error
+        raise SettingsError(
+            f"{path}: cannot be read ({error.strerror})", hint="Mend or delete it; it holds secrets."
+        ) from error

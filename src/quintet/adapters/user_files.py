@@ -1,6 +1,7 @@
-"""Small files in the user's configuration: trust, rules, secrets. For the user's eyes alone, written atomically; what cannot be read is said.
+"""Small files in the user's configuration: trust, rules, secrets.
 
-Whoever changes one does so under its lock, so that two processes lose nothing of each other's.
+They are for the user's eyes alone and written atomically; what cannot be read is said. Whoever changes one
+does so under its lock, so that two processes lose nothing of each other's.
 """
 
 from __future__ import annotations
