@@ -170,7 +170,7 @@ def encode(value: Struct) -> bytes:
 
 @cache
 def _events() -> msgspec.json.Decoder[Event]:
-    """Made when first used: a new session writes events and reads none, and the types of all cost a part of its start."""
+    """Made when first used: a new session writes events and reads none."""
     return msgspec.json.Decoder(Event)
 
 

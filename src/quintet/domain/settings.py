@@ -331,7 +331,7 @@ def build(tree: Mapping[str, Any]) -> Settings:
 
 def _section(name: str) -> Any:
     """The type of a section's table."""
-    return dict[str, NAMED[name]] if name in NAMED else type(_default(Settings, name))  # type: ignore[misc]
+    return dict[str, NAMED[name]] if name in NAMED else type(_default(Settings, name))  # type: ignore[valid-type]
 
 
 def pattern(key: str) -> str:
