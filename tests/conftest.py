@@ -78,16 +78,26 @@ def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR it first saw
 
 
-@pytest.fixture
-def repo(private: None, tmp_path: Path) -> Path:
-    """A git repository with one commit: a small package and its unittest tests (`python -m unittest`)."""
-    root = tmp_path / "repo"
+@pytest.fixture(scope="session")
+def first_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository that every `repo` is a copy of: git makes it once."""
+    root = tmp_path_factory.mktemp("first") / "repo"
     for name, text in REPO.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     for command in (["init", "-b", "main"], ["add", "."], ["commit", "-m", "A small package"]):
-        subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
+        subprocess.run(["git", *command], cwd=root, check=True, capture_output=True, env={**outside, **GIT})
+    shutil.rmtree(root / ".git/hooks")  # examples, a dozen
+    (root / ".git/hooks").mkdir()
     return root
+
+
+@pytest.fixture
+def repo(private: None, tmp_path: Path, first_repo: Path) -> Path:
+    """A git repository with one commit: a small package and its unittest tests (`python -m unittest`)."""
+    shutil.copytree(first_repo, tmp_path / "repo")
+    return tmp_path / "repo"
 
 
 @pytest.fixture

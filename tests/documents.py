@@ -102,3 +102,21 @@ def epub(
             declared = 'xmlns:e="http://www.w3.org/2001/04/xmlenc#"'
             book.writestr("META-INF/encryption.xml", f"<encryption {declared}>{method}</encryption>")
     return path
+
+
+def without_page_two(data: bytes) -> bytes:
+    """A PDF of `pdf` in which a number stands in the place of its second page."""
+    start = data.index(b"7 0 obj\n") + len(b"7 0 obj\n")
+    end = data.index(b"\nendobj", start)
+    return data[:start] + b"42".ljust(end - start) + data[end:]
+
+
+def packed(path: Path, *, method: int = zipfile.ZIP_DEFLATED, flags: int = 0) -> None:
+    """An EPUB whose first chapter says that it is packed by this method, and has these flags."""
+    data = bytearray(path.read_bytes())
+    for name in (data.index(b"c0.xhtml"), data.rindex(b"c0.xhtml")):
+        head = max(data.rfind(b"PK\x03\x04", 0, name), data.rfind(b"PK\x01\x02", 0, name))
+        at = head + (6 if data[head + 2] == 3 else 8)
+        data[at] |= flags
+        data[at + 2] = method
+    path.write_bytes(data)

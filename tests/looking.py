@@ -1,9 +1,9 @@
 """Looks at the machine from outside, as a test may and a contained command may not."""
 
 import asyncio
+import contextlib
 import os
 import time
-from pathlib import Path
 
 from quintet.adapters.processes import LocalProcesses
 from quintet.domain.grants import Grant
@@ -15,18 +15,17 @@ def alive(*argv: str, seconds: float = 5.0) -> bool:
     while found := _running(argv):
         if time.monotonic() > deadline:
             return found
-        os.sched_yield()
+        time.sleep(0.01)
     return False
 
 
 def _running(argv: tuple[str, ...]) -> bool:
     wanted = "".join(f"{word}\0" for word in argv).encode()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if path.read_bytes() == wanted:
-                return True
-        except OSError:
-            continue
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:
+                if file.read() == wanted:
+                    return True
     return False
 
 

@@ -15,6 +15,7 @@ from quintet.adapters.clock import SystemClock
 from quintet.adapters.local_library import EMPTY, LocalLibrary
 from quintet.adapters.places import Places, locate
 from quintet.adapters.terms import make_terms
+from quintet.adapters.vault import Vault
 from quintet.domain.errors import QuintetError, UsageError
 from quintet.domain.library import FORMATS, Document, Found, PageText, Passage
 from quintet.domain.nearest import did_you_mean
@@ -267,7 +268,9 @@ class Bar:
         if self._shown and now - self._last >= SECONDS:
             self._last = now
             full = round(BAR * min(part, 1.0))
-            sys.stderr.write(f"\r{'█' * full}{'░' * (BAR - full)}  {part:>4.0%}  {visible(text)}\x1b[K")
+            line = f"{'█' * full}{'░' * (BAR - full)}  {part:>4.0%}  {visible(text)}"
+            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80  # some terminals do not say
+            sys.stderr.write(f"\r{line[: width - 1]}\x1b[K")  # a second line would stay behind
             sys.stderr.flush()
 
     def clear(self) -> None:
@@ -281,7 +284,9 @@ def _with_library(arguments: Namespace, work: Callable[[LocalLibrary], Awaitable
 
 
 async def _closing(places: Places, work: Callable[[LocalLibrary], Awaitable[T]]) -> T:
-    library = LocalLibrary(places.library, config.load(places).settings)
+    settings = config.load(places).settings
+    clean = Vault(places, settings).text if settings.library.embeddings else str
+    library = LocalLibrary(places.library, settings, clean)
     try:
         return await work(library)
     finally:

@@ -38,7 +38,7 @@ class Outside:
         self._models = Models(settings)
         self._get: Callable[[str], Model] = (lambda name: model) if model else self._models.get
         self._told: dict[str, Model] = {}
-        self._library = LocalLibrary(places.library, settings)
+        self._library = LocalLibrary(places.library, settings, self.vault.text)
         self._web = make_web(settings)
         self.forge = make_forge(settings, self.vault.learn)
         self._advisers = RoutedModels(self.get_model, settings, page)

@@ -146,6 +146,10 @@ def test_markdown_html_and_text_are_pages_of_text(tmp_path: Path) -> None:
     assert read(written(tmp_path / "notes.txt", "caf\xe9".encode("latin-1"))) == ("text", "notes", ["café"])
     assert read(written(tmp_path / "wide.txt", "weit".encode("utf-16")))[2] == ["weit"]
     assert read(written(tmp_path / "empty.txt", ""))[2] == [""]
+    russian = '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251"><p>Привет'
+    assert read(written(tmp_path / "r.html", russian.encode("cp1251")))[2] == ["Привет"]
+    unknown = written(tmp_path / "u.html", b'<meta charset="klingon"><p>caf\xe9')
+    assert read(unknown)[2] == ["café"]
 
 
 def test_what_is_no_document_is_said(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 """`quintet library`: documents go in, are found again by their words, and come out; nothing is lost on the way."""
 
 import json
+import os
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from quintet.adapters.places import locate
-from tests.documents import epub, pdf, rewritten
+from tests.documents import epub, packed, pdf, rewritten, without_page_two
 from tests.embedding_server import embedding
 from tests.surfaces.program import PROGRAM, Program
 
@@ -100,19 +102,29 @@ def test_what_cannot_be_read_is_reported_by_name_and_the_rest_goes_in(quintet: P
     (shelf / "broken.pdf").write_bytes(pdf(WHALES)[:70])
     (shelf / "locked.pdf").write_bytes(rewritten(pdf(WHALES), "password"))
     (shelf / "scanned.pdf").write_bytes(pdf([None, None]))
+    (shelf / "torn.pdf").write_bytes(without_page_two(pdf(["text", "lost"])))
+    packed(epub(shelf / "packed.epub", ["<p>lost</p>", "<p>kept</p>"]), method=99)
+    packed(epub(shelf / "sealed.epub", ["<p>x</p>"]), flags=1)
+    os.mkfifo(shelf / "pipe.txt")
+    Path(os.fsdecode(os.fsencode(shelf) + b"/\xff.txt")).write_text("a name that is no text")
     (shelf / "half.pdf").write_bytes(pdf(["text", None]))
-    done = quintet.run("library", "add", str(shelf)).clean(1)
+    done = quintet.run("library", "add", str(shelf), str(shelf / "pipe.txt")).clean(1)
     problems = {line.split(": ")[0].rpartition("/")[2]: line.split(": ", 1)[1] for line in done.err.splitlines()}
     assert problems["broken.pdf"].startswith("a PDF that cannot be read")
     assert problems["locked.pdf"] == "encrypted; a password is needed to read it"
     assert problems["scanned.pdf"].startswith("scanned: none of its 2 pages has text")
-    assert problems["half.pdf"] == "1 of its 2 pages have no text (scanned, or pictures)"
-    assert done.out.splitlines()[-1] == "5 added, 2 failed"
+    assert problems["half.pdf"] == "1 of its 2 pages have no text (scanned, pictures, or broken)"
+    assert problems["torn.pdf"] == problems["half.pdf"] == problems["packed.epub"]
+    assert problems["sealed.epub"].startswith("encrypted")
+    assert problems["pipe.txt"] == "not a file (a pipe, a device)"
+    assert done.out.splitlines()[-1] == "8 added, 4 failed"
+    assert [one["state"] for one in add(quintet, Path(os.fsdecode(os.fsencode(shelf) + b"/\xff.txt")))] == ["unchanged"]
     assert found(quintet, "whale") == [("On Whales", 1), ("On Whales", 2)]
     listed = {one["title"]: one["blank"] for one in quintet.run("library", "list", "--json").json()}
-    assert listed == {"Notes": 0, "Of Ships": 0, "On Whales": 0, "half": 1, "scanned": 2}
-    blank = quintet.run("library", "show", "half", "--page", "2").clean(0).out
-    assert blank == "(this page has no text: it is scanned, or a picture)\n"
+    blank = {"half": 1, "scanned": 2, "torn": 1, "A Book": 1}
+    assert listed == {"Notes": 0, "Of Ships": 0, "On Whales": 0, "\\xff": 0, **blank}
+    empty = quintet.run("library", "show", "half", "--page", "2").clean(0).out
+    assert empty == "(this page has no text: it is scanned, or a picture)\n"
 
 
 def test_a_secret_does_not_go_in(quintet: Program, tmp_path: Path) -> None:
@@ -136,6 +148,15 @@ def test_at_a_terminal_adding_shows_how_far_it_is(quintet: Program, shelf: Path)
     assert terminal.leaves()[0] == 0
 
 
+def test_the_bar_stays_on_one_line_of_a_narrow_terminal(quintet: Program, tmp_path: Path) -> None:
+    path = tmp_path / f"{'long-name-' * 8}.pdf"
+    path.write_bytes(pdf([f"page {number}" for number in range(400)]))
+    line = shlex.join((*PROGRAM, "library", "add", str(path)))
+    terminal = quintet.plain(command=("sh", "-c", f"stty cols 50; {line}"))
+    drawn = [line for line in terminal.sees("1 added").split("\r") if "░" in line]
+    assert drawn and max(len(line.partition("\x1b")[0]) for line in drawn) < 50
+
+
 def test_a_model_that_makes_vectors_finds_by_meaning_too(quintet: Program, shelf: Path) -> None:
     """The server's vectors have one number for each subject: what is said of it, in whatever words."""
     with embedding({"sea": ("sea", "whale", "ocean"), "boat": ("boat", "ship", "vessel")}) as server:
@@ -157,6 +178,17 @@ def test_a_model_that_makes_vectors_finds_by_meaning_too(quintet: Program, shelf
     done = quintet.run("library", "add", str(shelf)).clean(0)
     assert "found by words alone, until" in done.err
     assert found(quintet, "ink") == [("more", 1)]
+
+
+def test_the_model_that_makes_vectors_is_told_no_secret(quintet: Program, shelf: Path) -> None:
+    secret = {"DEPLOY_TOKEN": "whale-of-a-token"}
+    (shelf / "leak.txt").write_text("deploy with whale-of-a-token")
+    with embedding({"sea": ("sea",)}) as server:
+        quintet.settings(f'[models.vec]\nbase_url = "{server.url}"\nmodel = "tiny"\n[library]\nembeddings = "vec"\n')
+        quintet.run("library", "add", str(shelf), **secret).clean(0)
+        quintet.run("library", "search", "whale-of-a-token", **secret).clean(0)
+        told = json.dumps(server.asked)
+    assert "deploy with ****" in told and "whale-of-a-token" not in told
 
 
 def test_the_model_of_vectors_has_to_be_configured(quintet: Program) -> None:

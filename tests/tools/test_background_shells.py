@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -54,8 +54,10 @@ class Shells:
                 await asyncio.sleep(0.02)
         return said
 
-    async def at_prompt(self, shell: str = "1") -> None:
-        await until(lambda: bool(self.caller.shells.state(shell).folder))
+    async def at_prompt(self, folder: str = "") -> None:
+        """Waits until the first shell waits for a line, in this folder of the project."""
+        place = str(self.caller.root / folder)
+        await until(lambda: self.caller.shells.state("1").folder == place)
 
     def judged(self, text: str, shell: str = "1") -> Prepared | ToolResult:
         return self.caller.prepare("write_to_shell", json.dumps({"shell_id": shell, "content": text}), TRUSTED)
@@ -112,7 +114,10 @@ def test_a_filter_shows_only_the_lines_that_match(tools: Caller) -> None:
 
 def test_line_ends_of_a_terminal_are_plain_and_its_escapes_are_kept_as_text(tools: Caller) -> None:
     async def script(shells: Shells) -> None:
-        said = await shells.until("(exit 0)", (await shells.start("printf '\\033[31mred\\033[0m\\nend\\n'")).content)
+        await shells.start("read x; printf '\\033[31mred\\033[0m\\nend\\n'")
+        await tools.shells.write("1", "\n")
+        await until(lambda: not tools.shells.running())
+        said = (await shells.call("bash_output", bash_id="1")).content
         assert "\x1b[31mred\x1b[0m\nend\n" in said and "\r" not in said
 
     during(tools, script)
@@ -120,12 +125,12 @@ def test_line_ends_of_a_terminal_are_plain_and_its_escapes_are_kept_as_text(tool
 
 def test_much_output_is_bounded_in_what_is_kept_and_in_what_is_shown(tools: Caller) -> None:
     async def script(shells: Shells) -> None:
-        await shells.start("head -c 200000000 /dev/zero | tr '\\0' x; echo; echo the end")
+        await shells.start("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo the end")
         await until(lambda: not tools.shells.running())
         shown = (await shells.call("bash_output", bash_id="1")).content
         assert len(shown) < 31_000 and shown.endswith("the end\n(exit 0)")
         whole = Path(shown.partition("the whole is in ")[2].partition(" …")[0])
-        assert 0 < whole.stat().st_size <= 100_000_000
+        assert whole.stat().st_size > 3_000_000
 
     during(tools, script)
 
@@ -153,30 +158,56 @@ def test_ctrl_c_interrupts_what_runs_at_the_terminal(each: Caller) -> None:
     during(each, script)
 
 
-@pytest.mark.parametrize(
-    ("line", "verdict"),
-    [
-        ("ls", Verdict.ALLOW),
-        ("echo x > made", Verdict.ALLOW),
-        ("rm tally/count.py", Verdict.ASK),
-        ("ls\nrm tally/count.py", Verdict.ASK),
-        ("!!", Verdict.ASK),
-        ("^ls^rm", Verdict.ASK),
-        ("\x1b[A", Verdict.ASK),
-        ("l\ts", Verdict.ASK),
-        ("r\\", Verdict.ASK),
-        ("cat .env", Verdict.DENY),
-    ],
-)
-def test_what_is_typed_into_a_shell_is_judged_as_a_line(each: Caller, line: str, verdict: Verdict) -> None:
+JUDGED = {
+    "ls": Verdict.ALLOW,
+    "echo x > made": Verdict.ALLOW,
+    "rm tally/count.py": Verdict.ASK,
+    "ls\nrm tally/count.py": Verdict.ASK,
+    "!!": Verdict.ASK,
+    "^ls^rm": Verdict.ASK,
+    "\x1b[A": Verdict.ASK,
+    "l\ts": Verdict.ASK,
+    "r\\": Verdict.ASK,
+    "cat .env": Verdict.DENY,
+}
+
+
+def test_what_is_typed_into_a_shell_is_judged_as_a_line(each: Caller) -> None:
     async def script(shells: Shells) -> None:
         await shells.start("bash --norc")
         await shells.at_prompt()
-        if each.containment.kind is Sandbox.PARTIAL and ">" in line:
-            return  # there an editing line asks, typed or not
-        assert shells.verdict(line) is verdict
+        expected = dict(JUDGED)
+        if each.containment.kind is Sandbox.PARTIAL:
+            del expected["echo x > made"]  # there an editing line asks, typed or not
+        assert {line: shells.verdict(line) for line in expected} == expected
 
     during(each, script)
+
+
+@pytest.mark.parametrize("shell", ["bash --norc", "sh"])
+def test_while_a_shell_is_at_a_line_the_next_one_asks(tools: Caller, shell: str) -> None:
+    """Where it will be run, and by what, is known when the shell is back at its prompt."""
+
+    async def script(shells: Shells) -> None:
+        await shells.start(shell)
+        await shells.at_prompt()
+        await shells.type("while ! [ -e go ]; do :; done; cd .git")
+        assert shells.verdict("echo x > config") is Verdict.ASK
+        (tools.root / "go").touch()
+        await shells.at_prompt(".git")
+        assert shells.verdict("echo x > config") is Verdict.DENY
+
+    during(tools, script)
+
+
+def test_an_answer_to_a_shells_own_question_is_no_line(tools: Caller) -> None:
+    async def script(shells: Shells) -> None:
+        await shells.start("bash --norc")
+        await shells.at_prompt()
+        await shells.type("read answer")
+        assert shells.verdict("ls") is Verdict.ASK
+
+    during(tools, script)
 
 
 def test_a_line_typed_in_parts_is_judged_as_the_whole_it_makes(tools: Caller) -> None:
@@ -185,9 +216,8 @@ def test_a_line_typed_in_parts_is_judged_as_the_whole_it_makes(tools: Caller) ->
         await shells.at_prompt()
         await shells.type("r", enter=False)
         assert shells.verdict("m tally/count.py") is Verdict.ASK
-        await shells.type("\u0003", enter=False)
-        await shells.at_prompt()
-        assert shells.verdict("m tally/count.py") is Verdict.ALLOW, "there is no such program, and no rm either"
+        await shells.type("\u0003", enter=False)  # now there is no such program, and no rm either
+        await until(lambda: shells.verdict("m tally/count.py") is Verdict.ALLOW)
 
     during(tools, script)
 
@@ -198,10 +228,10 @@ def test_a_line_is_judged_in_the_folder_its_shell_has_gone_to(tools: Caller) -> 
         await shells.at_prompt()
         assert isinstance(shells.judged("cat ../x"), ToolResult), "outside, where this shell sees nothing"
         await shells.type("cd tally")
-        await shells.at_prompt()
+        await shells.at_prompt("tally")
         assert shells.verdict("cat ../x") is Verdict.ALLOW
         await shells.type("cd ../.git")
-        await shells.at_prompt()
+        await shells.at_prompt(".git")
         assert shells.verdict("echo x > config") is Verdict.DENY
 
     during(tools, script)
@@ -268,6 +298,16 @@ def test_kill_shell_ends_the_whole_tree(each: Caller) -> None:
     assert not [seconds for seconds in ("81.257", "82.257", "83.257") if alive("sleep", seconds)]
 
 
+def test_a_shell_at_its_prompt_goes_when_its_terminal_does(each: Caller) -> None:
+    async def script(shells: Shells) -> None:
+        await shells.start("bash --norc")
+        await shells.at_prompt()
+        hung_up = 128 + signal.SIGHUP
+        assert f"(exit {hung_up})" in (await shells.call("kill_shell", shell_id="1")).content, "and was not killed"
+
+    during(each, script)
+
+
 def test_what_a_shell_leaves_behind_ends_with_it(each: Caller) -> None:
     async def script(shells: Shells) -> None:
         begun = await shells.start("setsid sleep 84.257 & sleep 0.1; echo done")
@@ -307,7 +347,7 @@ def test_all_shells_end_when_their_program_is_killed(repo: Path, use: Sandbox, w
     with subprocess.Popen(argv, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]) as child:
         assert child.stdout and child.stdout.readline() == b"started\n"
         while not all(alive("sleep", seconds, seconds=0) for seconds in sleeps):
-            os.sched_yield()
+            time.sleep(0.01)
         child.send_signal(signal.SIGKILL)
     assert not [seconds for seconds in sleeps if alive("sleep", seconds)]
 
@@ -402,7 +442,7 @@ def test_a_shell_outlives_its_turn_and_ends_with_the_session(repo: Path) -> None
     async def script(driver: Driver) -> None:
         await driver.turn("look")
         assert "still running" in results(driver)[-1]
-        assert alive("sleep", "91.257", seconds=0)
+        await until(lambda: alive("sleep", "91.257", seconds=0))
 
     session(repo, "sleep 91.257", script)
     assert not alive("sleep", "91.257")
@@ -439,7 +479,7 @@ def ended(driver: Driver) -> list[str]:
 )
 def test_a_shell_that_turned_dials_no_longer_grant_is_ended(repo: Path, line: str, dial: str, why: str) -> None:
     async def script(driver: Driver) -> None:
-        assert alive("sleep", "93.257", seconds=0)
+        await until(lambda: alive("sleep", "93.257", seconds=0))
         await driver.command(dial)
         told = await driver.until_type(p.Noticed)
         assert told.text.startswith(f"background shell 1 is ended ({line}): {why}"), told.text

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from quintet.domain.errors import DocumentUnreadable
 from quintet.domain.protected import Protection
+from quintet.domain.visible import visible
 
 PAGE_CHARACTERS = 3000
 MOST_TEXT_BYTES = 200_000_000
@@ -67,7 +68,7 @@ def open_document(path: str) -> Reading:
     except OSError as error:
         raise DocumentUnreadable(f"{path}: cannot be read ({error.strerror})") from None
     suffix = SUFFIXES.get(os.path.splitext(path)[1].lower(), "")
-    name = os.path.splitext(os.path.basename(path))[0]
+    name = visible(os.path.splitext(os.path.basename(path))[0])  # a file's name need not be text
     if b"%PDF-" in head or suffix == "pdf":
         from quintet.adapters.pdf_text import Pdf
 
@@ -90,11 +91,11 @@ def open_document(path: str) -> Reading:
     return _pieces("text", name, text)
 
 
-def _chaptered(chapters: Iterator[str]) -> Iterator[str]:
-    """The pages of a book; one that is empty for a book without any."""
+def _chaptered(chapters: Iterator[str | None]) -> Iterator[str]:
+    """The pages of a book; an empty one for each chapter that is lost, and for a book without any."""
     empty = True
     for chapter in chapters:
-        for piece in split(chapter):
+        for piece in [""] if chapter is None else split(chapter):
             empty = False
             yield piece
     if empty:
@@ -116,15 +117,11 @@ def _text(path: str) -> str:
         raise DocumentUnreadable(f"{path}: longer than {MOST_TEXT_BYTES // 1_000_000} MB; split it")
     with open(path, "rb") as file:
         data = file.read()
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace")
-    if b"\0" in data[:8192]:
+    if b"\0" in data[:8192] and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise DocumentUnreadable(f"{path}: no text, and neither a PDF nor an EPUB")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = data.decode("cp1252", "replace")
-    return text.replace("\r\n", "\n").replace("\0", "")
+    from quintet.adapters.html_text import decoded
+
+    return decoded(data).replace("\r\n", "\n").replace("\0", "")
 
 
 def split(text: str) -> list[str]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
+import zlib
 from collections.abc import Iterator
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from quintet.adapters.html_text import read_html
+from quintet.adapters.html_text import decoded, read_html
 from quintet.domain.errors import DocumentUnreadable
 
 MOST_BYTES = 50_000_000  # of one chapter, unpacked
 READABLE = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+# What a zip or XML that is not whole comes to; a method of packing that nobody knows is a NotImplementedError.
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, LookupError, ValueError, SyntaxError)
 _FONTS_ONLY = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 
 
@@ -29,7 +32,7 @@ class Epub:
         except DocumentUnreadable:
             self.close()
             raise
-        except (zipfile.BadZipFile, KeyError, StopIteration, ElementTree.ParseError, OSError, ValueError) as error:
+        except (*_BROKEN, StopIteration) as error:
             self.close()
             raise DocumentUnreadable(f"{path}: an EPUB that cannot be read ({error or 'it is not whole'})") from None
         self.title = next((e.text.strip() for e in package.iter() if _name(e) == "title" and e.text), "")
@@ -42,14 +45,15 @@ class Epub:
             if item.get("media-type", READABLE[0]) in READABLE
         ]
 
-    def chapters(self) -> Iterator[str]:
+    def chapters(self) -> Iterator[str | None]:
+        """None for one that is not there, or broken: the others are worth having."""
         for name in self._chapters:
             try:
                 data = self._read(name)
-            except (KeyError, zipfile.BadZipFile, OSError, ValueError, EOFError):
-                yield ""  # a chapter that is not there is an empty one: the others are worth having
-                continue
-            yield read_html(data.decode("utf-8", "replace"))[1]
+            except _BROKEN:
+                yield None
+            else:
+                yield read_html(decoded(data))[1]
 
     def close(self) -> None:
         if hasattr(self, "_zip"):
@@ -64,6 +68,8 @@ class Epub:
 
     def _locked(self) -> bool:
         """Whether more than its fonts is encrypted."""
+        if any(entry.flag_bits & 1 for entry in self._zip.infolist()):
+            return True
         if "META-INF/encryption.xml" not in self._zip.namelist():
             return False
         methods = ElementTree.fromstring(self._read("META-INF/encryption.xml"))

@@ -5,6 +5,7 @@ Headings and list items are marked as Markdown does it, cells of tables are apar
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 _UNREAD = frozenset({"script", "style", "noscript", "template", "svg", "head"})
@@ -12,6 +13,7 @@ _MENUS = frozenset({"nav", "footer", "select", "iframe"})
 _BLOCK_NAMES = """address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6
     header hr main nav ol p pre section table tr ul title"""
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
+_CHARSET = re.compile(rb"<meta[^>]*charset\s*=\s*[\"']?([\w.:-]+)", re.I)
 _MARKS = {"br": "\n", "li": "\n- ", "td": "\t", "th": "\t"} | {f"h{n}": f"\n\n{'#' * n} " for n in range(1, 7)}
 
 
@@ -53,6 +55,19 @@ class _Reader(HTMLParser):
 def _flowing(data: str) -> str:
     words = " ".join(data.split())
     return f"{' ' if data[:1].isspace() else ''}{words}{' ' if data[-1:].isspace() and words else ''}"
+
+
+def decoded(data: bytes) -> str:
+    """A text from its bytes: as UTF-8 or UTF-16, else in the encoding it says it is in, else as Windows has it."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    said = _CHARSET.search(data[:4096])
+    for encoding in ("utf-8-sig", *([said[1].decode("ascii", "replace")] if said else [])):
+        try:
+            return data.decode(encoding)
+        except (UnicodeError, LookupError):
+            continue
+    return data.decode("cp1252", "replace")
 
 
 def read_html(text: str, *, menus: bool = True) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from quintet.adapters.sqlite.library_store import LibraryStore, NewDocument
 from quintet.domain.errors import DocumentUnreadable
 from quintet.domain.library import Document
 from quintet.domain.protected import Protection
+from quintet.domain.visible import visible
 
 _CHUNK = 1 << 20
 Progress = Callable[[str, int, int], None]  # the document's path, its page, and of how many (0: nobody knows)
@@ -33,20 +34,23 @@ class Outcome(Struct, frozen=True):
 
 def fill(store: LibraryStore, path: str, protection: Protection, now: Callable[[], str], progress: Progress) -> Outcome:
     """Put one document in."""
-    whole = os.path.realpath(path)
+    whole, path = os.path.realpath(path), visible(path)  # a path need not be text
     if protection.is_secret(whole):
         return Outcome(path, "failed", problem=f"{path}: protected: it may hold secrets")
+    if os.path.exists(whole) and not os.path.isfile(whole):
+        return Outcome(path, "failed", problem=f"{path}: not a file (a pipe, a device)")
+    kept = visible(whole)
     try:
         digest = _digest(whole)
         known = store.documents()
         same = next((one for one in known if one.digest == digest), None)
-        before = next((one for one in known if one.path == whole), None)
-        if same and (before is None or same.path == whole):
-            note = "" if same.path == whole else f"{path}: the same as document {same.id}, {same.path}"
+        before = next((one for one in known if one.path == kept), None)
+        if same and (before is None or same.path == kept):
+            note = "" if same.path == kept else f"{path}: the same as document {same.id}, {same.path}"
             return Outcome(path, "unchanged", same, note)
         reading = open_document(whole)
         try:
-            new = NewDocument(reading.title, whole, reading.format, digest, now())
+            new = NewDocument(reading.title, kept, reading.format, digest, now())
             document = store.put(new, _counted(reading, path, progress))
         finally:
             reading.close()
@@ -58,8 +62,16 @@ def fill(store: LibraryStore, path: str, protection: Protection, now: Callable[[
 
 
 def _counted(reading: Reading, path: str, progress: Progress) -> Iterator[str]:
-    for number, text in enumerate(reading.pages, 1):
+    pages, number = reading.pages, 0
+    while True:
+        try:
+            text = next(pages, None)
+        except Exception as error:  # readers of other people's formats fail in ways of their own
+            raise DocumentUnreadable(f"{path}: cannot be read ({error or type(error).__name__})") from error
+        if text is None:
+            return
         yield text
+        number += 1
         progress(path, number, reading.count)
 
 
@@ -72,7 +84,7 @@ def _textless(path: str, document: Document) -> str:
                 f"{path}: scanned: none of its {document.pages} pages has text; make it readable first (ocrmypdf does)"
             )
         return f"{path}: it has no text"
-    return f"{path}: {document.blank} of its {document.pages} pages have no text (scanned, or pictures)"
+    return f"{path}: {document.blank} of its {document.pages} pages have no text (scanned, pictures, or broken)"
 
 
 def _digest(path: str) -> str:

@@ -26,8 +26,11 @@ EMPTY = "the library is empty; `quintet library add PATH…` fills it"
 
 
 class LocalLibrary:
-    def __init__(self, path: str, settings: Settings) -> None:
+    """`clean` takes secrets out of what the model is told that makes vectors."""
+
+    def __init__(self, path: str, settings: Settings, clean: Callable[[str], str] = str) -> None:
         self._path = path
+        self._clean = clean
         self._settings = settings
         self._made: Embedder | None = None
 
@@ -47,7 +50,7 @@ class LocalLibrary:
             return Found(await self._do(lambda store: _by_words(store, query, limit, format)))
         try:
             embedder = self._embedder()
-            wanted = (await embedder.embed([query]))[0]
+            wanted = (await embedder.embed([self._clean(query)]))[0]
         except (ModelError, SettingsError) as error:
             found = await self._do(lambda store: _by_words(store, query, limit, format))
             return Found(found, note=f"by words alone: {error.message}")
@@ -108,7 +111,7 @@ class LocalLibrary:
         have, of = await self._do(lambda store: store.vectors(embedder.model))
         made = 0
         while rows := await self._do(lambda store: store.unvectored(embedder.model, AT_ONCE)):
-            vectors = await embedder.embed([text for _, text in rows])
+            vectors = await embedder.embed([self._clean(text) for _, text in rows])
             kept = [(row, signs(vector), vector.tobytes()) for (row, _), vector in zip(rows, vectors, strict=True)]
             await self._do(lambda store, kept=kept: store.add_vectors(embedder.model, kept))  # type: ignore[misc]
             made += len(rows)

@@ -46,8 +46,15 @@ class Pdf:
             raise DocumentUnreadable(NOT_READ.format(path=self._name, why="it has no pages"))
 
     def pages(self) -> Iterator[str]:
+        read = self._by_pdfium if self._pdfium else self._by_pypdf
         for number in range(self.count):
-            yield clean(self._by_pdfium(number) if self._pdfium else self._by_pypdf(number))
+            try:
+                text = read(number)
+            except MemoryError:
+                raise
+            except Exception:  # one page that cannot be read is no reason to lose the others
+                text = ""
+            yield clean(text)
 
     def close(self) -> None:
         if self._pdfium:
@@ -68,12 +75,7 @@ class Pdf:
     def _by_pypdf(self, number: int) -> str:
         if number % REOPEN_PAGES == 0:
             self._reader = _with_pypdf(self._source, self._name)
-        try:
-            return str(self._reader.pages[number].extract_text())
-        except Exception as error:  # one page that cannot be read is no reason to lose the others
-            if isinstance(error, MemoryError):
-                raise
-            return ""
+        return str(self._reader.pages[number].extract_text())
 
 
 def _with_pdfium(source: str | bytes, name: str) -> Any:

@@ -12,6 +12,12 @@ def process_start(pid: int) -> str:
     return fields[19] if fields and fields[0] != "Z" else ""
 
 
+def is_busy(pid: int) -> bool:
+    """Whether a process is doing something, and not asleep until it is told of something."""
+    fields = _stat(pid)
+    return not fields or fields[0] != "S"
+
+
 def descendants(pid: int) -> list[tuple[int, str]]:
     """Children, and children of children, each with its start time."""
     children: dict[int, list[int]] = {}

@@ -186,17 +186,17 @@ class Child:
             inlet.drain()
         self.ended.set()
 
-    async def end_tree(self) -> None:
+    async def end_tree(self, polite: signal.Signals = signal.SIGINT) -> None:
         """Interrupt the command, wait a moment, then kill the whole tree."""
         tree = descendants(self.process.pid)
-        self._interrupt(tree)
+        self._interrupt(tree, polite)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE_SECONDS):
                 await self.ended.wait()
         kill_tree(self.process.pid, [*tree, *descendants(self.process.pid)])  # it may have started more meanwhile
         await self.ended.wait()
 
-    def _interrupt(self, tree: list[tuple[int, str]]) -> None:
+    def _interrupt(self, tree: list[tuple[int, str]], number: signal.Signals) -> None:
         """A sandbox's own process must live until the command has heard the signal; those inside are a group apart."""
         groups = set()
         for pid, _ in tree:
@@ -207,7 +207,7 @@ class Child:
         )  # a minder does not heed it
         for group in apart or {self.process.pid}:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGINT)
+                os.killpg(group, number)
 
     def release(self) -> None:
         """Let go of everything; what the command left behind in its group ends here."""

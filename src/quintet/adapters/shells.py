@@ -10,13 +10,14 @@ import asyncio
 import os
 import pty
 import re
+import signal
 import time
 from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
 from quintet.adapters.output import Output
-from quintet.adapters.proc import descendants
+from quintet.adapters.proc import descendants, is_busy
 from quintet.adapters.processes import Child, with_secrets
 from quintet.adapters.sandbox.ground import Containment, Launch, minded
 from quintet.adapters.vault import Vault
@@ -31,6 +32,7 @@ SPILLED_BYTES = 30_000  # printed in all before it goes to a file
 MOST_SHELLS = 16
 ROWS_COLUMNS = (40, 200)
 SHELLS = ("bash", "sh", "dash", "zsh")
+LINE_EDITORS = ("bash", "zsh")  # these take the terminal's own line editing away while they wait for a line
 _SHELL = rf"\s*(?:/\S*/)?(?:{'|'.join(SHELLS)})(?:\s+(?:-[il]+|--(?:login|norc|noprofile|posix)))*\s*"  # and no script
 _LINE_ENDS = r"[\n\r\x03]"  # Enter, or Ctrl+C, which drops what was typed
 
@@ -124,6 +126,7 @@ class _Shell:
         try:
             os.set_inheritable(other, True)
             _set_size(other)
+            self._other_side = os.ttyname(other)
             self._child = Child(launch, self, (self._terminal, other))
         except BaseException:
             os.close(self._terminal)
@@ -174,19 +177,38 @@ class _Shell:
     def _waits_in(self) -> str:
         """The folder in which a shell waits for a line at this terminal; empty if it does not, or nobody can tell.
 
-        It does if it leads the terminal's session, is in the foreground, and runs nothing beside itself there.
+        It does if it leads the terminal's session, is in the foreground, runs nothing beside itself there, and has
+        taken all that was typed: while a line is still being run, nobody knows where the next one will be.
         """
         if not (self._is_shell and self.alive):
             return ""
         try:
             leader = os.tcgetpgrp(self._terminal)
-            if os.getsid(leader) != leader or not _is_shell(leader):
+            if os.getsid(leader) != leader or _program(leader) not in SHELLS:
                 return ""
             if any(os.getpgid(pid) == leader for pid, started in descendants(leader) if started):
                 return ""
-            return os.readlink(f"/proc/{leader}/cwd")
+            return os.readlink(f"/proc/{leader}/cwd") if self._reads_lines(leader) else ""
         except OSError:
             return ""
+
+    def _reads_lines(self, shell: int) -> bool:
+        import array
+        import fcntl
+        import termios
+
+        if is_busy(shell):
+            return False
+        editing = not termios.tcgetattr(self._terminal)[3] & termios.ICANON
+        if not editing and _program(shell) in LINE_EDITORS:
+            return False
+        unread = array.array("i", [0])
+        other = os.open(self._other_side, os.O_RDONLY | os.O_NOCTTY)
+        try:
+            fcntl.ioctl(other, termios.FIONREAD, unread)
+        finally:
+            os.close(other)
+        return not unread[0]
 
     def new_text(self) -> str:
         """What was printed since the last time, as plain lines."""
@@ -216,13 +238,13 @@ class _Shell:
         raise ToolFailed(f"shell {self.started.name} does not read; {len(data)} bytes were not typed")
 
     async def end(self) -> None:
-        if self.alive:
-            await self._child.end_tree()
+        if self.alive:  # a shell at its prompt does not heed an interrupt, and goes when its terminal does
+            await self._child.end_tree(signal.SIGHUP if self._waits_in() else signal.SIGINT)
         await asyncio.shield(self._over)
 
 
-def _is_shell(pid: int) -> bool:
-    return os.path.basename(os.readlink(f"/proc/{pid}/exe")) in SHELLS
+def _program(pid: int) -> str:
+    return os.path.basename(os.readlink(f"/proc/{pid}/exe"))
 
 
 def _set_size(terminal: int) -> None:

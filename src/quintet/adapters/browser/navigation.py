@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
 
 from quintet.domain.errors import ToolFailed
-from quintet.domain.web_addresses import allowed, private_kind
+from quintet.domain.web_addresses import private_kind
 
-NAME_SECONDS = 5.0
 WANTED = "http, https, file (inside the project) and about:blank are what it opens"
 REASONS = {
     "ERR_CONNECTION_REFUSED": "nothing listens there; start the server first, or check the port",
@@ -29,7 +26,6 @@ REASONS = {
     "ERR_INVALID_URL": "that is no address",
     "ERR_UNSAFE_PORT": "browsers refuse that port; serve it on another",
     "ERR_BLOCKED_BY_RESPONSE": "the server forbids that it is shown here",
-    "ERR_PROXY_CONNECTION_FAILED": "the proxy of the environment does not answer",
 }
 
 
@@ -66,38 +62,8 @@ def path_of(url: str) -> str:
     return unquote(parts.path)
 
 
-async def check_network(url: str, allowed_hosts: Sequence[str]) -> None:
-    """Refuse a host of a private network that the user has not allowed."""
-    host = urlsplit(url).hostname or ""
-    if url.startswith("http") and host != "localhost" and not host.endswith(".localhost"):
-        found = [host] if _is_number(host) else await _resolved(host)
-        if problem := refusal(url, found, allowed_hosts):
-            raise ToolFailed(problem)
-
-
-def refusal(url: str, addresses: Sequence[str], allowed_hosts: Sequence[str]) -> str:
-    """Why what these addresses answer is not shown; empty if it may be. Loopback is where projects are tried out."""
-    parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    kinds = {address: private_kind(address) for address in addresses}
-    bad = next((address for address, kind in kinds.items() if kind not in ("", "loopback")), "")
-    if not bad or allowed(allowed_hosts, host, port, addresses):
-        return ""
-    whose = f"{host} is {bad}, a {kinds[bad]} address" if host != bad else f"{host} is a {kinds[bad]} address"
-    return f'{whose}, and those are refused; the user can allow it in their settings: [web] allow_hosts = ["{host}"]'
-
-
 def _is_number(host: str) -> bool:
     return private_kind(host) != "not an address"
-
-
-async def _resolved(host: str) -> list[str]:
-    try:
-        async with asyncio.timeout(NAME_SECONDS):
-            found = await asyncio.get_running_loop().getaddrinfo(host, None)
-    except (OSError, TimeoutError, UnicodeError):
-        return []  # the browser will say what is wrong with it
-    return [str(item[4][0]) for item in found]
 
 
 def why(url: str, error: object) -> str:
