@@ -149,6 +149,24 @@ def test_a_plan_is_accepted_by_flags_without_a_question(repo: Path) -> None:
     drive(repo, script, rules(), axes=axes)
 
 
+@pytest.mark.parametrize("decides", ["/accept --autonomous --permission-profile trusted", "/stop", "/accept"])
+def test_the_question_about_a_plan_ends_when_something_else_decides(repo: Path, decides: str) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.session.say(f"/plan {TWO}")
+        asked = await driver.until_type(p.QuestionAsked)
+        await driver.session.say(decides)
+        closed = await driver.until_type(p.QuestionAnswered)
+        assert (closed.question, closed.choice) == (asked.question, "")
+        if decides == "/accept":
+            assert (await driver.until_type(p.QuestionAsked)).question != asked.question
+        elif decides != "/stop":
+            assert (await until_stopped(driver)).status == "done"
+            assert not driver.session.state.questions
+
+    axes = AxesChange(WorkMode.CHAT, RunControl.ASSISTED, PermissionProfile.NORMAL)
+    drive(repo, script, rules(), axes=axes, person=True)
+
+
 def test_plan_takes_a_file_of_the_project_and_never_changes_it(repo: Path) -> None:
     (repo / "wish.md").write_text(TWO)
     driver, end = run(repo, "/plan wish.md")

@@ -82,7 +82,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return []
         case p.TurnFinished() as e if e.status != "done":
             hint = _lines(e.error.hint, "dim") if e.error and e.error.hint else []
-            return [Line(f"{e.status}: {e.reason}" if e.reason else e.status, "warning"), *hint]
+            return [Line(f"{e.status}: {e.reason}" if e.reason not in ("", e.status) else e.status, "warning"), *hint]
         case p.TodoMoved() as e:
             return _todo(e)
         case p.TaskMoved() as e:

@@ -31,7 +31,7 @@ from quintet.domain.state import SessionState
 from quintet.domain.steering import Activity, Boundary, Scope
 from quintet.domain.tasks import Approval, Task, TaskStatus
 from quintet.engine import dials, runs
-from quintet.engine.cycle_commands import is_staged
+from quintet.engine.cycle_commands import is_staged, withdrawn
 from quintet.engine.health_gate import HealthGate
 from quintet.engine.plan_step import PlanStep
 from quintet.engine.questions import APPROVAL, YES
@@ -84,6 +84,8 @@ class CycleRun:
 
     async def _begin(self, first: InputReceived) -> None:
         shop, state = self._shop, self._state
+        for event in withdrawn(state, "the cycle goes on"):
+            shop.journal.post(event)
         cycle, wanted = state.cycle, first.order.subject if first.order else ""
         goes_on = bool(first.order and first.order.kind == "build" and cycle and cycle.run == wanted)
         put_back = await shop.tasks.recover(state.session, cycle.unsure if cycle else "")

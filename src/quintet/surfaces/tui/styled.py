@@ -51,6 +51,18 @@ def wrap(spans: Sequence[Span], width: int, hang: str = "") -> list[Row]:
     return rows
 
 
+def side_by_side(items: Sequence[Sequence[Span]], width: int, gap: str) -> list[Row]:
+    """Items one after the other, as many in a row as fit; one that is too long for a row is wrapped."""
+    rows: list[Row] = []
+    for item in items:
+        longer = (*rows[-1], (gap, "dim"), *item) if rows else tuple(item)
+        if rows and cell_len(plain(longer)) <= width:
+            rows[-1] = longer
+        else:
+            rows += wrap(item, width)
+    return rows
+
+
 def _pieces(text: str, width: int, hang: int) -> list[tuple[int, int]]:
     """Where each row begins and ends in the text; the space at a break belongs to neither."""
     pieces: list[tuple[int, int]] = []
