@@ -430,7 +430,7 @@ def test_a_path_is_opened_as_it_is_written(web: Browsing) -> None:
     (web.root / "sub" / "50%20#1.html").write_text("<title>Odd</title>")
     (web.root / "sub" / "plain.html").write_text("<title>Plain</title>")
     for path in (f"{web.root}/sub/50%20#1.html", "sub/50%20#1.html", "./sub/50%20#1.html"):
-        assert "tab 0 · Odd · file://" in web.ok("navigate", url=path)
+        assert " · Odd · file://" in web.ok("navigate", url=path)
     assert "Plain" in web.ok("navigate", url="sub/plain.html")
     assert "No such file" in web.fails("navigate", url="plain.html")
     (web.root / ".env").write_text("KEY=hunter2")
