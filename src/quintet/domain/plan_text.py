@@ -6,17 +6,17 @@ already, word for word, is left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import structs
 
+from quintet.domain.regex import regex
 from quintet.domain.task_page import FENCE, write_page
 from quintet.domain.tasks import TaskText
 
 BLOCK = "~~~~"
-_FENCED = re.compile(r"(?ms)^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<page>---\s*\n.*?)^(?P=fence)[`~]*[ \t]*$")
-_NUMBERED = re.compile(r"task-(\d+)")
+_FENCED = regex(r"(?ms)^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<page>---\s*\n.*?)^(?P=fence)[`~]*[ \t]*$")
+_NUMBERED = regex(r"task-(\d+)")
 
 
 def pages_in(answer: str) -> list[tuple[str, str]]:
