@@ -115,9 +115,8 @@ def replays(private: None, tmp_path: Path) -> Iterator[None]:
 
 
 def pytest_configure() -> None:
-    """A script that starts the tests in its background has them ignore Ctrl+C, and all that they start."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite in the background of a script is deaf to it, and
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # so would be every program it starts
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import atexit
 import functools
 import gc
-import importlib
+import importlib.util
 import io
 import json
 import os
@@ -36,6 +36,7 @@ IMPORTED = (
     "quintet.surfaces.headless",
     "quintet.surfaces.tables",
 )
+HEAVY = ("mcp", "quintet.adapters.mcp_client.connected")  # only where its extra is installed
 MOST_BYTES = 1_000_000  # of a request: its words and its environment
 
 
@@ -119,7 +120,7 @@ def _readable(file: BinaryIO | Any, seconds: float) -> bool:
 
 def serve(requests: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     """Forks for each request, and tells of its end. Returns in the fork, with its request; or when no more can come."""
-    for name in IMPORTED:
+    for name in (*IMPORTED, *(HEAVY if importlib.util.find_spec("mcp") else ())):
         importlib.import_module(name)
     gc.freeze()
     with selectors.DefaultSelector() as selector:

@@ -138,6 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
             "/slow-parts": lambda: self._send(b"<title>Slow</title><p>text is here</p><img src='/never'>"),
             "/missing": lambda: self._send(b"<title>Gone</title><p>no such page</p>", status=404),
             "/away": lambda: self._send(b"", headers={"Location": "/form"}, status=302),
+            "/away-inside": lambda: self._send(b"", headers={"Location": "http://inside.test/"}, status=302),
             "/strict": lambda: self._send(
                 PAGES["/strict"].encode(), headers={"Content-Security-Policy": "default-src 'none'"}
             ),

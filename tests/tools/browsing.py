@@ -13,7 +13,8 @@ from msgspec import structs
 from quintet.adapters.browser.local_browser import LocalBrowser
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.proc import descendants, process_start
-from quintet.domain.outside_settings import BrowserSettings
+from quintet.adapters.web_fetch import Resolve
+from quintet.domain.outside_settings import BrowserSettings, WebSettings
 from quintet.domain.settings import Settings
 from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.hands import Hands
@@ -23,11 +24,13 @@ from tests.tools.calling import Caller
 class Browsing(Caller):
     """A project's tools with a browser; the names go without their `browser_`."""
 
-    def __init__(self, root: Path, outputs: Path, settings: Settings, own_code: bool = False) -> None:
+    def __init__(
+        self, root: Path, outputs: Path, settings: Settings, own_code: bool = False, resolve: Resolve | None = None
+    ) -> None:
         super().__init__(root)
         self.outputs = outputs
         self.loop = asyncio.new_event_loop()
-        self.browser = LocalBrowser(ProjectFiles(str(root)), str(outputs), settings, own_code=own_code)
+        self.browser = LocalBrowser(ProjectFiles(str(root)), str(outputs), settings, own_code=own_code, resolve=resolve)
         bench = structs.replace(self.toolbox.hands._bench, browser=self.browser)
         self.toolbox = self.toolbox.with_hands(Hands(bench), self.toolbox.specs)
         self.last = ""
@@ -62,13 +65,18 @@ class Browsing(Caller):
 
 @contextmanager
 def browsing(
-    folder: Path, own_code: bool = False, browser_seconds: float = 20.0, **settings: Any
+    folder: Path,
+    own_code: bool = False,
+    browser_seconds: float = 20.0,
+    allow: tuple[str, ...] = (),
+    resolve: Resolve | None = None,
+    **settings: Any,
 ) -> Iterator[Browsing]:
     root = folder / "project"
     root.mkdir(exist_ok=True)
-    tools = Browsing(
-        root, folder / "outputs", Settings(browser=BrowserSettings(timeout=browser_seconds, **settings)), own_code
-    )
+    browser = BrowserSettings(timeout=browser_seconds, **settings)
+    whole = Settings(browser=browser, web=WebSettings(allow_hosts=allow))
+    tools = Browsing(root, folder / "outputs", whole, own_code, resolve)
     try:
         yield tools
     finally:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +147,16 @@ def test_a_program_that_asks_is_answered(each: Caller) -> None:
     during(each, script)
 
 
-@pytest.mark.parametrize("deaf", [False, True])
-def test_ctrl_c_interrupts_what_runs_at_the_terminal(each: Caller, deaf: bool) -> None:
-    """Also where Quintet itself does not hear it, as when it was started in the background of a script."""
+@pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["in front", "in a script's background"])
+def started(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Quintet itself begins with Ctrl+C as a terminal's programs do, or deaf to it, as after `quintet … &`."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
 
+
+@pytest.mark.usefixtures("started")
+def test_ctrl_c_interrupts_what_runs_at_the_terminal(each: Caller) -> None:
     async def script(shells: Shells) -> None:
         line = "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.05; done"
         await shells.until("ready", (await shells.start(line)).content)
@@ -158,11 +164,11 @@ def test_ctrl_c_interrupts_what_runs_at_the_terminal(each: Caller, deaf: bool) -
         said = (await shells.type("\u0003", enter=False)).content
         assert "caught" in await shells.until("(exit 9)", said)
 
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if deaf else signal.getsignal(signal.SIGINT)
-    try:
-        during(each, script)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    during(each, script)
+
+
+def test_a_program_ends_with_the_pipe_it_writes_to_and_says_nothing(each: Caller) -> None:
+    assert each.ok("bash", command="yes | head -1") == "y\nexit 0"
 
 
 JUDGED = {

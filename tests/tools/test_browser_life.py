@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from quintet.adapters.browser.downloads import Downloads
-from quintet.adapters.browser.navigation import refusal
 from quintet.domain.protocol import ToolFinished
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
@@ -176,6 +175,18 @@ def test_a_download_without_end_is_given_up(site: Site, tmp_path: Path) -> None:
         assert not list(web.outputs.glob("endless*"))
 
 
+def test_each_download_is_bounded_by_itself_and_nothing_of_a_failed_one_is_left(site: Site, tmp_path: Path) -> None:
+    with browsing(tmp_path) as web:
+        web.ok("navigate", url=site("/"))
+        tabs = web.browser._tabs
+        tabs.downloads = Downloads(str(web.outputs), tabs.tell, most_bytes=10_000)
+        for _ in range(3):  # of 6,000 bytes each
+            assert "(downloaded _re port.csv, 6,000 bytes" in web.ok("navigate", url=site("/download"))
+        tabs.downloads._kept = 40_001
+        assert "was refused: this session's have 40,001 bytes already" in web.ok("navigate", url=site("/download"))
+        assert len(list(web.outputs.iterdir())) == 3
+
+
 def test_a_trusted_projects_pages_may_use_its_files(tmp_path: Path) -> None:
     with browsing(tmp_path, own_code=True) as web:
         (web.root / "index.html").write_text("<title>Own</title>")
@@ -184,25 +195,6 @@ def test_a_trusted_projects_pages_may_use_its_files(tmp_path: Path) -> None:
         web.ok("navigate", url=str(web.root / "index.html"))
         assert web.ok("console", content="fetch('data.json').then((r) => r.json())") == '{\n "a": 1\n}'
         assert web.ok("console", content="fetch('.env').then((r) => r.status)").startswith("404")
-
-
-@pytest.mark.parametrize(
-    ("address", "refused"),
-    [
-        ("127.0.0.1", False),
-        ("::1", False),
-        ("::ffff:127.0.0.1", False),
-        ("93.184.216.34", False),
-        ("10.0.0.1", True),
-        ("169.254.169.254", True),
-        ("fe80::1%eth0", True),
-        ("::ffff:10.0.0.1", True),
-        ("0.0.0.0", True),
-    ],
-)
-def test_a_private_network_is_refused_unless_it_is_allowed_and_loopback_is_none(address: str, refused: bool) -> None:
-    assert bool(refusal("http://app.example/", [address], ())) is refused
-    assert refusal("http://app.example/", [address], ("app.example",)) == ""
 
 
 # ── recordings

@@ -254,14 +254,20 @@ async def reach_through(
     proxy: SplitResult, place: Place, context: ssl.SSLContext | None
 ) -> tuple[_Streams, dict[str, str] | None]:
     """A way through a proxy: a tunnel for TLS; otherwise the proxy itself and the headers it is to have."""
-    if proxy.scheme != "http" or not proxy.hostname:
-        raise ValueError("only http:// proxies are supported")
-    login = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}".encode()
-    token = binascii.b2a_base64(login, newline=False).decode()
-    fields = {"proxy-authorization": f"Basic {token}"} if proxy.username else {}
-    reader, writer = await asyncio.open_connection(proxy.hostname, proxy.port or 80)
     if context is None:
-        return (reader, writer), fields
+        return await _at(proxy)
+    reader, writer = await tunnel(proxy, place)
+    try:
+        await writer.start_tls(context, server_hostname=place.host)
+    except BaseException:
+        writer.transport.abort()
+        raise
+    return (reader, writer), None
+
+
+async def tunnel(proxy: SplitResult, place: Place) -> _Streams:
+    """A connection to a place that a proxy makes, for whatever is to be said there."""
+    (reader, writer), fields = await _at(proxy)
     try:
         head = [f"CONNECT {place.authority} HTTP/1.1", f"host: {place.authority}"]
         head += [f"{name}: {value}" for name, value in fields.items()]
@@ -269,11 +275,20 @@ async def reach_through(
         status = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")[0]
         if not status.partition(b" ")[2].startswith(b"2"):
             raise ConnectionError(f"the proxy answers {status[:100]!r}")
-        await writer.start_tls(context, server_hostname=place.host)
     except BaseException:
         writer.transport.abort()
         raise
-    return (reader, writer), None
+    return reader, writer
+
+
+async def _at(proxy: SplitResult) -> tuple[_Streams, dict[str, str]]:
+    """A connection to the proxy itself, and the headers it is to have."""
+    if proxy.scheme != "http" or not proxy.hostname:
+        raise ValueError("only http:// proxies are supported")
+    login = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}".encode()
+    token = binascii.b2a_base64(login, newline=False).decode()
+    fields = {"proxy-authorization": f"Basic {token}"} if proxy.username else {}
+    return await asyncio.open_connection(proxy.hostname, proxy.port or 80), fields
 
 
 def _unreachable(where: str, error: Exception, hint: str) -> ModelUnreachable:

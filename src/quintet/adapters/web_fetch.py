@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from quintet import __version__
 from quintet.adapters.addresses import Place, proxy_for
-from quintet.adapters.http_client import HEADER_BYTES, reach_through, tls_context
+from quintet.adapters.http_client import HEADER_BYTES, reach_through, tls_context, tunnel
 from quintet.domain.errors import ToolFailed
 from quintet.domain.web_addresses import allowed, private_kind
 
@@ -30,6 +30,7 @@ CONNECT_SECONDS = 10.0
 _CHUNK = 65_536
 _REDIRECTS = (301, 302, 303, 307, 308)
 _KEPT = "/%:@!$&'()*+,;=~?-._"
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
@@ -111,7 +112,10 @@ class Fetcher:
         raise ToolFailed(f"{url}: more than {self._redirects} redirects")
 
     async def _exchange(self, url: str, place: Place, headers: dict[str, str], method: str, body: bytes) -> Fetched:
-        (reader, writer), proxy = await self._connect(place)
+        if place.tls and self._context is None:
+            self._context = await tls_context()
+        context = self._context if place.tls else None
+        (reader, writer), proxy = await reach(place, self._guard, self._resolve, context)
         host = place.authority.removesuffix(":443" if place.tls else ":80")
         target = ("" if proxy is None else f"http://{host}") + place.path + place.query
         own = {
@@ -162,36 +166,38 @@ class Fetcher:
         assert head is not None
         return Fetched(url, head.status_code, headers, bytes(unpack.body), unpack.cut)
 
-    async def _connect(
-        self, place: Place
-    ) -> tuple[tuple[asyncio.StreamReader, asyncio.StreamWriter], dict[str, str] | None]:
-        if place.tls and self._context is None:
-            self._context = await tls_context()
-        context = self._context if place.tls else None
-        proxy = proxy_for(place, os.environ)
-        try:
-            addresses: Sequence[str] = await self._resolve(place.host, place.port)
-        except (OSError, UnicodeError) as error:
-            if not proxy:
-                raise ToolFailed(f"{place.host}: no such host ({error})") from None
-            addresses = ()  # the proxy may know it
-        if self._guard:
-            self._guard.check(place.host, place.port, addresses)
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                if proxy:
-                    return await reach_through(proxy, place, context)
-                return await _reached(place, addresses, context), None
-        except TimeoutError:
-            raise ToolFailed(f"{place.authority}: no connection in {CONNECT_SECONDS:g} s") from None
-        except (OSError, ValueError, EOFError) as error:
-            why = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or str(error)
-            raise ToolFailed(f"{place.authority}: no connection ({why})") from None
+
+async def reach(
+    place: Place, guard: Guard | None, resolve: Resolve, context: ssl.SSLContext | None = None, *, bare: bool = False
+) -> tuple[Streams, dict[str, str] | None]:
+    """A connection to a place, judged by the guard: through the proxy that the environment names, if it names one.
+
+    With the headers for the proxy where it is that which is spoken to; `bare` is a connection right to the place.
+    """
+    proxy = proxy_for(place, os.environ)
+    try:
+        addresses: Sequence[str] = await resolve(place.host, place.port)
+    except (OSError, UnicodeError) as error:
+        if not proxy:
+            raise ToolFailed(f"{place.host}: no such host ({error})") from None
+        addresses = ()  # the proxy may know it
+    if guard:
+        guard.check(place.host, place.port, addresses)
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            if proxy and bare:
+                return await tunnel(proxy, place), None
+            if proxy:
+                return await reach_through(proxy, place, context)
+            return await _reached(place, addresses, context), None
+    except TimeoutError:
+        raise ToolFailed(f"{place.authority}: no connection in {CONNECT_SECONDS:g} s") from None
+    except (OSError, ValueError, EOFError) as error:
+        why = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or str(error)
+        raise ToolFailed(f"{place.authority}: no connection ({why})") from None
 
 
-async def _reached(
-    place: Place, addresses: Sequence[str], context: ssl.SSLContext | None
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _reached(place: Place, addresses: Sequence[str], context: ssl.SSLContext | None) -> Streams:
     """The first of the addresses that answers; never the name, which might by now lead elsewhere."""
     problem: OSError = OSError("it has no address")
     for address in addresses:

@@ -34,7 +34,7 @@ class KeySettings(Struct, frozen=True, forbid_unknown_fields=True):
     palette: Annotated[str, _does("every command and key, found by its words")] = "ctrl+p,f2"
     tasks: Annotated[str, _does("the board of tasks, shells, sessions and questions")] = "ctrl+t,f7"
     settings: Annotated[str, _does("every setting, and a change of your own")] = "ctrl+s,f11"
-    models: Annotated[str, _does("choose the model of this session")] = "alt+m,f12"
+    models: Annotated[str, _does("choose the model of this session")] = "alt+m"
     sessions: Annotated[str, _does("go on with another session, or in a copy of one")] = "alt+s"
     agents: Annotated[str, _does("enter an agent, or leave it")] = "alt+a"
     rewind: Annotated[str, _does("go back to before a turn, with a look at what that does")] = "alt+r"
@@ -78,3 +78,14 @@ def keys_of(settings: KeySettings) -> dict[str, tuple[str, ...]]:
         name: tuple(key.strip().lower() for key in getattr(settings, name).split(",") if key.strip())
         for name in KeySettings.__struct_fields__
     }
+
+
+def taken_twice(keys: dict[str, tuple[str, ...]]) -> list[str]:
+    """What is to be said of keys that two actions want: the first of them has it."""
+    first: dict[str, str] = {}
+    return [
+        f"{spelled(key)} is keys.{first[key]} and keys.{name}: it does the first"
+        for name, own in keys.items()
+        for key in own
+        if first.setdefault(key, name) != name
+    ]

@@ -18,8 +18,10 @@ from quintet.engine import dials
 from quintet.engine.core import Core
 from quintet.engine.desk import Beginning, Desk, Outcome
 from quintet.engine.dial_commands import flag_changes, turn_dials
+from quintet.engine.questions import closed
 from quintet.engine.work_commands import begin_work
 
+ABOUT_PLAN = "build this plan?"
 NO_PLAN = "no plan waits to be accepted; /plan TEXT makes one"
 PROFILES = {
     "a": PermissionProfile.NORMAL,
@@ -68,7 +70,8 @@ def accept(desk: Desk, line: CommandLine) -> Outcome:
     if desk.core.person and not changes:
         question, accepted = acceptance(desk)
         desk.follow(question, accepted)
-        return Outcome("", [question], data={"turn": ""}, begins=beginning)
+        asked_anew = [*withdrawn(desk.state, "asked anew"), question]
+        return Outcome("", asked_anew, data={"turn": ""}, begins=beginning)
     change = merge([AxesChange(work_mode=WorkMode.BUILD), *changes])
     outcome = turn_dials(desk, change, Scope.NOW, "/accept")
     outcome.data["turn"], outcome.begins = "", beginning
@@ -85,7 +88,7 @@ def acceptance(desk: Desk) -> tuple[QuestionAsked, Callable[[QuestionAnswered], 
     question = QuestionAsked(
         question=desk.core.ids.new("q"),
         kind="choose",
-        text="build this plan?",
+        text=ABOUT_PLAN,
         choices=(*choices, Choice(ONE_BY_ONE, "one unit at a time"), Choice(NOT_NOW, "not now")),
     )
 
@@ -98,6 +101,11 @@ def acceptance(desk: Desk) -> tuple[QuestionAsked, Callable[[QuestionAnswered], 
         return [dials.turn(desk.state, dials.new(desk.core.ids, change, Scope.NOW, "/accept"), desk.activity)]
 
     return question, follow
+
+
+def withdrawn(state: SessionState, why: str) -> list[Event]:
+    """The end of the question about a plan, where it stands: something else has decided."""
+    return [closed(asked.question, why) for asked in state.questions.values() if asked.text == ABOUT_PLAN]
 
 
 def implement(desk: Desk, line: CommandLine) -> Outcome:

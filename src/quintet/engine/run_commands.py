@@ -15,7 +15,7 @@ from quintet.domain.run_phases import RunPhase
 from quintet.domain.settings import REPLAYED
 from quintet.engine import compaction, dials, runs
 from quintet.engine.agent_commands import resuming
-from quintet.engine.cycle_commands import going_on
+from quintet.engine.cycle_commands import going_on, withdrawn
 from quintet.engine.desk import Beginning, Desk, Outcome, after
 
 
@@ -70,7 +70,7 @@ def stop(desk: Desk, line: CommandLine) -> Outcome:
     dropped = dials.drop_all(state, "/stop")
     said = f"; {len(dropped)} waiting transition{'s'[: len(dropped) != 1]} dropped" if dropped else ""
     waiting = runs.moved(desk.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
-    return Outcome(f"stopped{said}", [*dropped, *waiting], desk.stop)
+    return Outcome(f"stopped{said}", [*dropped, *waiting, *withdrawn(state, "/stop")], desk.stop)
 
 
 def _cycling(desk: Desk) -> bool:

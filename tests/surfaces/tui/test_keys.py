@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from quintet.domain.axes import AxesChange, RunControl, WorkMode
-from quintet.domain.screen_settings import KeySettings
+from quintet.domain.screen_settings import KeySettings, keys_of, taken_twice
 from quintet.domain.settings import Settings
 from tests.surfaces.tui.watching import Person, watch
 
@@ -69,6 +69,34 @@ def test_a_key_of_your_own_takes_the_place_of_the_one_there_was(repo: Path) -> N
         assert person.axes.run_control is RunControl.ASSISTED
 
     watch(repo, script, own=own)
+
+
+def test_no_two_actions_want_the_same_key() -> None:
+    assert taken_twice(keys_of(KeySettings())) == []
+
+
+def test_a_key_that_two_actions_want_does_the_first_and_that_is_said(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.sees("F6 is keys.work_mode and keys.model_mode: it does the first")
+        await person.press("f6")
+        await person.rests()
+        assert person.axes.work_mode is WorkMode.PLAN
+
+    watch(repo, script, own=Settings(keys=KeySettings(work_mode="f6")))
+
+
+def test_ctrl_c_closes_a_dialog_and_leaves_what_is_typed_alone(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.press(*"half")
+        for key in ("f1", "f2", "f7"):
+            await person.press(key)
+            await person.wait(lambda: len(person.ui.screen_stack) == 2, "a dialog")
+            await person.press("ctrl+c")
+            await person.wait(lambda: len(person.ui.screen_stack) == 1, "the screen below")
+        assert person.ui.typed == "half"
+        assert person.ui.is_running
+
+    watch(repo, script)
 
 
 def test_enter_sends_and_the_answer_is_shown(repo: Path) -> None:

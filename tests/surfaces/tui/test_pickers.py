@@ -186,7 +186,7 @@ def test_a_model_without_its_key_says_so(repo: Path) -> None:
     )
 
     async def script(person: Person) -> None:
-        await opened(person, "f12")
+        await opened(person, "alt+m")
         assert shown(person) == ["auto", "big", "builtin"]
         await filters(person, "big")
         await person.sees("BIG_KEY is not set")

@@ -1,5 +1,6 @@
 """Questions on the screen: an approval, a choice, a plan, trust; by key, by arrow, and not by accident."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from quintet.domain import protocol as p
 from quintet.domain.axes import ModelMode
 from quintet.testing import call
+from tests.engine.cycles import rules
 from tests.surfaces.tui.watching import Person, watch
 
 EDIT = call("Edit", file_path="tally/count.py", old_string="def words", new_string="def tokens")
@@ -50,9 +52,11 @@ def test_an_answer_is_not_taken_from_what_was_being_typed(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.type("rename it")
         await person.wait(lambda: person.question.asked, "a question")
-        await person.press("y")  # in the moment it appears
+        person.question._since = math.inf  # this moment, however slow the machine is
+        await person.press("y")
         assert not changed(repo)
         assert person.question.asked
+        await person.wait(lambda: person.ui.typed == "y", "the key in the prompt")
 
     watch(repo, script, [READ], [EDIT], "Renamed.")
 
@@ -78,6 +82,50 @@ def test_a_question_does_not_take_the_keyboard_from_a_half_typed_line(repo: Path
         assert not changed(repo)
 
     watch(repo, script, [READ], while_something_is_typed, "Then not.")
+
+
+def test_what_is_typed_at_a_question_goes_to_the_prompt_and_no_letter_of_it_answers(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("rename it")
+        await person.asked()
+        await person.wait(lambda: person.question.has_focus, "focus")
+        await person.press(*"why not")
+        await person.wait(lambda: person.ui.typed == "why not", "the words in the prompt")
+        assert person.question.asked
+        assert not changed(repo)
+
+    watch(repo, script, [READ], [EDIT], "Renamed.")
+
+
+def test_a_long_line_of_a_question_goes_on_behind_its_label(repo: Path) -> None:
+    asked = p.QuestionAsked(
+        question="q-9",
+        kind="choose",
+        text="which one?",
+        choices=tuple(p.Choice(key, f"the choice that is called {key}") for key in "abc"),
+        detail=("why asked  " + "because of this " * 5,),
+    )
+
+    async def script(person: Person) -> None:
+        person.ui.hear(p.Recorded(10_000, "2026-01-01T00:00:00.000Z", asked))
+        await person.sees("[a] the choice")
+        await person.sees("│            because of this")
+        lines = [line.strip("│ ") for line in person.text.split("\n") if line.startswith("│ [")]
+        assert lines == [f"[{key}] the choice that is called {key}" for key in "abc"]
+
+    watch(repo, script, size=(50, 24))
+
+
+def test_ctrl_c_at_a_question_about_a_plan_is_no(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("/plan run the tests")
+        await person.asked()
+        await person.press("ctrl+c")
+        await person.wait(lambda: not person.question.display, "its end")
+        await person.sees("build this plan?   → n")
+        assert person.ui.is_running
+
+    watch(repo, script, model=rules())
 
 
 def test_always_becomes_a_rule_where_it_may(repo: Path) -> None:

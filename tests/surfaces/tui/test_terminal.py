@@ -148,6 +148,32 @@ def test_a_defect_gives_the_terminal_back_before_it_is_told(tmux: Tmux, tmp_path
     assert "RuntimeError: a defect of ours" in tmux.given_back("a", "over 1")
 
 
+TOURING = """
+import asyncio
+from msgspec import structs
+from quintet.surfaces.tui import terminal_ui
+from quintet.tui_wiring import surroundings
+
+tour = ("sh", "-c", "echo on tour; sleep 60")
+asyncio.run(terminal_ui.run(structs.replace(surroundings(".", {}), tour=tour)))
+"""
+
+
+def test_ctrl_c_ends_the_tour_and_not_the_session(tmux: Tmux, tmp_path: Path) -> None:
+    program = tmp_path / "touring.py"
+    program.write_text(TOURING)
+    tmux.open("a")
+    tmux.type("a", f"{shlex.quote(sys.executable)} {program}; echo is o''ver", "Enter")
+    tmux.sees("a", "? keys")
+    tmux.sees("a", "ready")
+    tmux.type("a", "F12")
+    tmux.sees("a", "on tour")
+    tmux.type("a", "C-c")
+    tmux.sees("a", "? keys")
+    tmux.enter("a", "/mode plan")
+    tmux.sees("a", "chat → plan")
+
+
 def test_without_colours_none_are_written(tmux: Tmux) -> None:
     tmux.open("a", NO_COLOR="1")
     tmux.type("a", QUINTET, "Enter")

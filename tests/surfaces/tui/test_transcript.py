@@ -4,9 +4,13 @@ import asyncio
 from pathlib import Path
 
 from quintet.domain import protocol as p
+from quintet.domain.axes import INTERACTIVE, AxesChange
+from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.messages import EndPart, Finish, TextPart, Usage
+from quintet.domain.reports import Order
+from quintet.domain.steering import Actor, Scope
 from quintet.domain.toolspec import CallStatus
-from quintet.surfaces.tui.blocks import Call, Folded
+from quintet.surfaces.tui.blocks import Call, Folded, Joined
 from quintet.surfaces.tui.scrollback import MOST_ROWS, SLACK
 from quintet.surfaces.tui.story import Story
 from quintet.surfaces.tui.styled import plain
@@ -59,6 +63,73 @@ def test_output_of_a_call_that_runs_is_shown_at_its_end() -> None:
     started = p.ToolStarted(call="c", turn="t", tool="bash", arguments='{"command": "make"}')
     rows = told(started, *(p.Progress(call="c", text=f"step {n}\n") for n in range(9)))
     assert rows == ["  ▸ bash make  running", *(f"    step {n}" for n in range(4, 9))]
+
+
+UNIT = (
+    p.CycleMoved(run="r", phase=CyclePhase.EXECUTING, iteration=1, task="t-1", title="docs", current=1, total=2),
+    p.TurnStarted(turn="t", run="r", submission="", text="docs", axes=INTERACTIVE),
+    p.ToolStarted(call="c", turn="t", tool="Read", arguments='{"file_path": "a.py"}'),
+    p.ToolFinished(call="c", tool="Read", status=CallStatus.OK, content="x", summary="1 line"),
+    p.ModelReplied(step="s", text="Now the tests."),
+    p.ToolStarted(call="d", turn="t", tool="bash", arguments='{"command": "pytest -q"}'),
+    p.ToolFinished(call="d", tool="bash", status=CallStatus.OK, content="ok", summary="12 passed", seconds=1.4),
+)
+VERIFIED = p.TaskVerified(run="r", task="t-1", title="docs", passed=True, by="native")
+
+
+def test_the_calls_of_a_unit_are_one_row_when_it_is_verified_and_open_again() -> None:
+    heading, *rows = told(*UNIT)
+    assert heading == "  unit 1/2 docs"
+    assert rows == ["  ▸ Read a.py  1 line", "  Now the tests.", "  ▸ bash pytest -q  12 passed, 1.4 s"]
+    assert told(*UNIT, VERIFIED) == [
+        heading,
+        "  ▸ Read a.py (1 line) · bash pytest -q (12 passed, 1.4 s)",
+        "  Now the tests.",
+        "  verified docs",
+    ]
+    assert told(*UNIT, VERIFIED, width=30)[1:3] == ["  ▸ Read a.py (1 line)", "    bash pytest -q (12 passed,"]
+    story = Story()
+    for event in (*UNIT, VERIFIED):
+        story.hear(p.Recorded(1, "", event))
+    joined = next(block for block in story.blocks if isinstance(block, Joined))
+    joined.toggle()
+    shown = [plain(row) for block in story.blocks for row in block.rows(80)]
+    assert shown == [heading, "  ▾ 2 calls", *rows, "  verified docs"]
+
+
+def test_what_a_person_asked_of_a_cycle_is_said_once() -> None:
+    turned = p.DialsTurned(
+        transition="x",
+        before=INTERACTIVE,
+        after=INTERACTIVE,
+        actor=Actor.USER,
+        reason="/plan",
+        scope=Scope.NOW,
+        change=AxesChange(),
+    )
+    ran = p.CommandRan(submission="s", line="/plan do it", text="planning begins")
+    hands = {"planner": "native", "executor": "native", "verifier": "native"}
+    began = p.CycleBegan(run="r", submission="s", text="do it", **hands)  # type: ignore[arg-type]
+    step = p.TurnStarted(turn="t", run="r", submission="", text="do it", axes=INTERACTIVE, order=Order("plan", "r"))
+    ended = p.TurnFinished(turn="t", status="blocked", answer="cannot", reason="the answer says why")
+    rows = told(turned, ran, began, step, ended)
+    assert [row.strip()[:12] for row in rows] == ["› /plan do it"[:12], "chat │ assis", "planning beg"]
+    assert told(began, step) == ["› do it"]
+
+
+def test_a_shell_line_shows_what_was_printed_as_it_was_and_once() -> None:
+    printed = "# not a heading\n* | a | __init__\nexit 0"
+    rows = told(
+        p.TurnStarted(turn="t", run="", submission="s", text="! ls", axes=INTERACTIVE),
+        p.ToolStarted(call="c", turn="t", tool="bash", arguments='{"command": "ls"}'),
+        p.ToolFinished(call="c", tool="bash", status=CallStatus.OK, content=printed, summary="exit 0"),
+        p.TurnFinished(turn="t", status="done", answer=printed),
+    )
+    assert rows == ["› ! ls", "  ▾ bash ls  exit 0", "    # not a heading", "    * | a | __init__"]
+
+
+def test_an_interrupted_turn_says_so_once() -> None:
+    assert told(p.TurnFinished(turn="t", status="interrupted", reason="interrupted")) == ["  interrupted"]
 
 
 def test_a_countdown_is_one_line_and_gone_with_the_next_word() -> None:
@@ -127,6 +198,25 @@ def test_resizing_while_it_streams_wraps_anew_and_loses_nothing(repo: Path) -> N
         await person.sees("last")
 
     watch(repo, script, model=model)
+
+
+def test_a_view_that_is_scrolled_up_stays_while_rows_above_it_come_and_go(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        view = person.scrollback
+        for event in UNIT:
+            person.ui.hear(p.Recorded(9_000, "2026-01-01T00:00:00.000Z", event))
+        person.ui.note(LONG)
+        await person.wait(lambda: any("line 199" in row for row in person.transcript), "the end")
+        view.move_to(view.max_scroll_y - 30)
+        at_top = view.shown[view.scroll_offset.y]
+        person.ui.hear(p.Recorded(9_001, "2026-01-01T00:00:00.000Z", VERIFIED))
+        await person.wait(lambda: any("Read a.py (1 line) · bash" in row for row in person.transcript), "one row")
+        assert view.shown[view.scroll_offset.y] == at_top
+        await person.pilot.resize_terminal(60, 30)
+        await person.pilot.pause()
+        assert view.shown[view.scroll_offset.y] == at_top
+
+    watch(repo, script)
 
 
 def test_words_are_found_and_the_bar_closes(repo: Path) -> None:

@@ -15,6 +15,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
+from quintet.adapters.browser.way_out import WayOut
 from quintet.adapters.packages import package_part
 from quintet.adapters.proc import descendants, process_start
 from quintet.adapters.processes import child_environment
@@ -36,7 +37,6 @@ PROGRAMS = (
     "brave-browser",
 )
 MISSING = "chromium: none is here; the user can install one (apt-get install chromium), or set browser.path"
-PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
 LONGEST_BASE = 40  # of a temporary folder: Chromium ends if the path of its socket has more than 107 characters
@@ -70,11 +70,12 @@ def playwright_part() -> Part:
 
 
 class Running:
-    """A browser that runs, its driver, and the folder they share."""
+    """A browser that runs, its driver, the folder they share, and its way to other machines."""
 
-    def __init__(self, folder: str, driver: Playwright) -> None:
+    def __init__(self, folder: str, driver: Playwright, way_out: WayOut) -> None:
         self.folder = folder
         self.driver = driver
+        self.way_out = way_out
         self.browser: Browser | None = None
 
     @property
@@ -98,10 +99,11 @@ class Running:
             if started and process_start(pid) == started:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
+        self.way_out.close()
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
 
-async def start(settings: BrowserSettings) -> Running:
+async def start(settings: BrowserSettings, way_out: WayOut) -> Running:
     program = find(settings)
     if missing := playwright_part().missing:
         raise ToolFailed(f"the browser tools need {missing}")
@@ -119,12 +121,12 @@ async def start(settings: BrowserSettings) -> Running:
         raise ToolFailed(f"Playwright's driver does not start: {_first(error)}") from None
     finally:
         os.environ.pop(NODE) if before is None else os.environ.update({NODE: before})
-    running = Running(folder, driver)
+    running = Running(folder, driver, way_out)
     try:
         running.browser = await driver.chromium.launch(
             executable_path=program,
             chromium_sandbox=settings.sandbox and os.geteuid() != 0,
-            args=list(FLAGS),
+            args=[*FLAGS, *await way_out.flags()],
             env={**_environment(folder)},
             handle_sigint=False,
             handle_sighup=False,
@@ -164,12 +166,7 @@ def _folder() -> str:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    proxies = {name: value for name, value in os.environ.items() if name.lower() in PROXIES}
-    return {**child_environment(), **proxies, "TMPDIR": folder}
-
-
-def behind_proxy() -> bool:
-    return any(name.lower() in PROXIES[:2] + PROXIES[3:] for name in os.environ)
+    return {**child_environment(), "TMPDIR": folder}
 
 
 def _driver_process(driver: Playwright) -> int:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # a session loads these at its first look at a page
     from quintet.adapters.browser.screencast import Screencast
     from quintet.adapters.browser.tab import Tab
     from quintet.adapters.browser.tabs import Tabs
+    from quintet.adapters.web_fetch import Resolve
 
     Act = Callable[[Tab], Coroutine[Any, Any, str]]
 
@@ -31,12 +32,15 @@ STILL_LOADING = "a download is still under way; a later call tells when it is th
 
 
 class LocalBrowser:
-    def __init__(self, files: Files, outputs: str, settings: Settings, *, own_code: bool = False) -> None:
+    def __init__(
+        self, files: Files, outputs: str, settings: Settings, *, own_code: bool = False, resolve: Resolve | None = None
+    ) -> None:
         self._files = files
         self._outputs = outputs
         self._settings = settings
         self._timeout = settings.browser.timeout
         self._own_code = own_code
+        self._resolve = resolve
         self._made: Tabs | None = None
         self._turn = asyncio.Lock()
         self._screencast: Screencast | None = None
@@ -45,8 +49,9 @@ class LocalBrowser:
     def _tabs(self) -> Tabs:
         if self._made is None:
             from quintet.adapters.browser.tabs import Tabs
+            from quintet.adapters.web_fetch import looked_up
 
-            self._made = Tabs(self._files, self._outputs, self._settings, self._own_code)
+            self._made = Tabs(self._files, self._outputs, self._settings, self._own_code, self._resolve or looked_up)
         return self._made
 
     async def close(self) -> None:
@@ -241,7 +246,6 @@ class LocalBrowser:
                 tabs.tell(STILL_LOADING)
         if at.dialog or at.closed or at.crashed:
             return Seen(said, (*tabs.heard(at), *([at.open_dialog()] if at.dialog else [])))
-        await tabs.checked()
         page = await tabs.guarded(look(at, tabs.pages.shown(at.page.url), tabs.others(at)))
         at.shown = page
         return Seen(said, tabs.heard(at), page, before)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Sequence
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from quintet.domain.errors import ToolFailed
-from quintet.domain.web_addresses import allowed, private_kind
+from quintet.domain.web_addresses import file_named, private_kind
 
-NAME_SECONDS = 5.0
 WANTED = "http, https, file (inside the project) and about:blank are what it opens"
 REASONS = {
     "ERR_CONNECTION_REFUSED": "nothing listens there; start the server first, or check the port",
@@ -29,19 +26,20 @@ REASONS = {
     "ERR_INVALID_URL": "that is no address",
     "ERR_UNSAFE_PORT": "browsers refuse that port; serve it on another",
     "ERR_BLOCKED_BY_RESPONSE": "the server forbids that it is shown here",
-    "ERR_PROXY_CONNECTION_FAILED": "the proxy of the environment does not answer",
 }
 
 
 def address(written: str) -> str:
-    """A whole address from what was written; `file:` ones as they are."""
+    """A whole address from what was written."""
     text = written.strip()
     if not text:
         raise ToolFailed("url: where to?")
     if text == "about:blank":
         return text
-    if text.startswith("/"):
-        return f"file://{text}"
+    if path := file_named(text):
+        if text[:5].lower() == "file:" and (other := urlsplit(text).netloc) not in ("", "localhost"):
+            raise ToolFailed(f"{text}: a file: address of another machine ({other})")
+        return f"file:{'//' * path.startswith('/')}{quote(path)}"
     if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d+(?:[/?#]|$))", text):
         host = re.split(r"[/:?#]", text)[0].lower()
         near = host == "localhost" or host.endswith(".localhost") or _is_number(host)
@@ -51,53 +49,20 @@ def address(written: str) -> str:
         scheme, host, _ = parts.scheme.lower(), parts.hostname or "", parts.port
     except ValueError as error:
         raise ToolFailed(f"{written}: that is no address ({error})") from None
-    if scheme not in ("http", "https", "file"):
+    if scheme not in ("http", "https"):
         raise ToolFailed(f"{scheme}: addresses are refused; {WANTED}")
-    if scheme != "file" and not host:
+    if not host:
         raise ToolFailed(f"{written}: that names no host")
     return text
 
 
 def path_of(url: str) -> str:
-    """The path that a file: address names."""
-    parts = urlsplit(url)
-    if parts.netloc not in ("", "localhost"):
-        raise ToolFailed(f"{url}: a file: address of another machine ({parts.netloc})")
-    return unquote(parts.path)
-
-
-async def check_network(url: str, allowed_hosts: Sequence[str]) -> None:
-    """Refuse a host of a private network that the user has not allowed."""
-    host = urlsplit(url).hostname or ""
-    if url.startswith("http") and host != "localhost" and not host.endswith(".localhost"):
-        found = [host] if _is_number(host) else await _resolved(host)
-        if problem := refusal(url, found, allowed_hosts):
-            raise ToolFailed(problem)
-
-
-def refusal(url: str, addresses: Sequence[str], allowed_hosts: Sequence[str]) -> str:
-    """Why what these addresses answer is not shown; empty if it may be. Loopback is where projects are tried out."""
-    parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    kinds = {address: private_kind(address) for address in addresses}
-    bad = next((address for address, kind in kinds.items() if kind not in ("", "loopback")), "")
-    if not bad or allowed(allowed_hosts, host, port, addresses):
-        return ""
-    whose = f"{host} is {bad}, a {kinds[bad]} address" if host != bad else f"{host} is a {kinds[bad]} address"
-    return f'{whose}, and those are refused; the user can allow it in their settings: [web] allow_hosts = ["{host}"]'
+    """The path that a file: address names; empty if it is another address."""
+    return unquote(urlsplit(url).path) if url.startswith("file:") else ""
 
 
 def _is_number(host: str) -> bool:
     return private_kind(host) != "not an address"
-
-
-async def _resolved(host: str) -> list[str]:
-    try:
-        async with asyncio.timeout(NAME_SECONDS):
-            found = await asyncio.get_running_loop().getaddrinfo(host, None)
-    except (OSError, TimeoutError, UnicodeError):
-        return []  # the browser will say what is wrong with it
-    return [str(item[4][0]) for item in found]
 
 
 def why(url: str, error: object) -> str:

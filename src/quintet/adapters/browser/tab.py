@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         Frame,
         Page,
         Request,
-        Response,
     )
 
 MOST_MESSAGES = 200
@@ -43,7 +42,6 @@ class Tab:
         page: Page,
         news: Callable[[str], None],
         on_download: Callable[[Download], None],
-        on_answer: Callable[[Tab, Response], None],
     ) -> None:
         self.number = number
         self.page = page
@@ -55,16 +53,16 @@ class Tab:
         self.next = 1  # the number of the next element
         self.frames: dict[Frame, int] = {}
         self.loaded = ""  # the address it was last sent to
-        self.barred = ""  # why what it shows may not be looked at
+        self.failed = ""  # the address of the last page that did not come
         self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
         self.dropped = 0
         self.errors = 0  # in the console, since the last call
         self._news = news
-        self._on_answer = on_answer
         self._under_way: set[Request] = set()
         self._stirred = asyncio.Event()  # a dialog opened, the page crashed or closed
         self._left: set[asyncio.Task[Any]] = set()  # actions that wait for a dialog to be answered
         self._session: CDPSession | None = None
+        self._said_why = asyncio.Event()  # the page that says why another did not come is there
         page.on("dialog", self._on_dialog)
         page.on("filechooser", self._on_chooser)
         page.on("console", self._on_console)
@@ -72,10 +70,10 @@ class Tab:
         page.on("download", on_download)
         page.on("crash", lambda _: self._gone(crashed=True))
         page.on("close", lambda _: self._gone(crashed=False))
+        page.on("framenavigated", self._on_arrival)
         page.on("request", self._on_request)
-        page.on("response", self._on_response)
         page.on("requestfinished", lambda request: self._under_way.discard(request))
-        page.on("requestfailed", lambda request: self._under_way.discard(request))
+        page.on("requestfailed", self._on_failed)
 
     # ── what happens
 
@@ -109,9 +107,14 @@ class Tab:
         if request.resource_type not in NEVER_ENDING:
             self._under_way.add(request)
 
-    def _on_response(self, response: Response) -> None:
-        if response.request.is_navigation_request():
-            self._on_answer(self, response)
+    def _on_arrival(self, frame: Frame) -> None:
+        if frame.url.startswith("chrome-error:"):
+            self._said_why.set()
+
+    def _on_failed(self, request: Request) -> None:
+        self._under_way.discard(request)
+        if request.is_navigation_request():
+            self.failed = request.url
 
     def _gone(self, *, crashed: bool) -> None:
         self.crashed, self.closed = crashed, not crashed
@@ -151,7 +154,7 @@ class Tab:
         """Answer the dialog that is open; what it held up then goes on."""
         dialog, self.dialog = self.dialog, None
         assert dialog
-        await _ignored(dialog.accept(text or dialog.default_value) if accept else dialog.dismiss())
+        await _ignored(dialog.accept(dialog.default_value if text is None else text) if accept else dialog.dismiss())
         what = "answered" if text is not None else "accepted" if accept else "dismissed"
         return f'{what} the {dialog.type} "{dialog.message[:MOST_MESSAGE]}"'
 
@@ -181,9 +184,7 @@ class Tab:
     async def reach_error_page(self) -> None:
         """Wait for the page that says why another did not come: until then it would get in the way of the next."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(1):
-                while not self.page.url.startswith("chrome-error:"):  # noqa: ASYNC110
-                    await asyncio.sleep(TICK_SECONDS)
+            await asyncio.wait_for(self._said_why.wait(), 1)
 
     async def devtools(self) -> CDPSession:
         if self._session is None:
@@ -193,8 +194,9 @@ class Tab:
     def leave_page(self, url: str) -> None:
         """Forget what belonged to the page that was there, and remember where it goes."""
         self._under_way.clear()
+        self._said_why.clear()
         self.chooser = None
-        self.barred, self.loaded = "", url
+        self.loaded = url
 
     def read_console(self) -> list[str]:
         """What the page wrote since the last look."""
@@ -237,8 +239,6 @@ class Tab:
         """A ToolFailed if nothing can be done to it now."""
         if self.dialog:
             raise ToolFailed(f"tab {self.number}: {self.open_dialog()}")
-        if self.barred:
-            raise ToolFailed(self.barred)
 
 
 def _main(request: Request) -> bool:

@@ -9,12 +9,15 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from quintet.adapters.browser import navigation
-from quintet.adapters.browser.chromium import Running, behind_proxy, start
+from quintet.adapters.browser.chromium import Running, start
 from quintet.adapters.browser.downloads import Downloads
 from quintet.adapters.browser.project_pages import ProjectPages
 from quintet.adapters.browser.tab import Tab
+from quintet.adapters.browser.way_out import WayOut
+from quintet.adapters.web_fetch import Resolve
 from quintet.domain.browser_ports import HERE
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Files
@@ -31,12 +34,12 @@ ENDED = "the browser had ended unexpectedly and was started anew"
 
 
 class Tabs:
-    def __init__(self, files: Files, outputs: str, settings: Settings, own_code: bool) -> None:
+    def __init__(self, files: Files, outputs: str, settings: Settings, own_code: bool, resolve: Resolve) -> None:
         self.running: Running | None = None
         self.pages = ProjectPages(files, own_code)
         self.downloads = Downloads(outputs, self.tell)
         self._settings = settings.browser
-        self._allowed = settings.web.allow_hosts
+        self._way_out = WayOut(settings.web.allow_hosts, resolve)
         self._starting: asyncio.Task[Running] | None = None
         self._context: BrowserContext | None = None
         self._tabs: list[Tab] = []
@@ -87,7 +90,7 @@ class Tabs:
     async def _started(self) -> Running:
         """A browser; a call that is interrupted leaves it to the next one, or to `stop`."""
         if self._starting is None:
-            self._starting = asyncio.ensure_future(start(self._settings))
+            self._starting = asyncio.ensure_future(start(self._settings, self._way_out))
         starting = self._starting
         try:
             return await asyncio.shield(starting)
@@ -146,7 +149,7 @@ class Tabs:
             self.tell(f"{address} could not be opened again: {error}")
 
     def _tab(self, page: Page, number: int) -> Tab:
-        return Tab(number, page, self.tell, self._on_download, self._on_answer)
+        return Tab(number, page, self.tell, self._on_download)
 
     def others(self, at: Tab) -> tuple[str, ...]:
         """The open tabs beside one, each with its number."""
@@ -160,11 +163,8 @@ class Tabs:
         from playwright.async_api import TimeoutError as TooLate
 
         assert self._context
-        if url.startswith("file:"):
-            inner = await self.pages.inside(navigation.path_of(url), self._context)
-        else:
-            await navigation.check_network(url, self._allowed)
-            inner = url
+        path = navigation.path_of(url)
+        inner = await self.pages.inside(path, self._context) if path else url
         begun, limit = self.downloads.begun, max(self._settings.timeout, 1.0)
         at.leave_page(url)
         try:
@@ -173,10 +173,11 @@ class Tabs:
             raise ToolFailed(f"{url}: no answer within {limit:g} s; is the server up, and this its port?") from None
         except Error as error:
             if self.downloads.begun > begun or "Download is starting" in str(error):
+                await self.downloads.one_more(begun)
                 return f"{url} is a download"
             if "net::" in str(error):
                 await at.reach_error_page()
-                raise ToolFailed(navigation.why(url, error)) from None
+                raise ToolFailed(self._why(at, url, error)) from None
             raise
         status = f" (HTTP {answer.status} {answer.status_text})" if answer and answer.status >= 400 else ""
         try:
@@ -194,7 +195,8 @@ class Tabs:
             try:
                 return await at.page.goto(url, wait_until="commit", timeout=seconds * 1000)
             except Error as error:  # the page that says why the last one did not come may itself come late
-                if "interrupted by another navigation" not in str(error) or "chrome-error:" not in str(error):
+                _, interrupted, other = str(error).partition("interrupted by another navigation to ")
+                if not interrupted or not other.startswith((f'"{url}', '"chrome-error:')):
                     raise
         return await at.page.goto(url, wait_until="commit", timeout=seconds * 1000)
 
@@ -211,8 +213,13 @@ class Tabs:
         except Error as error:
             if "net::" not in str(error):
                 raise
-            raise ToolFailed(navigation.why(self.pages.shown(at.page.url), error)) from None
+            raise ToolFailed(self._why(at, self.pages.shown(at.page.url), error)) from None
         return "loaded anew"
+
+    def _why(self, at: Tab, url: str, error: Exception) -> str:
+        """Why a page did not come, and what to do; a redirect may have led to another host."""
+        problem = self._way_out.problem(urlsplit(at.failed).hostname or "") if "ERR_SOCKS" in str(error) else ""
+        return f"{url}: {problem}" if problem else navigation.why(url, error)
 
     async def guarded(self, work: Awaitable[Any]) -> Any:
         """Playwright's errors as ours; one that is a time limit is a TimeoutError."""
@@ -246,22 +253,6 @@ class Tabs:
         if self.running:
             self.downloads.take(download, self.running.folder)
 
-    def _on_answer(self, at: Tab, response: Response) -> None:
-        if not behind_proxy():
-            self._later(self._check_answer(at, response))
-
-    async def _check_answer(self, at: Tab, response: Response) -> None:
-        """A name or a redirect may lead to a private network after all: then what came is not shown."""
-        with contextlib.suppress(Exception):  # the page is gone
-            where = await response.server_addr()
-            if where and (problem := navigation.refusal(response.url, [where["ipAddress"]], self._allowed)):
-                at.barred = problem
-
-    async def checked(self) -> None:
-        """Wait, a short while, for what is being found out about the pages that came."""
-        if self._left:
-            await asyncio.wait(set(self._left), timeout=1)
-
     def _later(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
         self._left.add(task)
@@ -275,7 +266,7 @@ class Tabs:
 
     def heard(self, at: Tab) -> tuple[str, ...]:
         """What happened since the last call."""
-        notes, self._news = self._news, []
+        notes, self._news = [*self._news, *self._way_out.refused()], []
         if self._unsaid:
             notes.append(f"{self._unsaid} more such things happened")
         if at.errors:
@@ -297,7 +288,7 @@ class Tabs:
         self.pages.forget()
         await self.downloads.close()
         if self._starting:
-            with contextlib.suppress(ToolFailed):
+            with contextlib.suppress(Exception):  # whoever asked for it was told
                 running = await self._starting
             self._starting = None
         if running:

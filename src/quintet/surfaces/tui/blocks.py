@@ -8,14 +8,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from quintet.domain.describe import Line
 from quintet.domain.toolspec import CallStatus
 from quintet.surfaces.tui.markdown_lines import MarkdownLines
-from quintet.surfaces.tui.styled import Row, Span, clean, fitted, lines_of, wrap
+from quintet.surfaces.tui.styled import Row, Span, clean, fitted, lines_of, side_by_side, wrap
 
 FOLDED, UNFOLDED = "▸", "▾"
 MOST_LINES = 400  # of one call's output
 MOST_DIFF = 40  # lines of a change that are shown without being asked for
+MOST_BRIEF = 40  # cells of what a call is about, where several stand in a row
 ERROR_LINES = 6
 PROGRESS_LINES = 5
 _DIFF = {"+": "success", "-": "error", "@": "info"}
@@ -32,6 +35,7 @@ class Block(ABC):
 
     foldable = False
     folded = False
+    hidden = False
     spaced = False  # whether an empty row stands before it
 
     def __init__(self) -> None:
@@ -39,6 +43,8 @@ class Block(ABC):
         self._width = 0
 
     def rows(self, width: int) -> list[Row]:
+        if self.hidden:
+            return []
         if self._rows is None or width != self._width:
             self._width = width
             self._rows = self.make(width)
@@ -167,9 +173,10 @@ class Call(Block):
         self._about = clean(about)
         self.status: CallStatus | None = None  # while it runs
         self.folded = True
-        self._content = ""
+        self.content = ""
         self._summary = ""
         self._diff = False
+        self._plain = "dim"  # the role of what it printed
         self._progress: list[str] = []
 
     def progress(self, text: str) -> None:
@@ -177,7 +184,7 @@ class Call(Block):
         self.changed()
 
     def finish(self, status: CallStatus, content: str, summary: str, seconds: float, *, diff: bool) -> None:
-        self.status, self._content, self._diff = status, content, diff
+        self.status, self.content, self._diff = status, content, diff
         took = f"{seconds:.1f} s" if seconds >= 0.1 else ""
         said = clean(summary) or ("" if status is CallStatus.OK else str(status))
         self._summary = ", ".join(filter(None, (said, took)))
@@ -185,13 +192,25 @@ class Call(Block):
         self._progress = []
         self.changed()
 
+    def show(self) -> None:
+        """Open it: what it printed is what the person asked for."""
+        self.folded, self._plain = False, ""
+        self.changed()
+
+    @property
+    def brief(self) -> Span:
+        """It in a few words, and their role."""
+        said = f" ({self._summary})" if self._summary else ""
+        role = "" if self.status in (None, CallStatus.OK) else _DOTS[self.status]
+        return f"{self.tool} {fitted(self._about, MOST_BRIEF)}".rstrip() + said, role
+
     def make(self, width: int) -> list[Row]:
         mark = FOLDED if self.folded else UNFOLDED
         role = "accent" if self.status is None else _DOTS[self.status]
         head: list[Span] = [(f"  {mark} ", role), (self.tool, "bold"), (f" {self._about}", "")]
         tail = f"  {self._summary or 'running' if self.status is None else self._summary}".rstrip()
         if self.folded:  # one row, whatever it says
-            room = max(width - sum(len(text) for text, _ in head[:2]) - len(tail), 8)
+            room = max(width - sum(cell_len(text) for text, _ in head[:2]) - cell_len(tail), 8)
             head[2] = (fitted(head[2][0], room), "")
         rows = wrap([*head, (tail, "dim" if self.status in (None, CallStatus.OK) else role)], width, "    ")
         return rows + self._below(width)
@@ -204,7 +223,7 @@ class Call(Block):
             if self.status is not CallStatus.ERROR:
                 return []
             body = body[-ERROR_LINES:]
-        role = "error" if self.status is CallStatus.ERROR else "dim"
+        role = "error" if self.status is CallStatus.ERROR else self._plain
         rows: list[Row] = []
         for line in body[:MOST_LINES]:
             rows += wrap([(f"    {line}", _DIFF.get(line[:1], "dim") if self._diff else role)], width, "      ")
@@ -213,5 +232,30 @@ class Call(Block):
         return rows
 
     def _body(self) -> list[str]:
-        lines = lines_of(self._content.rstrip("\n")) if self._content else []
+        lines = lines_of(self.content.rstrip("\n")) if self.content else []
+        if lines and lines[-1].startswith("exit ") and self._summary.startswith(lines[-1]):
+            lines.pop()  # the head says it
         return [line for line in lines if not (self._diff and line.startswith(("--- ", "+++ ")))]
+
+
+class Joined(Block):
+    """The calls of a unit that is over, side by side in a row; opened, each as it was."""
+
+    foldable = True
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        super().__init__()
+        self._calls = calls
+        self.folded = False
+        self.toggle()
+
+    def toggle(self) -> None:
+        super().toggle()
+        for call in self._calls:
+            call.hidden, call.foldable = self.folded, not self.folded
+
+    def make(self, width: int) -> list[Row]:
+        if not self.folded:
+            return [((f"  {UNFOLDED} ", "accent"), (f"{len(self._calls)} calls", "dim"))]
+        rows = side_by_side([[call.brief] for call in self._calls], max(width - 4, 1), " · ")
+        return [((f"  {FOLDED} " if not number else "    ", "accent"), *row) for number, row in enumerate(rows)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -37,6 +38,19 @@ def give_back() -> None:
         if sys.__stderr__ and sys.__stderr__.isatty():
             sys.__stderr__.write(GIVE_TITLE_BACK)
             sys.__stderr__.flush()
+
+
+def show(program: Sequence[str], then: str) -> None:
+    """Give the terminal to a program, and after it wait for Enter. Ctrl+C ends the program, or the waiting, not us."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):
+            subprocess.run(program, check=False)
+            sys.stdout.write(then)
+            sys.stdout.flush()
+            sys.stdin.readline()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def hear_no_more(ui: App[int]) -> None:

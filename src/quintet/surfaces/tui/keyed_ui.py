@@ -7,8 +7,6 @@ dialog only the keys that interrupt and leave are.
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -27,13 +25,14 @@ from quintet.domain.screen_settings import THEMES, keys_of, spelled
 from quintet.domain.settings import catalogue
 from quintet.domain.state import SessionState
 from quintet.engine.session import Session
+from quintet.surfaces.tui import host_terminal as host
 from quintet.surfaces.tui import looks, picking
 from quintet.surfaces.tui.dial_keys import Aim
 from quintet.surfaces.tui.find_bar import FindBar
 from quintet.surfaces.tui.header_line import HeaderLine
 from quintet.surfaces.tui.palette import Everything
 from quintet.surfaces.tui.prompt import Prompt
-from quintet.surfaces.tui.question_panel import QuestionPanel
+from quintet.surfaces.tui.question_panel import NO, QuestionPanel
 from quintet.surfaces.tui.scrollback import PAGE, Scrollback
 from quintet.surfaces.tui.status_line import StatusLine
 from quintet.surfaces.tui.story import Story
@@ -50,7 +49,10 @@ ANYWHERE = ("interrupt", "leave", "suspend")  # keys that mean the same over a d
 class KeyedUi(App[int]):
     TITLE = "Quintet"
     AUTO_FOCUS = ""  # the prompt gets it when it is there
-    CSS = ".rule { height: 1; color: $foreground 30%; }"
+    CSS = """
+    .rule { height: 1; color: $foreground 30%; }
+    Screen.-asked #above-prompt { display: none; }
+    """
     COMMANDS: ClassVar[set[Any]] = {Everything}
     themes = THEMES
     # Slash commands that, given alone, open something here; each is the name of an action.
@@ -84,7 +86,7 @@ class KeyedUi(App[int]):
         yield Scrollback(self.story, self.look)
         yield FindBar()
         yield QuestionPanel(self.look, self.around.root)
-        yield Static("─" * 400, classes="rule")
+        yield Static("─" * 400, classes="rule", id="above-prompt")
         yield StatusLine(self.around.settings, self.around.sandbox, self.look)
 
     # ── keys
@@ -137,11 +139,21 @@ class KeyedUi(App[int]):
     # ── what keys do
 
     async def do_interrupt(self) -> None:
+        """Interrupt what runs, close what is open, say no, clear what is typed, or leave: the first there is."""
+        if self.session is None:
+            self.exit(0)
+            return
+        if len(self.screen_stack) > 1 and not self.state.busy:
+            self.simulate_key("escape")
+            return
         again = self.twice("interrupt")
-        if self.state.busy or self.state.questions:
+        asked = self.query_one(QuestionPanel).asked
+        if self.state.busy:
             if again:
                 self.exit(0)
             await self.submit(p.Interrupt())
+        elif asked and any(choice.key == NO for choice in asked.choices):
+            await self.submit(p.Answer(question=asked.question, choice=NO))
         elif again:
             self.exit(0)
         elif self.typed:
@@ -154,7 +166,7 @@ class KeyedUi(App[int]):
         finding = self.query_one(FindBar)
         if finding.display:
             finding.close()
-        elif self.focused is not None and not self.prompt.has_focus_within:
+        elif self.focused is not None and not any(prompt.has_focus_within for prompt in self.query(Prompt)):
             self.focus_prompt()
         elif self.state.busy:
             await self.submit(p.Interrupt())
@@ -204,7 +216,7 @@ class KeyedUi(App[int]):
             case ["question"]:
                 self.query_one(QuestionPanel).focus()
             case ["session", session]:
-                await self.attach(session)
+                self.run_worker(picking.go_over(self, session))
             case [""]:
                 pass
             case _:
@@ -215,14 +227,12 @@ class KeyedUi(App[int]):
         """Go over to another session."""
 
     def do_tour(self) -> None:
-        """Show the tour on the terminal itself, and come back."""
-        if not self.around.tour:
-            return
-        with self.suspend():
-            subprocess.run(self.around.tour, check=False)
-            sys.stdout.write("\nEnter goes back to the session. ")
-            sys.stdout.flush()
-            sys.stdin.readline()
+        """Show the tour on the terminal itself, and come back; nothing here goes on meanwhile."""
+        if self.state.busy:
+            self.note("a turn is running here: let it end before the tour", "warning")
+        elif self.around.tour:
+            with self.suspend():
+                host.show(self.around.tour, "\nEnter goes back to the session. ")
 
     @property
     def cost(self) -> str:

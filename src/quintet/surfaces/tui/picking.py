@@ -37,7 +37,7 @@ async def agent(ui: KeyedUi) -> None:
 
 
 async def session(ui: KeyedUi) -> None:
-    """Go on with another session; one in the middle of a turn here is not left."""
+    """Go on with another session, or in a copy of one."""
     from quintet.surfaces.tui.pickers_of_session import FORK, SessionPicker
 
     at_hand = ui.around.at_hand
@@ -47,13 +47,21 @@ async def session(ui: KeyedUi) -> None:
     picked = await _picked(ui, SessionPicker(at_hand, here.id))
     if picked is None or (picked.id == here.id and picked.action != FORK):
         return
-    if ui.state.busy and here.owned_here:
-        ui.note("a turn is running here: interrupt it (Esc) or let it end before you go to another session", "warning")
-        return
     try:
         wanted = await at_hand.fork(picked.id) if picked.action == FORK else picked.id
     except QuintetError as error:
         ui.note(str(error), "error")
+        return
+    await go_over(ui, wanted)
+
+
+async def go_over(ui: KeyedUi, wanted: str) -> None:
+    """Open another session in the place of this one. One in the middle of a turn here is not left."""
+    here = ui.session
+    if here is None:
+        return
+    if ui.state.busy and here.owned_here:
+        ui.note("a turn is running here: interrupt it (Esc) or let it end before you go to another session", "warning")
         return
     try:
         await ui.attach(wanted)

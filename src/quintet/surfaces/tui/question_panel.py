@@ -1,11 +1,13 @@
 """The question a session waits on, between transcript and prompt: what exactly, why it is asked, and the choices.
 
 It is generic over the choices a question brings. An approval also shows what the gate decided on, takes a no with a
-reason, and unfolds its details. A key that was pressed while the panel was just appearing is not taken for an answer.
+reason, and unfolds its details. A key that means nothing here belongs to the prompt, and so do those that follow it at
+once, and those that were pressed while the panel was just appearing: none of them is taken for an answer.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from typing import ClassVar
@@ -21,13 +23,14 @@ from textual.widgets import Input, Static
 from quintet.domain import protocol as p
 from quintet.domain.grants import Effect
 from quintet.surfaces.tui.looks import style
-from quintet.surfaces.tui.styled import clean
+from quintet.surfaces.tui.styled import Row, Span, clean, side_by_side, wrap
 
 GUARD_SECONDS = 0.4
 FEW_LINES = 8  # of detail, until more are wanted
 NO = "n"
 _NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
 _DIFF = {"+ ": "success", "- ": "error"}
+_LABEL = re.compile(r"[+-] |\S+( \S+)?  +")  # what the later rows of a long line stand behind
 
 
 class QuestionPanel(Vertical, can_focus=True):
@@ -69,12 +72,16 @@ class QuestionPanel(Vertical, can_focus=True):
         self.asked, self._decided = asked, decided
         self._whole, self._chosen, self._since = False, -1, time.monotonic()
         self.query_one(Input).display = False
-        self.display = True
+        self._show(True)
         self.draw()
 
     def close(self) -> None:
         self.asked = None
-        self.display = False
+        self._show(False)
+
+    def _show(self, shown: bool) -> None:
+        self.display = shown
+        self.screen.set_class(shown, "-asked")  # its border is rule enough above the prompt
 
     @property
     def _approval(self) -> bool:
@@ -92,11 +99,23 @@ class QuestionPanel(Vertical, can_focus=True):
         if hidden:
             more = "[d] shows them" if self._approval else "Space shows them"
             shown.append((f"… {hidden} more lines · {more}", "dim"))
-        text = Text(end="")
-        for number, (line, role) in enumerate(shown):
-            text.append(("\n" if number else "") + line, style(self.look, role))
-        self.query_one("#detail", Static).update(text)
-        self.query_one("#choices", Static).update(self._choices())
+        width = max(self.content_size.width, 1)
+        rows: list[Row] = []
+        for line, role in shown:
+            label = _LABEL.match(line)
+            rows += wrap([(line, role)], width, " " * (label.end() if label else 0))
+        detail = self.query_one("#detail", Static)
+        detail.display = bool(rows)
+        detail.update(self._text(rows))
+        self.query_one("#choices", Static).update(self._text(self._choices(width)))
+
+    def _text(self, rows: Sequence[Row]) -> Text:
+        text = Text(end="", no_wrap=True)
+        for number, row in enumerate(rows):
+            text.append("\n" if number else "")
+            for piece, roles in row:
+                text.append(piece, style(self.look, roles))
+        return text
 
     def _lines(self) -> list[tuple[str, str]]:
         assert self.asked
@@ -115,26 +134,25 @@ class QuestionPanel(Vertical, can_focus=True):
                 lines.append((f"arguments  {clean(decided.arguments)}", "dim"))
         return lines
 
-    def _choices(self) -> Text:
+    def _choices(self, width: int) -> list[Row]:
+        """The choices side by side, as many in a row as fit."""
         assert self.asked
-        text = Text(end="")
         choices = [(choice.key, choice.label) for choice in self.asked.choices]
         if self._approval and any(key == NO for key, _ in choices):
             choices.append(("e", "no, and say why"))
         if self._approval:
             choices.append(("d", "fewer details" if self._whole else "details"))
+        items: list[list[Span]] = []
         for number, (key, label) in enumerate(choices):
-            chosen = number == self._chosen
-            text.append("   " if number else "")
-            text.append(f"[{key}]", style(self.look, "accent bold reverse" if chosen else "accent bold"))
-            text.append(f" {clean(label)}", style(self.look, "bold" if chosen else ""))
+            weight = ("accent bold reverse", "bold") if number == self._chosen else ("accent bold", "")
+            items.append([(f"[{key}]", weight[0]), (f" {clean(label)}", weight[1])])
         if self._approval and not any(choice.key == "a" for choice in self.asked.choices):
             never = [effect for decided in self._decided for effect in decided.effects if effect in _NEVER_ALWAYS]
             if never:
-                text.append(f"   ({never[-1]} cannot be always)", style(self.look, "dim"))
+                items.append([(f"({never[-1]} cannot be always)", "dim")])
         if not self.has_focus and not self.query_one(Input).has_focus:
-            text.append("   Tab or F8 to answer", style(self.look, "dim"))
-        return text
+            items.append([("Tab or F8 to answer", "dim")])
+        return side_by_side(items, width, "   ")
 
     # ── keys
 
@@ -144,18 +162,20 @@ class QuestionPanel(Vertical, can_focus=True):
     def on_blur(self) -> None:
         self.call_later(self.draw)
 
+    def on_resize(self) -> None:
+        self.draw()
+
     def on_key(self, event: events.Key) -> None:
         if self.asked is None or self.query_one(Input).has_focus:
             if event.key == "escape" and self.query_one(Input).has_focus:
                 event.stop()
                 self._reason(False)
             return
-        key = (event.character or "").lower()
-        if not key.strip() and key != " ":
+        if not event.is_printable:
             return
-        event.stop()
-        if time.monotonic() - self._since < GUARD_SECONDS and key in {c.key for c in self.asked.choices}:
-            return  # typed for the prompt, before the question was there to be read
+        key = (event.character or "").lower()
+        if time.monotonic() - self._since < GUARD_SECONDS:
+            key = ""  # part of something that is being typed
         if key in {choice.key for choice in self.asked.choices}:
             self._answer(key)
         elif self._approval and key == "e":
@@ -163,6 +183,10 @@ class QuestionPanel(Vertical, can_focus=True):
         elif key == " " or (self._approval and key == "d"):
             self._whole = not self._whole
             self.draw()
+        else:
+            self._since = time.monotonic()
+            return
+        event.stop()
 
     def action_choose(self, by: int) -> None:
         if self.asked:

@@ -61,7 +61,8 @@ class Scrollback(ScrollView, can_focus=True):
         self.found = ""  # what is searched for, in small letters
         self.found_at = -1  # the row of the match in view
         self._rows: list[Row] = []
-        self._starts: list[int] = []  # the first row of each block
+        self._blocks: list[Block] = []  # those that have rows, as the story had them then
+        self._starts: list[int] = []  # the first row of each
         self._at: Block | None = None  # the fold that keys act on
         self._drawn: LRUCache[tuple[int, Row | None, str, int], Strip] = LRUCache(KEPT)
         self._cut = False  # the first block has lost its first rows
@@ -69,6 +70,12 @@ class Scrollback(ScrollView, can_focus=True):
         self._laid_out = 0  # the width of the rows
 
     # ── from the story
+
+    def tell(self, story: Story) -> None:
+        """Another story, from its end."""
+        self.story, self.following, self.behind = story, True, 0
+        self.rebuild()
+        self.post_message(self.Followed(0))
 
     def follow_story(self) -> None:
         """Show what has changed, now or in a moment."""
@@ -82,48 +89,69 @@ class Scrollback(ScrollView, can_focus=True):
         if changed is not None and self._laid_out:
             self._make_rows(changed)
 
-    def _make_rows(self, first: int) -> None:
-        before = len(self._rows)
+    def _make_rows(self, first: int, *, rewrapped: bool = False) -> None:
+        before, top = len(self._rows), self._top()
         first = min(first, len(self._starts))
         self._cut = self._cut and first > 0
         if first < len(self._starts):
             del self._rows[self._starts[first] :]
-            del self._starts[first:]
+            del self._starts[first:], self._blocks[first:]
         for block in self.story.blocks[first:]:
             self._starts.append(len(self._rows))
-            if block.spaced:
+            self._blocks.append(block)
+            if block.spaced and not block.hidden:
                 self._rows.append(())
             self._rows += block.rows(self._laid_out)[-MOST_ROWS:]
         grown = len(self._rows) - before
-        dropped = self._drop() if len(self._rows) > MOST_ROWS + SLACK else 0
+        y = self._row_of(top, rewrapped)
+        y -= self._drop() if len(self._rows) > MOST_ROWS + SLACK else 0
         self.virtual_size = Size(self._laid_out, len(self._rows))
         if self.following:
             self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
         else:
-            if dropped:
-                self.scroll_to(y=max(self.scroll_offset.y - dropped, 0), animate=False, immediate=True, force=True)
+            if y != self.scroll_offset.y:
+                self.scroll_to(y=max(y, 0), animate=False, immediate=True, force=True)
             self.behind = max(self.behind + grown, 0)
             self.post_message(self.Followed(self.behind))
         self.refresh()
+
+    def _top(self) -> tuple[Block, int, int] | None:
+        """What is at the top of the view: the block, how many of its rows are above, and how many it has."""
+        y = self.scroll_offset.y
+        index = self._block_at(y)
+        if index is None:
+            return None
+        return self._blocks[index], y - self._starts[index], self._end(index) - self._starts[index]
+
+    def _row_of(self, top: tuple[Block, int, int] | None, rewrapped: bool) -> int:
+        """Where that is now, however many rows came or went above it."""
+        if top is None or self.following:
+            return self.scroll_offset.y
+        held, above, rows = top
+        index = next((number for number, block in enumerate(self._blocks) if block is held), None)
+        if index is None:
+            return self.scroll_offset.y
+        if rewrapped:
+            above = above * (self._end(index) - self._starts[index]) // max(rows, 1)
+        return self._starts[index] + above
+
+    def _end(self, index: int) -> int:
+        return self._starts[index + 1] if index + 1 < len(self._starts) else len(self._rows)
 
     def _drop(self) -> int:
         """Let the oldest rows go, and the blocks that have none left; returns how many rows went."""
         over = len(self._rows) - MOST_ROWS
         count = max(bisect_right(self._starts, over) - 1, 0)
         self.story.forget(count)
-        del self._rows[:over]
+        del self._rows[:over], self._blocks[:count]
         self._cut = over > self._starts[count]
         self._starts = [max(start - over, 0) for start in self._starts[count:]]
         return over
 
     def rebuild(self) -> None:
         """All rows anew, at the width there is now; what was at the top stays at the top."""
-        top = self._block_at(self.scroll_offset.y)
-        self._rows, self._starts = [], []
         self.story.taken()
-        self._make_rows(0)
-        if not self.following and top is not None:
-            self.scroll_to(y=self._starts[min(top, len(self._starts) - 1)], animate=False, immediate=True, force=True)
+        self._make_rows(0, rewrapped=True)
 
     def on_resize(self, event: events.Resize) -> None:
         width = max(self.scrollable_content_region.width - 2 * MARGIN, 10)
@@ -207,7 +235,7 @@ class Scrollback(ScrollView, can_focus=True):
 
     def _is_head(self, y: int, block: Block) -> bool:
         index = self._block_at(y)
-        if index is None or self.story.blocks[index] is not block or (self._cut and not index):
+        if index is None or self._blocks[index] is not block or (self._cut and not index):
             return False
         return y == self._starts[index] + int(block.spaced)
 
@@ -215,19 +243,19 @@ class Scrollback(ScrollView, can_focus=True):
         y = event.y + self.scroll_offset.y
         index = self._block_at(y)
         if index is not None and not self.screen.get_selected_text():
-            block = self.story.blocks[index]
+            block = self._blocks[index]
             if block.foldable and self._is_head(y, block):
                 self._at = block
                 self._toggle(index)
 
     def action_open_or_close(self) -> None:
-        for index, block in enumerate(self.story.blocks):
+        for index, block in enumerate(self._blocks):
             if block is self._at:
                 self._toggle(index)
 
     def _toggle(self, index: int) -> None:
         following, self.following = self.following, False  # what is opened stays where it is
-        self.story.blocks[index].toggle()
+        self._blocks[index].toggle()
         self._make_rows(index)
         self.behind = 0
         self.following = following and self.max_scroll_y <= self.scroll_offset.y
@@ -243,7 +271,7 @@ class Scrollback(ScrollView, can_focus=True):
         self.rebuild()
 
     def action_move(self, by: int) -> None:
-        folds = [(i, block) for i, block in enumerate(self.story.blocks) if block.foldable]
+        folds = [(i, block) for i, block in enumerate(self._blocks) if block.foldable]
         if not folds:
             return
         here = next((n for n, (_, block) in enumerate(folds) if block is self._at), None)

@@ -10,11 +10,12 @@ from msgspec import structs
 
 from quintet.domain import protocol as p
 from quintet.domain import reasoning
+from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.describe import QUIET, Line, describe
 from quintet.domain.reports import is_step
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import brief, visible
-from quintet.surfaces.tui.blocks import Answer, Block, Call, Folded, Lines, Said
+from quintet.surfaces.tui.blocks import Answer, Block, Call, Folded, Joined, Lines, Said
 
 OPEN, CLOSE = "<ide_reasoning>", "</ide_reasoning>"
 
@@ -35,6 +36,10 @@ class Story:
         self._changed: int | None = None
         self._replies: dict[str, _Reply] = {}
         self._calls: dict[str, Call] = {}
+        self._call: Call | None = None  # the newest that has ended
+        self._unit: list[Call] = []  # the calls of the unit of a cycle
+        self._ran = ""  # the newest command that is shown, by its submission
+        self._turned: Block | None = None  # what the newest transition said
         self._questions: dict[str, Lines] = {}
         self._countdown: Lines | None = None
         self._said = ""  # the newest reply of the turn
@@ -82,14 +87,28 @@ class Story:
             case p.TurnStarted():
                 self._said, self._refused, self._reports = "", "", event.order is not None
                 self._step = is_step(event.order)
-                self.answer = ""
-                if event.text:
+                self.answer, self._call = "", None
+                if event.text and event.submission:  # else a cycle says it
                     self._add(Said(event.text))
+            case p.CycleBegan():
+                if event.text and event.submission != self._ran:
+                    self._add(Said(event.text))
+                self._describe(recorded)
+            case p.CycleMoved(phase=CyclePhase.EXECUTING):
+                self._unit = []
+                self._describe(recorded)
+            case p.TaskVerified(passed=True):
+                self._join(self._unit)
+                self._describe(recorded)
+            case p.DialsTurned():
+                self._describe(recorded)
+                self._turned = self.blocks[-1]
             case p.ModelReplied():
                 self._replied(event)
             case p.ToolStarted() if event.tool not in QUIET:
                 call = self._calls[event.call] = Call(event.tool, brief(event.arguments, 400))
                 self._add(call)
+                self._unit.append(call)
             case p.ToolFinished() if event.call in self._calls:
                 self._finished(self._calls.pop(event.call), event)
             case p.ToolFinished(status=CallStatus.DENIED):
@@ -106,10 +125,7 @@ class Story:
                 heading = f"review  {report.severity}: {report.summary}"
                 self._add(Folded(heading, text, "warning" if report.issues else "dim", markdown=True))
             case p.CommandRan():
-                lines = describe(recorded)
-                if lines and event.line.startswith("/"):
-                    self._add(Said(event.line, "dim"))
-                self._lines(lines, "  ")
+                self._command_ran(recorded, event)
             case p.TurnFinished():
                 self._turn_finished(recorded, event)
             case _:
@@ -172,7 +188,27 @@ class Story:
 
     # ── what else there is
 
+    def _command_ran(self, recorded: p.Recorded, event: p.CommandRan) -> None:
+        lines = describe(recorded)
+        if lines and event.line.startswith("/"):
+            self._ran = event.submission
+            turned = self.blocks.pop() if self.blocks and self.blocks[-1] is self._turned else None
+            self._add(Said(event.line, "dim"))
+            if turned:  # by this command, in the same breath
+                self._add(turned)
+        self._lines(lines, "  ")
+
+    def _join(self, calls: list[Call]) -> None:
+        """Put the calls of a unit that is over in one row, where the first of them stands."""
+        there = [index for index, block in enumerate(self.blocks) if block in calls]
+        if len(there) > 1:
+            joined = Joined([block for block in self.blocks if isinstance(block, Call) and block in calls])
+            joined.spaced = self.blocks[there[0]].spaced
+            self.blocks.insert(there[0], joined)
+            self._touch(joined)
+
     def _finished(self, call: Call, event: p.ToolFinished) -> None:
+        self._call = call
         diff = bool(event.changed) and event.status is CallStatus.OK
         call.finish(event.status, event.content, event.summary, event.seconds, diff=diff)
         self._touch(call)
@@ -188,9 +224,15 @@ class Story:
         if self._refused and event.reason.endswith(self._refused):  # the person has read it
             recorded = structs.replace(recorded, event=structs.replace(event, reason=""))
         shown = ("", self._said.strip(), self.answer.strip())
-        if event.answer.strip() not in shown and not self._step:  # of a shell line, or of `complete`
-            self._add(Answer(event.answer))
+        if self._step:
+            return
+        if event.answer.strip() not in shown:  # of a shell line, or of `complete`
             self.answer = event.answer
+            if self._call and self._call.content.strip() == event.answer.strip():
+                self._call.show()
+                self._touch(self._call)
+            else:
+                self._add(Answer(event.answer))
         self._describe(recorded)
 
     def _describe(self, recorded: p.Recorded) -> None:

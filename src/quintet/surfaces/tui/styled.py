@@ -6,11 +6,11 @@ be read is cut with a word on how much was left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, get_character_cell_size
 
+from quintet.domain.regex import regex
 from quintet.domain.visible import visible
 
 Span = tuple[str, str]  # text, and its roles with spaces between
@@ -18,7 +18,7 @@ Row = tuple[Span, ...]
 
 MOST_CHARACTERS = 8_000  # of one line
 TAB = 4
-_WORDS = re.compile(r"\s*\S+|\s+$")
+_WORDS = regex(r"\s*\S+|\s+$")
 
 
 def clean(text: str) -> str:
@@ -48,6 +48,18 @@ def wrap(spans: Sequence[Span], width: int, hang: str = "") -> list[Row]:
     for number, (start, end) in enumerate(_pieces(text, max(width, 1), cell_len(hang))):
         row = _cut(spans, start, end)
         rows.append(((hang, ""), *row) if number and hang else row)
+    return rows
+
+
+def side_by_side(items: Sequence[Sequence[Span]], width: int, gap: str) -> list[Row]:
+    """Items one after the other, as many in a row as fit; one that is too long for a row is wrapped."""
+    rows: list[Row] = []
+    for item in items:
+        longer = (*rows[-1], (gap, "dim"), *item) if rows else tuple(item)
+        if rows and cell_len(plain(longer)) <= width:
+            rows[-1] = longer
+        else:
+            rows += wrap(item, width)
     return rows
 
 

@@ -19,6 +19,7 @@ from quintet.domain import badge
 from quintet.domain import protocol as p
 from quintet.domain.errors import OwnerGone, QuintetError
 from quintet.domain.gate import Verdict
+from quintet.domain.screen_settings import taken_twice
 from quintet.domain.state import SessionState
 from quintet.engine.session import Session
 from quintet.surfaces.tui import host_terminal as host
@@ -93,6 +94,8 @@ class TerminalUi(KeyedUi):
             if self.around.trust_question:
                 await self._ask_for_trust()
             await self.attach("")
+            for said in taken_twice(self._keys):
+                self.note(said, "warning")
             await self._welcome()
         except Exception as error:
             if not self._exit:  # else it is the end of the screen that got in its way
@@ -125,10 +128,10 @@ class TerminalUi(KeyedUi):
         await self.let_go()
         self._opening = self.around.open(wanted)
         self.session = await self._opening.__aenter__()
-        self.story = self.query_one(Scrollback).story = Story()
+        self.story = Story()
+        self.query_one(Scrollback).tell(self.story)
         self.state, self._decided = SessionState(), []
         self.query_one(QuestionPanel).close()
-        self.query_one(Scrollback).rebuild()
         await self.query(Prompt).remove()
         prompt = Prompt(self.session, self.around.at_hand)
         await self.mount(prompt, before=self.query_one(StatusLine))
@@ -137,12 +140,12 @@ class TerminalUi(KeyedUi):
         self.run_worker(self._follow(self.session), group="follow", exclusive=True)
 
     def on_key(self, event: events.Key) -> None:
-        """Keys that come before there is a prompt are kept for it; later, what is typed elsewhere is typed there."""
+        """Keys that come before there is a prompt are kept for it; later, what nobody else wants is typed there."""
         if len(self.screen_stack) > 1:
             return
         if not self._takes_keys:
             self._early.append(event)
-        elif isinstance(self.focused, Scrollback) and event.is_printable and not self.focused.wants(event.key):
+        elif event.is_printable and not (isinstance(self.focused, Scrollback) and self.focused.wants(event.key)):
             self.focus_prompt()
             self.post_message(events.Key(event.key, event.character))
 
