@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain import protocol as p
-from quintet.domain.env_files import read_env, written_env
+from quintet.domain.env_files import changed_env, read_env
 from quintet.domain.grants import Effect
 from quintet.domain.redaction import Redaction
 from quintet.domain.secret_names import exposures, granted, is_secret_name
@@ -92,6 +92,36 @@ def test_without_a_secret_nothing_changes(pieces: list[str]) -> None:
     assert "".join([*map(stream.feed, pieces), stream.rest()]) == "".join(pieces)
 
 
+@given(SECRETS, AROUND, AROUND, st.data())
+def test_no_half_of_a_secret_is_left_beside_a_cut(secret: str, before: str, behind: str, data: st.DataObject) -> None:
+    secret = secret.strip()
+    form = ENCODINGS[data.draw(st.sampled_from(sorted(ENCODINGS)))](secret)
+    at = data.draw(st.integers(4, len(form) - 4))
+    mark = data.draw(st.sampled_from(("…", "\n… 9 characters left out …\n", "… (12 characters)")))
+    head, tail = form[:at], form[at:]
+    text = Redaction([secret]).text(f"{before}{head}{mark}")
+    assert not text.removesuffix(mark).rstrip().endswith(head.rstrip()[-4:]) or head.rstrip()[-4:] == "****"
+    text = Redaction([secret]).text(f"{mark}{tail}{behind}")
+    if mark.endswith("…\n") or mark == "…":
+        assert not text.removeprefix(mark).lstrip().startswith(tail.lstrip()[:4]) or tail.lstrip()[:4] == "****"
+
+
+def test_beside_a_cut_only_what_can_be_half_a_secret_goes() -> None:
+    redaction = Redaction(["swordfish-99", "hunter2-and-more"], {"/home/ann": "/home/user"})
+    assert redaction.text("a swordfi… (2010 characters)") == "a *******… (2010 characters)"
+    assert (
+        redaction.text("x\n… 12 characters left out …\nfish-99 and on")
+        == "x\n… 12 characters left out …\n******* and on"
+    )
+    assert redaction.text("a swo… fish") == "a swo… fish", "three letters say nothing"
+    assert redaction.text("a sworn… fishes") == "a sworn… fishes"
+    assert redaction.text("in /home/a…") == "in /home/a…"
+    assert redaction.text("hunter2-and…swordfish-99…h-99") == "***********…************…****"
+    assert redaction.text("the swordfi") == "the swordfi", "nothing was cut"
+    plain = p.Noticed(level="info", code="X", text="nothing… here")
+    assert redaction.clean(plain) is plain
+
+
 def test_a_secret_of_several_lines_is_found_line_by_line() -> None:
     key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQ\n-----END KEY-----"
     text = Redaction([key]).text("1\tMIIEvQIBADANBgkqhkiG9w0BAQ\n2\tEFAASCBKcwggSjAgEAAoIBAQ\n-----END KEY-----")
@@ -117,11 +147,21 @@ def test_an_event_is_cleaned_in_its_texts_and_stays_an_event() -> None:
 @given(
     st.dictionaries(
         st.from_regex(r"[A-Z_][A-Z0-9_]{0,10}", fullmatch=True),
-        st.text(st.characters(codec="utf-8", exclude_characters="\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029\r")),
+        st.text(st.characters(codec="utf-8")),
     )
 )
 def test_an_env_file_is_read_as_it_was_written(values: dict[str, str]) -> None:
-    assert read_env(written_env(values)) == values
+    text = ""
+    for name, value in values.items():
+        text = changed_env(text, name, value)
+    assert read_env(text) == values
+
+
+def test_a_change_to_an_env_file_leaves_all_else_as_it_is() -> None:
+    text = '# mine\nA=1\n\nexport B="two\nlines"\nnot a line\n'
+    assert changed_env(text, "B", "3") == '# mine\nA=1\n\nnot a line\nB="3"\n'
+    assert changed_env(text, "A", None) == '# mine\n\nexport B="two\nlines"\nnot a line\n'
+    assert changed_env("", "A", "1") == 'A="1"\n'
 
 
 def test_env_files_are_read_as_programs_write_them() -> None:

@@ -113,6 +113,15 @@ def test_s0_a_secret_is_in_nothing_that_a_session_leaves_behind_or_sends(planted
     assert outputs and all(b"****" in path.read_bytes() for path in outputs), "what is kept whole is kept without it"
 
 
+def test_s0_a_line_that_is_cut_leaves_no_half_of_a_secret(planted: Path, tmp_path: Path) -> None:
+    (planted / "long.txt").write_text(f"{'x' * 1_990}{IN_FILE}{'x' * 100}\n")
+    model = ScriptedModel([[call("Read", file_path="long.txt")]])
+    driver = drive(planted, lambda driver: driver.turn("go"), model, axes=BUILD)  # type: ignore[arg-type,return-value]
+    (read,) = driver.of(p.ToolFinished)
+    assert f"{'x' * 1_990}{'*' * 10}… (" in read.content
+    assert IN_FILE[:10] not in sent(model.requests) and IN_FILE[:10].encode() not in left_behind(tmp_path)
+
+
 def test_s0_a_crash_is_logged_without_secrets(planted: Path, tmp_path: Path) -> None:
     def breaks(request: Request) -> Any:
         raise RuntimeError(f"cannot deploy with {SECRET}")

@@ -72,6 +72,24 @@ def test_what_is_kept_is_kept_back_and_given_where_the_user_says(quintet: Progra
     assert "printenv *" in quintet.run("secrets").clean(0).out
 
 
+def test_a_file_of_secrets_is_changed_and_nothing_in_it_is_lost(quintet: Program, tmp_path: Path) -> None:
+    kept = tmp_path / "config/quintet/.env"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text("# of the shop\nSHOP_KEY=old-and-long-enough\n")
+    quintet.run("secrets", "set", "DEPLOY_TOKEN", "--file", stdin=VALUE).clean(0)
+    assert kept.read_text() == f'# of the shop\nSHOP_KEY=old-and-long-enough\nDEPLOY_TOKEN="{VALUE}"\n'
+    assert stat.S_IMODE(os.stat(kept).st_mode) == 0o600
+    odd = b"SHOP_KEY=caf\xe9-and-long-enough\n"  # of an editor that does not write UTF-8
+    kept.write_bytes(odd)
+    quintet.run("secrets", "set", "DEPLOY_TOKEN", "--file", stdin=VALUE).clean(0)
+    assert kept.read_bytes() == odd + f'DEPLOY_TOKEN="{VALUE}"\n'.encode()
+    assert len(quintet.run("secrets", "list", "--json").clean(0).json()) == 2
+    kept.unlink()
+    kept.mkdir()
+    for words in (("set", "DEPLOY_TOKEN", "--file"), ("remove", "SHOP_KEY")):
+        assert f"{kept}: cannot be read (Is a directory)" in quintet.run("secrets", *words, stdin=VALUE).clean(2).err
+
+
 def test_a_keyring_keeps_them_where_there_is_one(quintet: Program, tmp_path: Path) -> None:
     pytest.importorskip("keyring", reason="needs the extra quintet[keyring]")
     (tmp_path / "ring").mkdir()

@@ -64,7 +64,9 @@ class Caller:
             servers=servers,
             **{**self.outside.at_hand(), **at_hand},
         )
-        self.toolbox = Toolbox(BY_NAME, Hands(bench), BashGrammar(), terms, Presentation.FLAT)
+        self.toolbox = Toolbox(
+            BY_NAME, Hands(bench, redactor=self.outside.vault), BashGrammar(), terms, Presentation.FLAT
+        )
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
         return self.toolbox.prepare(ToolCall("call-1", tool, arguments), Standing(axes, swe=self.swe), person=True)

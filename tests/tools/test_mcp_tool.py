@@ -185,6 +185,19 @@ def test_a_long_answer_is_cut_in_its_middle_and_kept_whole(servers: Servers) -> 
     assert Path(path).read_text() == "a" * 50_000 + "end"
 
 
+def test_a_secret_is_neither_in_what_is_kept_whole_nor_half_of_it_at_the_cut(
+    servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEPLOY_TOKEN", "correct-horse-battery")
+    servers.answers(
+        text("a" * 14_990 + "correct-horse-battery" + "b" * 20_000 + "correct-horse-battery" + "c" * 14_990)
+    )
+    said = servers.add()
+    assert said.startswith(f"{'a' * 14_990}{'*' * 10}\n… ") and said.endswith(f" …\n{'*' * 10}{'c' * 14_990}")
+    whole = Path(said.partition("the whole is in ")[2].partition(" …")[0]).read_text()
+    assert "correct" not in whole and whole.count("*" * 21) == 2
+
+
 def test_a_failure_of_the_servers_is_a_failure(servers: Servers) -> None:
     servers.answers(text("no such number"), isError=True)
     call = {"command": "call_tool", "server": "sums", "tool_name": "add", "tool_args": {"a": 1}}

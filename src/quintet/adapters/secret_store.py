@@ -5,15 +5,15 @@ A keyring cannot be asked what it holds, so the names in it are kept beside. The
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from typing import Any
 
+from quintet.adapters import user_files
 from quintet.adapters.packages import install_line
 from quintet.adapters.places import Places
-from quintet.domain.env_files import read_env, written_env
-from quintet.domain.errors import NotFound, UsageError
+from quintet.domain.env_files import changed_env, read_env
+from quintet.domain.errors import NotFound, SettingsError, UsageError
 
 SERVICE = "quintet"
 
@@ -27,10 +27,10 @@ def index_of(places: Places) -> str:
 
 
 def kept(places: Places) -> dict[str, str]:
+    """What is in the file; of one that cannot be read, nothing is known."""
     try:
-        with open(file_of(places), encoding="utf-8") as file:
-            return read_env(file.read())
-    except (OSError, UnicodeError):
+        return read_env(_text(places))
+    except SettingsError:
         return {}
 
 
@@ -49,9 +49,8 @@ def in_keyring(places: Places) -> dict[str, str]:
 
 def keyring_names(places: Places) -> list[str]:
     try:
-        with open(index_of(places), encoding="utf-8") as file:
-            names = json.load(file)
-    except (OSError, ValueError):
+        names = user_files.read(index_of(places), "until then the keyring's secrets are not known")
+    except SettingsError:
         return []
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
@@ -75,7 +74,8 @@ def keep(places: Places, name: str, value: str, where: str) -> str:
     if where == "keyring" and missing:
         raise UsageError(missing, hint="--file keeps it in a file that only you may read")
     if missing:
-        _write(file_of(places), written_env({**kept(places), name: value}))
+        with user_files.locked(file_of(places)):
+            user_files.write_text(file_of(places), changed_env(_text(places), name, value))
         return file_of(places)
     import keyring
 
@@ -83,21 +83,23 @@ def keep(places: Places, name: str, value: str, where: str) -> str:
         keyring.set_password(SERVICE, name, value)
     except Exception as error:
         raise UsageError(f"the keyring does not take it: {error}", hint="--file keeps it in a file of yours") from None
-    _write(index_of(places), json.dumps(sorted({*keyring_names(places), name})))
-    _forget_in_file(places, name)
+    with user_files.locked(index_of(places)):
+        user_files.write(index_of(places), sorted({*keyring_names(places), name}))
+        _forget_in_file(places, name)
     return "keyring"
 
 
 def forget(places: Places, name: str) -> str:
     """Take a secret out of file and keyring; returns where it was."""
-    places_found = [file_of(places)] if _forget_in_file(places, name) else []
-    names = keyring_names(places)
-    if name in names:
-        import keyring
+    with user_files.locked(file_of(places)):
+        places_found = [file_of(places)] if _forget_in_file(places, name) else []
+        names = keyring_names(places)
+        if name in names:
+            import keyring
 
-        _delete(keyring, name)
-        _write(index_of(places), json.dumps([other for other in names if other != name]))
-        places_found.append("keyring")
+            _delete(keyring, name)
+            user_files.write(index_of(places), [other for other in names if other != name])
+            places_found.append("keyring")
     if not places_found:
         raise NotFound(f"no secret {name} is kept here; `quintet secrets list` shows where each is from")
     return " and ".join(places_found)
@@ -113,18 +115,22 @@ def _delete(keyring: Any, name: str) -> None:
 
 
 def _forget_in_file(places: Places, name: str) -> bool:
-    values = kept(places)
-    if name not in values:
+    text = _text(places)
+    if name not in read_env(text):
         return False
-    del values[name]
-    _write(file_of(places), written_env(values))
+    user_files.write_text(file_of(places), changed_env(text, name, None))
     return True
 
 
-def _write(path: str, text: str) -> None:
-    """Replace a file as a whole; only the user may read it."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    aside = f"{path}.{os.getpid()}"
-    with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(aside, path)
+def _text(places: Places) -> str:
+    """The file as it is; whoever changes it must not take one that cannot be read for an empty one."""
+    path = file_of(places)
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise SettingsError(
+            f"{path}: cannot be read ({error.strerror})", hint="Mend or delete it; it holds secrets."
+        ) from error

@@ -1,6 +1,7 @@
-"""Small JSON files in the user's configuration: trust and rules. Written atomically; what cannot be read is said.
+"""Small files in the user's configuration: trust, rules, secrets.
 
-Whoever changes one does so under its lock, so that two processes lose nothing of each other's.
+They are for the user's eyes alone and written atomically; what cannot be read is said. Whoever changes one
+does so under its lock, so that two processes lose nothing of each other's.
 """
 
 from __future__ import annotations
@@ -42,10 +43,15 @@ def locked(path: str) -> Iterator[None]:
 
 
 def write(path: str, content: Any) -> None:
+    write_text(path, json.dumps(content, indent=1, sort_keys=True))
+
+
+def write_text(path: str, text: str) -> None:
     temporary = f"{path}.{os.getpid()}"
     with _writing(path):
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, sort_keys=True)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(handle, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

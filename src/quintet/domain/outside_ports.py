@@ -77,3 +77,6 @@ class SecretName(Struct, frozen=True):
 
 class Secrets(Protocol):
     def names(self) -> list[SecretName]: ...
+
+    def text(self, text: str) -> str:
+        """The text without them."""

@@ -1,7 +1,8 @@
 """Takes out of a text what is nobody else's business: secrets, and where things are on this machine.
 
 A stand-in is as long as what it stands for, so that whatever counts characters counts the same, and a path stays one.
-Where a secret stands as JSON in JSON, its stand-in is as long as the secret itself: that is what a reader gets.
+Where a secret stands as JSON in JSON, its stand-in is as long as the secret itself: that is what a reader gets. Where a
+text was cut, which "…" says, half a secret may stand: that goes, too.
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct, structs
 
+from quintet.domain.regex import regex
+
 T = TypeVar("T")
-_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|DSN|_PAT$", re.I)
+CUT = "…"
+LEAST_PART = 4  # letters of a secret that are taken out beside a cut; fewer say nothing
+_NAMES = regex(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|DSN|_PAT$", re.I)
 # What is a secret by its looks, whatever it is called.
-_LOOKS = re.compile(
+_LOOKS = regex(
     r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[A-Za-z0-9-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}"
@@ -77,7 +82,30 @@ class Redaction:
     def text(self, text: str) -> str:
         if self._pattern and any(map(text.__contains__, self._words)):
             text = self._pattern.sub(lambda found: self._words[found[0]], text)
+        if self.secrets and CUT in text:
+            text = self._without_parts(text)
         return _LOOKS.sub(lambda found: "*" * len(found[0]), text) if self._by_looks else text
+
+    def _without_parts(self, text: str) -> str:
+        """Without what is left of a secret on either side of a cut."""
+        begins, ends = self._parts
+        pieces = text.split(CUT)
+        found = False
+        for number, piece in enumerate(pieces):
+            if number and (part := ends.at_end(piece.lstrip()[::-1])) >= LEAST_PART:
+                at = len(piece) - len(piece.lstrip())
+                piece = f"{piece[:at]}{'*' * part}{piece[at + part :]}"
+                found = True
+            if number < len(pieces) - 1 and (part := begins.at_end(piece.rstrip())) >= LEAST_PART:
+                at = len(piece.rstrip())
+                piece = f"{piece[: at - part]}{'*' * part}{piece[at:]}"
+                found = True
+            pieces[number] = piece
+        return CUT.join(pieces) if found else text
+
+    @cached_property
+    def _parts(self) -> tuple[_Beginnings, _Beginnings]:
+        return _Beginnings(self.secrets), _Beginnings(secret[::-1] for secret in self.secrets)
 
     def in_json(self, data: bytes) -> bool:
         return any(map(data.decode("utf-8", "replace").__contains__, self._in_json))
@@ -135,27 +163,46 @@ class Redaction:
         return redacted
 
 
+class _Beginnings:
+    """Of words: finds the one that the end of a text may begin."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._sorted = sorted(words)
+        self._first = frozenset(word[:1] for word in self._sorted)
+        self._most = max(map(len, self._sorted), default=1) - 1
+
+    def at_end(self, text: str) -> int:
+        """How many letters at the end begin a word that would be longer."""
+        for at in range(max(0, len(text) - self._most), len(text)):
+            if text[at : at + 1] in self._first:
+                tail = text[at:]
+                place = bisect_left(self._sorted, tail)
+                while place < len(self._sorted) and self._sorted[place].startswith(tail):
+                    if len(self._sorted[place]) > len(tail):
+                        return len(tail)
+                    place += 1
+        return 0
+
+
 class Stream:
     """A text that comes in pieces: what may be the beginning of a secret is held back until it is known."""
 
     def __init__(self, words: Mapping[str, str]) -> None:
         self._words = words
         self._held = ""
-        self._sorted = sorted(words)
+        self._beginnings = _Beginnings(words)
         self._longest_first = sorted(words, key=len, reverse=True)
-        self._first = frozenset(word[:1] for word in words)
-        self._most = len(self._longest_first[0]) - 1 if words else 0
 
     def feed(self, piece: str) -> str:
         """What may be handed on, of what was held back and this."""
         if not self._words:
             return piece
         text = self._held + piece
-        keep = self._beginning(text)
+        keep = self._beginnings.at_end(text)
         if not any(text.startswith(word, len(text) - keep) for word in self._longest_first if len(word) <= keep):
             # What is whole goes first, whatever its end may begin; but one secret may begin with another.
             text = self._redacted(text)
-            keep = self._beginning(text)
+            keep = self._beginnings.at_end(text)
         self._held = text[len(text) - keep :]
         return self._redacted(text[: len(text) - keep])
 
@@ -169,18 +216,6 @@ class Stream:
             if word in text:
                 text = text.replace(word, self._words[word])
         return text
-
-    def _beginning(self, text: str) -> int:
-        """How many letters at the end begin a secret that would be longer."""
-        for at in range(max(0, len(text) - self._most), len(text)):
-            if text[at : at + 1] in self._first:
-                tail = text[at:]
-                place = bisect_left(self._sorted, tail)
-                while place < len(self._sorted) and self._sorted[place].startswith(tail):
-                    if len(self._sorted[place]) > len(tail):
-                        return len(tail)
-                    place += 1
-        return 0
 
 
 class Chunks:

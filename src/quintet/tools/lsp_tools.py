@@ -47,7 +47,7 @@ async def lsp_tool(
     where = _find(path, text, symbol, line)
     if command == "hover_symbol":
         said = await servers.hover(real, text, *where)
-        return ToolResult(said[:MOST_CHARACTERS] or _nothing("is known about", symbol, where))
+        return ToolResult(_cut(said, MOST_CHARACTERS) or _nothing("is known about", symbol, where))
     if command == "goto_definition":
         return _places(await servers.definition(real, text, *where), _nothing("defines", symbol, where))
     return _places(await servers.references(real, text, *where), _nothing("refers to", symbol, where))

@@ -14,6 +14,7 @@ from quintet.domain.mcp_port import McpAnswer, McpOffer, McpPart, McpServers, Mc
 from quintet.domain.ports import Workbench
 from quintet.domain.toolspec import CallStatus, ToolResult, Touch
 from quintet.tools.declare import counted, tool
+from quintet.tools.kept_texts import kept
 
 MOST_CHARACTERS = 30_000
 MOST_DESCRIBED = 300  # of one tool or resource in a list
@@ -122,7 +123,7 @@ def _answer(bench: Workbench, server: str, answer: McpAnswer) -> ToolResult:
     for part in answer.parts:
         if part.data:
             files += 1
-            pieces.append(_kept(bench, server, part, files) if files <= MOST_FILES else "(one more file, not kept)")
+            pieces.append(_file(bench, server, part, files) if files <= MOST_FILES else "(one more file, not kept)")
         elif part.uri:
             pieces.append(f"[{part.uri}{f' {part.mime}' if part.mime else ''}]\n{part.text}".rstrip())
         else:
@@ -132,7 +133,7 @@ def _answer(bench: Workbench, server: str, answer: McpAnswer) -> ToolResult:
     pieces += [f"({note})" for note in answer.notes]
     text = "\n".join(pieces) or "(nothing)"
     if len(text) > MOST_CHARACTERS:
-        whole = _file(bench, server, "txt", text.encode("utf-8", "replace"))
+        whole = kept(bench, f"{time.time_ns()}-{server}.txt", text)
         half = MOST_CHARACTERS // 2
         text = f"{text[:half]}\n… {len(text) - 2 * half} characters left out; the whole is in {whole} …\n{text[-half:]}"
     status = CallStatus.ERROR if answer.failed else CallStatus.OK
@@ -153,19 +154,15 @@ def _says(parts: tuple[McpPart, ...], structured: Any) -> bool:
     return False
 
 
-def _kept(bench: Workbench, server: str, part: McpPart, number: int) -> str:
-    ending = (mimetypes.guess_extension(part.mime.partition(";")[0].strip()) or ".bin").lstrip(".")
-    path = _file(bench, server, ending, part.data, number)
+def _file(bench: Workbench, server: str, part: McpPart, number: int) -> str:
+    """The data of a part kept in a file, and where."""
+    ending = mimetypes.guess_extension(part.mime.partition(";")[0].strip()) or ".bin"
+    os.makedirs(bench.outputs, mode=0o700, exist_ok=True)
+    path = f"{bench.outputs}/{time.time_ns()}-{server}-{number}{ending}"
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(part.data)
     about = " ".join(filter(None, (part.mime, part.uri, f"{len(part.data)} bytes")))
     return f"[{about}: {path}]"
-
-
-def _file(bench: Workbench, server: str, ending: str, data: bytes, number: int = 0) -> str:
-    os.makedirs(bench.outputs, mode=0o700, exist_ok=True)
-    path = f"{bench.outputs}/{time.time_ns()}-{server}-{number}.{ending}"
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(data)
-    return path
 
 
 def _cut(text: str, most: int = MOST_DESCRIBED) -> str:

@@ -85,7 +85,7 @@ def _page(bench: Workbench, page: Page, room: int) -> str:
         where = kept(bench, f"page-{hashlib.sha256(page.url.encode()).hexdigest()[:16]}.txt", page.text)
         note = "; ".join(filter(None, (note, f"{over} characters left out; Read the whole in {where}")))
     head = f"# {page.title}\n{page.url}" if page.title else page.url
-    body = page.text[:room].strip() or "(the page holds no text)"
+    body = (page.text[:room].strip() + "…" * (over > 0)) or "(the page holds no text)"
     return "\n\n".join(filter(None, (head, body, f"({note})" if note else "")))
 
 
