@@ -148,6 +148,28 @@ def test_the_time_in_all_is_ours_too(executing: Executing) -> None:
     assert (ended.failure, ended.answer) == (Failure.OVERTIME, "tick tack")
 
 
+@pytest.mark.parametrize(
+    ("fault", "kind"), [("torrent", Failure.OVERTIME), ("garbage", Failure.GARBAGE)], ids=["torrent", "garbage"]
+)
+def test_one_that_speaks_faster_than_it_is_read_is_ended_all_the_same(
+    executing: Executing, fault: str, kind: Failure
+) -> None:
+    async def slowly() -> ExecutorPart:
+        last: ExecutorPart | None = None
+        async with aclosing(executing.executors.run(executing.assignment("codex", fault, timeout=1.0))) as parts:
+            async for part in parts:
+                (running,) = executing.executors._running or (None,)
+                if running and not running.ended_by_us:
+                    await asyncio.sleep(0.001)
+                last = part
+        await executing.executors.close()
+        assert last
+        return last
+
+    ended = asyncio.run(asyncio.wait_for(slowly(), 60))
+    assert isinstance(ended, Ended) and ended.failure is kind
+
+
 @pytest.mark.parametrize("name", EACH)
 def test_an_assignment_is_never_cut(executing: Executing, name: str) -> None:
     prompt = "length " + "ä" * 500_000  # far above what a command line may hold
