@@ -19,6 +19,7 @@ from quintet.adapters.ai_clis.claude import Claude
 from quintet.adapters.ai_clis.codex import Codex
 from quintet.adapters.ai_clis.dialect import Dialect, Start
 from quintet.adapters.ai_clis.gemini import Gemini
+from quintet.adapters.ai_clis.lines import Lines, Whole
 from quintet.adapters.ai_clis.runner import UNREADABLE
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.executors import (
@@ -184,6 +185,18 @@ def test_a_program_that_is_not_there_is_missing_and_says_how_to_get_it(
     assert (parts, ended.failure) == ([], Failure.MISSING)
     assert "npm install -g @openai/codex" in ended.hint
     assert 'codx: "codx" is no executor. Did you mean codex?' in executing("codx", "ok")[1].reason
+
+
+def test_lines_of_two_streams_stand_whole_in_one_file(tmp_path: Path) -> None:
+    whole = Whole(str(tmp_path / "whole"))
+    one, other = Lines(whole, lambda *_: None), Lines(whole, lambda *_: None)
+    one.add(b"first\nsec")
+    other.add(b"aside\nbes")
+    one.add(b"ond\nthi")
+    other.add(b"ide\n")
+    one.finish()
+    whole.close()
+    assert (tmp_path / "whole").read_bytes() == b"first\naside\nsecond\nbeside\nthi"
 
 
 def test_a_flood_is_held_in_bounds_and_kept_whole_on_disk(executing: Executing, tmp_path: Path) -> None:

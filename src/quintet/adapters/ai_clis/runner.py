@@ -134,6 +134,8 @@ class Running:
             self._watch.cancel()
             self.child.release()
             self._outlet.close()
+            for stream in self._streams:
+                stream.keep_rest()
             self.whole.close()
 
     def _line(self, line: bytes, dropped: int) -> None:
