@@ -111,9 +111,13 @@ def test_an_app_finds_its_port_and_is_replaced_by_the_next(repo: Path) -> None:
     running(tools, script)
 
 
-def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path) -> None:
+def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (repo / "site").mkdir()
     (repo / "site/.env").write_text("TOKEN=1")
+    (repo / "many").mkdir()
+    for number in range(51):
+        (repo / f"many/{number}.html").touch()
+    monkeypatch.setattr("quintet.tools.deploy_tools.MOST_LOOKED_AT", 50)
     tools = Caller(repo)
 
     async def fails(says: str, **arguments: Any) -> None:
@@ -126,6 +130,7 @@ def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path) -
         await fails("nothing is deployed on this machine yet", command="logs")
         await fails("app is wanted", command="backend")
         await fails("site/.env may hold secrets, and would be served", command="frontend", dir="site")
+        await fails("many holds more than 50 files", command="frontend", dir="many")
         await fails("1024 to 65535", command="frontend", port=80)
         await fails("staging is no target", command="frontend", app="staging")
         await fails("staging is no target", command="expose", app="staging")
