@@ -345,7 +345,7 @@ def test_the_console_is_read_once_and_says_where(web: Browsing, site: Site) -> N
         ("const a = [1, {b: 2}]; a.length", "2"),
         ("(() => 'called')()", "called"),
         ("new Promise((done) => setTimeout(() => done('late'), 10))", "late"),
-        ("undefined", "null"),
+        ("undefined", "undefined"),
     ],
 )
 def test_an_expression_is_evaluated_also_where_a_policy_forbids_it(
