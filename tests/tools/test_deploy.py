@@ -68,7 +68,7 @@ def closed(url: str) -> bool:
 async def logged(tools: Caller, words: str, **arguments: Any) -> str:
     """The log, once these words are in it: what a server writes comes after what it answers."""
     async with asyncio.timeout(20):
-        while words not in (log := (await ok(tools, **arguments)).content):
+        while words not in (log := (await ok(tools, **arguments)).content):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     return log
 
