@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 
 from quintet.adapters.config import Loaded
 from quintet.adapters.mcp_client.server_files import servers
@@ -11,11 +12,17 @@ from quintet.adapters.places import Places, cache_folder
 from quintet.adapters.sandbox.ground import Containment
 
 
-def make_mcp(places: Places, loaded: Loaded, containment: Containment) -> McpPool:
+def make_mcp(
+    places: Places,
+    loaded: Loaded,
+    containment: Containment,
+    learn: Callable[[Mapping[str, str]], None] = lambda named: None,
+) -> McpPool:
     own = loaded.settings.mcp.servers
     return McpPool(
         lambda: servers(places.root, own, loaded.trusted, os.environ),
         containment,
         places.root,
         os.path.join(cache_folder(), "mcp"),
+        learn,
     )
