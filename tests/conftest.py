@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -111,6 +112,11 @@ def replays(private: None, tmp_path: Path) -> Iterator[None]:
     for path in recordings(tmp_path / "state"):
         outcome = replay(loaded(path))
         assert outcome.equal, "\n".join(lines(outcome))
+
+
+def pytest_configure() -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite in the background of a script is deaf to it, and
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # so would be every program it starts
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

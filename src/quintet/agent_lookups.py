@@ -19,7 +19,7 @@ from quintet.domain.errors import NotFound, UsageError
 from quintet.domain.loose_ends import loose_ends
 from quintet.domain.routing import ResolvedCommand, resolve
 from quintet.domain.visible import visible
-from quintet.surfaces.tables import say, say_json, table
+from quintet.surfaces.tables import room, say, say_json, say_table, table
 
 
 def agents_list(arguments: Namespace) -> int:
@@ -33,7 +33,7 @@ def agents_list(arguments: Namespace) -> int:
         for one in shelf.agents.values()
     ]
     shown = [(id, f"{what[:59]}…" if len(what) > 60 else what, items, origin) for id, what, items, origin in rows]
-    say(table(shown, heading=("AGENT", "WHAT IT IS", "ITEMS", "FROM"), right=(2,)))
+    say_table(shown, heading=("AGENT", "WHAT IT IS", "ITEMS", "FROM"), right=(2,))
     return 0
 
 
@@ -51,7 +51,7 @@ def agents_show(arguments: Namespace) -> int:
     lines += [f"– {principle}" for principle in persona.principles]
     menu = visible_menu(agent, surface)
     rows = [(str(index), item.label, ", ".join(_names(item)), _does(item)) for index, item in enumerate(menu, 1)]
-    lines += ["", *(line.rstrip() for line in table(rows, heading=("#", "ITEM", "NAMES", "DOES"), right=(0,)))]
+    lines += ["", *table(rows, heading=("#", "ITEM", "NAMES", "DOES"), right=(0,), room=room())]
     if one.package.workflows:
         steps = [(flow.id, flow.title, f"{len(flow.graph.nodes)} nodes") for flow in one.package.workflows]
         lines += ["", *table(steps, heading=("WORKFLOW", "TITLE", "SIZE"))]

@@ -13,7 +13,7 @@ from quintet.adapters.terms import make_terms
 from quintet.domain.executors import AI_CLIS, NATIVE, Availability
 from quintet.domain.gate import Sandbox
 from quintet.executor_wiring import make_executors
-from quintet.surfaces.tables import say, say_json, table
+from quintet.surfaces.tables import say, say_json, say_table
 
 SPEAKS = {"codex": "exec --json", "claude": "stream-json", "gemini": "stream-json"}
 OWN_WALLS = "Without bubblewrap an AI CLI keeps its own protection on, by the permission profile."
@@ -37,7 +37,7 @@ def executors(arguments: Namespace) -> int:
         say_json(rows)
         return 0
     cells = [(row["name"], row["version"] or "-", row["speaks"], row["path"] or row["problem"] or "-") for row in rows]
-    say(line.rstrip() for line in table(cells, heading=("NAME", "VERSION", "SPEAKS", "PROGRAM")))
+    say_table(cells, heading=("NAME", "VERSION", "SPEAKS", "PROGRAM"))
     if terms.sandbox is not Sandbox.BWRAP:
         say(["", OWN_WALLS])
     return 0

@@ -46,10 +46,11 @@ async def _run(parsed: Namespace) -> int:
     from quintet.domain.axes import Surface
     from quintet.surfaces.headless import Headless
 
-    line = _line(parsed)
+    line = _line(parsed)  # before anything is opened: what cannot be taken is said at once
     options: dict[str, Any] = {"axes": turned(parsed), "settings": _settings(parsed), "resume": parsed.resume}
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
-        return await Headless(session, parsed.output_format).run(line)
+        accepts = parsed.resume and _accepts(parsed) and session.state.cycle and session.state.cycle.pending
+        return await Headless(session, parsed.output_format).run("/accept" if accepts else line)
 
 
 def _line(parsed: Namespace) -> str:
@@ -58,7 +59,7 @@ def _line(parsed: Namespace) -> str:
     if parsed.resume:
         if parsed.text:
             raise UsageError("--resume goes on with what was begun: leave the text away")
-        return "/accept" if _accepts(parsed) else "/resume"
+        return "/resume"
     text = _text(parsed.text)
     if not text.strip():
         raise UsageError('nothing to do: quintet flow "…", or the name of a file that says it')
@@ -79,6 +80,10 @@ def _text(given: str) -> str:
         from quintet.adapters.task_input import read_input
 
         return read_input(given)
+    if given.endswith((".md", ".txt")) and not given[0].isspace() and len(given.split()) == 1:
+        from quintet.domain.errors import UsageError
+
+        raise UsageError(f"{given}: there is no such file")
     return given
 
 

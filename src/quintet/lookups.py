@@ -24,7 +24,7 @@ from quintet.domain.errors import NotFound, UsageError
 from quintet.domain.ports import SessionRow
 from quintet.engine import queries
 from quintet.engine.leases import owner_lives
-from quintet.surfaces.tables import say, say_json, table
+from quintet.surfaces.tables import say, say_json, say_table
 
 
 def stored(places: Places) -> Rows | None:
@@ -117,7 +117,7 @@ def sessions_list(arguments: Namespace) -> int:
             )
             for a, row in zip(answers, found, strict=True)
         ]
-        say(table(lines, heading=heading))
+        say_table(lines, heading=heading)
     return 0
 
 

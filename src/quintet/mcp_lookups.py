@@ -24,7 +24,7 @@ from quintet.domain.mcp_port import McpOffer, McpServer
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.visible import visible
 from quintet.mcp_wiring import make_mcp
-from quintet.surfaces.tables import say, say_json, table
+from quintet.surfaces.tables import say, say_json, say_table
 from quintet.tools.declare import counted
 
 NONE_YET = (
@@ -57,7 +57,7 @@ def mcp_list(arguments: Namespace) -> int:
         rows = [
             (one.name, one.transport, visible(one.target), one.problem or "configured", one.origin) for one in servers
         ]
-        say(line.rstrip() for line in table(rows, heading=("SERVER", "BY", "WHAT", "STATE", "FROM")))
+        say_table(rows, heading=("SERVER", "BY", "WHAT", "STATE", "FROM"))
     return 0
 
 
@@ -70,10 +70,11 @@ def mcp_tools(arguments: Namespace) -> int:
         return 0
     say([f"{arguments.server}: {offer.about}", ""])
     rows = [(visible(tool.name), _cut(wanted(tool.schema)), _cut(tool.description)) for tool in offer.tools]
-    say(line.rstrip() for line in table(rows, heading=("TOOL", "TAKES", "WHAT IT DOES")))
+    say_table(rows, heading=("TOOL", "TAKES", "WHAT IT DOES"))
     if offer.resources:
         named = [(visible(one.uri), one.mime, _cut(one.description or one.name)) for one in offer.resources]
-        say(["", *(line.rstrip() for line in table(named, heading=("RESOURCE", "KIND", "WHAT IT IS")))])
+        say([""])
+        say_table(named, heading=("RESOURCE", "KIND", "WHAT IT IS"))
     return 0
 
 
@@ -106,7 +107,7 @@ def mcp_doctor(arguments: Namespace) -> int:
         say(NONE_YET.splitlines())
     else:
         rows = [(one["name"], one["state"], visible(one["said"])) for one in found]
-        say(line.rstrip() for line in table(rows, heading=("SERVER", "STATE", "WHAT IT SAYS")))
+        say_table(rows, heading=("SERVER", "STATE", "WHAT IT SAYS"))
         places = locate(arguments.directory)
         say(["", f"sandbox  {make_terms(places, config.load(places).settings).sandbox}"])
     return 1 if any(one["state"] == "broken" for one in found) else 0

@@ -14,7 +14,7 @@ from quintet.adapters.places import locate
 from quintet.domain.errors import NotFound, QuintetError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.settings import RoutingSettings, Settings
-from quintet.surfaces.tables import say, say_json, table
+from quintet.surfaces.tables import say, say_json, say_table
 
 BUILTIN = "builtin"
 QUESTION = "Answer with the single word: ok"
@@ -27,7 +27,7 @@ def models_list(arguments: Namespace) -> int:
         say_json(rows)
         return 0
     heading = ("NAME", "SOURCE", "WIRE", "MODEL", "ROUTED BY", "KEY", "ADDRESS")
-    say(table([_cells(row) for row in rows], heading=heading))
+    say_table([_cells(row) for row in rows], heading=heading)
     if not settings.models:
         say(["", "No model is configured. `quintet settings` names the file for [models.NAME] and [routing]."])
     return 0
@@ -46,7 +46,7 @@ def models_test(arguments: Namespace) -> int:
         say_json(results)
     else:
         rows = [_verdict(result) for result in results]
-        say(line.rstrip() for line in table(rows, heading=("NAME", "ANSWER", "TIME", "TOKENS", "")))
+        say_table(rows, heading=("NAME", "ANSWER", "TIME", "TOKENS", ""))
     return 0 if all(result["ok"] for result in results) else 1
 
 

@@ -17,7 +17,7 @@ from quintet.domain.tool_menu import MenuManager, Presentation, with_own
 from quintet.domain.toolspec import ToolSpec
 from quintet.engine.prompting import NO_CALLS, Part, Prompts
 from quintet.places_of_prompts import OVERRIDES, PROMPTS
-from quintet.surfaces.tables import say, say_json, table
+from quintet.surfaces.tables import say, say_json, say_table
 from quintet.tools.registry import BY_NAME
 
 
@@ -43,7 +43,7 @@ def show_policy(arguments: Namespace, dials: AxesChange) -> int:
         ("prompts", " ".join(plan.prompts)),
         ("tools", f"{len(plan.tools)}: {' '.join(plan.tools)}" if plan.tools else "none"),
     ]
-    say(table(rows))
+    say_table(rows)
     return 0
 
 

@@ -24,7 +24,7 @@ from quintet.domain.protocol import Recorded
 from quintet.engine import accounts, session_report
 from quintet.lookups import needed, stored
 from quintet.surfaces.paint import Painter, stdout
-from quintet.surfaces.tables import say, say_json
+from quintet.surfaces.tables import room, say, say_json
 
 if TYPE_CHECKING:
     from quintet.engine.forensics import Forensics
@@ -46,7 +46,7 @@ def logs(arguments: Namespace) -> int:
     if arguments.json:
         say_json(shown)
     else:
-        say(accounts.log_lines(shown) or [accounts.nothing_logged(every, chosen)])
+        say(accounts.log_lines(shown, room=room()) or [accounts.nothing_logged(every, chosen)])
     return 0
 
 
@@ -68,7 +68,7 @@ def _follow(places: Places, chosen: accounts.Wanted, arguments: Namespace) -> No
         if arguments.json:
             say(msgspec.json.encode(line).decode() for line in shown)
         else:
-            say(accounts.log_lines(shown, heading=first))
+            say(accounts.log_lines(shown, heading=first, room=room()))
         sys.stdout.flush()
         first = False
 

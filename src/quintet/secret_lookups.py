@@ -12,7 +12,7 @@ from quintet.adapters import config, secret_store
 from quintet.adapters.places import locate
 from quintet.adapters.vault import Vault
 from quintet.domain.errors import UsageError
-from quintet.surfaces.tables import say, say_json, table
+from quintet.surfaces.tables import say, say_json, say_table
 
 MODULE = "secret_lookups"
 LONGEST = 100_000
@@ -49,7 +49,7 @@ def secrets_list(arguments: Namespace) -> int:
             (s.name, s.source, "yes" if s.redacted else "too short", ", ".join(s.exposed) or "no command")
             for s in found
         ]
-        say(line.rstrip() for line in table(rows, heading=("NAME", "FROM", "KEPT BACK", "GIVEN TO")))
+        say_table(rows, heading=("NAME", "FROM", "KEPT BACK", "GIVEN TO"))
     return 0
 
 

@@ -29,7 +29,7 @@ from quintet.domain.shell_effects import with_lines
 from quintet.domain.tool_menu import toolsets_of, with_own
 from quintet.domain.toolspec import ToolSpec, Touch
 from quintet.domain.visible import visible
-from quintet.surfaces.tables import say, say_json, table
+from quintet.surfaces.tables import room, say, say_json, say_table, table
 from quintet.tools.registry import BY_NAME
 
 
@@ -71,7 +71,7 @@ def tools_list(arguments: Namespace) -> int:
         (tool["name"], " ".join(tool["toolsets"]) or "everywhere", tool["profile"], " ".join(tool["effects"]) or "none")
         for tool in tools
     ]
-    say(table(rows, heading=heading))
+    say_table(rows, heading=heading)
     return 0
 
 
@@ -91,7 +91,7 @@ def tools_show(arguments: Namespace) -> int:
     toolsets = " ".join(tool["toolsets"]) or "visible everywhere"
     effects = ", ".join(tool["effects"]) or "no effects"
     head = f"{tool['name']}  {toolsets} · profile {tool['profile']} · {effects}"
-    say([head, tool["description"], *(line.rstrip() for line in table(parameters))])
+    say([head, tool["description"], *table(parameters, room=room())])
     return 0
 
 
@@ -120,9 +120,10 @@ def tools_doctor(arguments: Namespace) -> int:
         say_json({"tools": tools, "parts": [*found.values(), sandbox]})
     else:
         rows = [(tool.name, tool.state, "; ".join(tool.needs)) for tool in tools]
-        say(line.rstrip() for line in table(rows, heading=("TOOL", "STATE", "NEEDS")))
+        say_table(rows, heading=("TOOL", "STATE", "NEEDS"))
         here = [(part.name, "; ".join(filter(None, (part.found, part.missing)))) for part in (*found.values(), sandbox)]
-        say(["", *(line.rstrip() for line in table(here, heading=("PART", "HERE")))])
+        say([""])
+        say_table(here, heading=("PART", "HERE"))
         ready = sum(tool.state == "ready" for tool in tools)
         say(["", f"{ready} of {len(tools)} tools are ready"])
     return 0 if all(tool.state == "ready" for tool in tools) else 1
@@ -185,7 +186,7 @@ def rules_list(arguments: Namespace) -> int:
             (rule.id, rule.verdict, rule.tool, rule.pattern, " ".join(rule.effects), rule.project or "everywhere")
             for rule in rules
         ]
-        say(table(rows, heading=heading))
+        say_table(rows, heading=heading)
     return 0
 
 

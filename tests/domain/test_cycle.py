@@ -215,15 +215,15 @@ def test_ids_that_are_taken_are_given_anew_with_what_depends_on_them() -> None:
     there = [TaskText("task-001", "Old", body="Old."), TaskText("task-007", "Older")]
     texts = [
         TaskText("task-001", "New", body="New."),
-        TaskText("task-002", "Next", ("task-001", "task-007")),
-        TaskText("x", "Old", body="Old.\n"),
+        TaskText("task-002", "Next", ("task-001", "task-007", "x")),
+        TaskText("x", "Old", body="Old.\n\n## Findings 1, native\n\nno"),
     ]
-    new = plan_text.fresh(texts, there)
+    new = plan_text.fresh(texts, there, ["task-001", "task-007", "task-009"])
     assert [(t.id, t.title, t.depends_on) for t in new] == [
-        ("task-008", "New", ()),
-        ("task-002", "Next", ("task-008", "task-007")),
+        ("task-010", "New", ()),
+        ("task-002", "Next", ("task-010", "task-007", "task-001")),
     ]
-    assert plan_text.fresh([texts[1]], []) == [texts[1]]
+    assert plan_text.fresh([texts[1]], [], []) == [texts[1]]
 
 
 # ── pieces of a request

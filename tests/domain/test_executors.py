@@ -66,6 +66,11 @@ SAID = [
     ("When using Gemini API, you must specify the GEMINI_API_KEY environment variable.", "login"),
     ('[API Error: {"error":{"code":401,"message":"bad key","status":"UNAUTHENTICATED"}}]', "login"),
     ('[API Error: {"error":{"code":403,"message":"no","status":"PERMISSION_DENIED"}}]', "login"),
+    ("unexpected status 403 Forbidden: Country, region, or territory not supported", "refused"),
+    ('[API Error: {"error":{"code":403,"message":"Quota exceeded","status":"PERMISSION_DENIED"}}]', "rate-limit"),
+    ("API Error: 403 Your account does not have access to this model", "refused"),
+    ('[API Error: {"error":{"code":400,"message":"API key not valid. Please pass a valid API key."}}]', "login"),
+    ("exceeded retry limit, last status: 429 Too Many Requests: insufficient_quota", "refused"),
     ("exceeded retry limit, last status: 429 Too Many Requests", "rate-limit"),
     ("API Error: Request rejected (429) · rate limited (stub)", "rate-limit"),
     (

@@ -17,7 +17,7 @@ from quintet.domain.messages import Usage
 from quintet.domain.state import fold
 from quintet.engine import accounts
 from quintet.engine.session_report import Report, report, report_lines
-from quintet.testing import ScriptedModel, call
+from quintet.testing import FrozenClock, ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.test_turns import Waiting
 
@@ -337,9 +337,10 @@ def test_the_session_tells_its_own_log_cost_and_report(repo: Path) -> None:
         assert (await driver.command("/cost")).text == "0.0000   0 tokens in (0 cached), 0 out, 0 turns"
         for n in range(24):
             await driver.turn(f"turn {n}")
+            await clock.sleep(1)
         logs = (await driver.command("/logs")).text.splitlines()
-        runs = [event.run for event in driver.of(p.ModelRequested)]
-        assert [line.split()[3] for line in logs[1:]] == runs[-20:]
+        assert len(logs) == 1 + 20 and max(map(len, logs)) <= 110
+        assert [line[:19] for line in logs[1:]] == [f"2026-01-01 00:00:{n:02}" for n in range(4, 24)]
         assert "24 requests" in (await driver.command("/logs --level error")).text
         assert "there are some at act" in (await driver.command("/logs --stage akt")).text
         cost = (await driver.command("/cost --by stage")).text.splitlines()
@@ -350,7 +351,8 @@ def test_the_session_tells_its_own_log_cost_and_report(repo: Path) -> None:
         assert told.splitlines()[0].split() == ["session", driver.session.id]
         assert "in 24 turns" in told
 
-    drive(repo, script, axes=CHAT)
+    clock = FrozenClock()
+    drive(repo, script, axes=CHAT, clock=clock)
 
 
 @pytest.mark.parametrize(
@@ -401,3 +403,16 @@ def test_a_rating_is_of_the_turn_that_finished_last(repo: Path) -> None:
             ]
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("room", "gone"), [(200, ()), (110, ("REASONING", "RUN", "SESSION")), (80, ("AXES", "SECONDS", "IN"))]
+)
+def test_a_log_leaves_columns_out_where_a_line_has_little_room(room: int, gone: tuple[str, ...]) -> None:
+    """The time, the stage, the model, the cost and the outcome stay; numbers stand below their heading."""
+    (line,) = accounts.requests(journal(asked("s-1"), ENDED))
+    heading, shown = accounts.log_lines([line], room=room)
+    words = heading.split()
+    assert not set(gone) & set(words) and {"TIME", "STAGE", "MODEL", "COST", "OUTCOME"} <= set(words)
+    assert len(shown) <= room and shown.endswith("interrupted")
+    assert heading.index("COST") + len("COST") == shown.index("0.0000") + len("0.0000")

@@ -7,6 +7,7 @@ import pytest
 
 from quintet.domain import protocol as p
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.describe import describe
 from quintet.domain.executors import (
     Assignment,
     CallBegan,
@@ -21,9 +22,11 @@ from quintet.domain.executors import (
 )
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.messages import Usage
+from quintet.engine.task_keeper import TaskKeeper
 from quintet.testing import HANG, FrozenClock, ScriptedExecutors, ScriptedModel
 from tests.engine.cycles import phases, statuses, stretch, units, until_stopped
 from tests.engine.driving import BUILD, Driver, drive
+from tests.engine.task_places import keep
 
 THREE_CLIS = {"cycle.planner": "claude", "cycle.executor": "codex", "cycle.verifier": "gemini"}
 ONE_CLI = {"cycle.executor": "codex"}
@@ -123,17 +126,111 @@ def test_a_rate_limit_is_waited_for_until_it_ends(repo: Path) -> None:
 
 
 @BWRAP
-@pytest.mark.parametrize("failure", [Failure.LOGIN, Failure.MISSING])
-def test_what_only_a_person_can_mend_is_not_tried_again_and_the_task_is_retried_with_findings(
-    repo: Path, failure: Failure
-) -> None:
-    model = ScriptedModel([PLAN, "nothing more"])
-    driver, end, executors = run(
-        repo, [failing(failure)] * 2, settings={**ONE_CLI, "cycle.max_retries": 1}, model=model
+@pytest.mark.parametrize("failure", [Failure.LOGIN, Failure.MISSING, Failure.CONTAINMENT, Failure.REFUSED])
+def test_what_only_a_person_can_mend_stops_the_cycle_and_is_no_fault_of_the_tasks(repo: Path, failure: Failure) -> None:
+    executors = ScriptedExecutors([failing(failure, hint="mend it"), writes(repo, "a.txt")])
+
+    async def script(driver: Driver) -> None:
+        end = await stretch(driver, "/plan do it")
+        assert (end.status, end.reason) == ("failed", f"codex: {failure}\nmend it")
+        assert statuses(repo) == {"a": "todo"} and "Findings" not in (repo / ".quintet/todo/a.md").read_text()
+        assert (await stretch(driver, "/resume")).status == "done"
+        assert [e.attempt for e in driver.of(p.ExecutorEnded)] == [1, 1]
+
+    drive(repo, script, ScriptedModel([PLAN, "DONE", "nothing more"]), executors=executors, settings=ONE_CLI)
+
+
+@BWRAP
+def test_attempts_that_never_reach_the_server_are_no_fault_of_the_tasks_either(repo: Path) -> None:
+    settings = {**ONE_CLI, "retry.max_attempts": 2}
+    _, end, executors = run(
+        repo, [failing(Failure.UNREACHABLE)] * 2, settings=settings, model=ScriptedModel([PLAN, "no more"])
     )
-    assert len(executors.starts) == 2 and [e.attempt for e in driver.of(p.ExecutorEnded)] == [1, 1]
+    assert end.status == "failed" and "2 of 2 attempts failed (retry.max_attempts)" in end.reason
+    assert len(executors.starts) == 2 and statuses(repo) == {"a": "todo"}
+
+
+@BWRAP
+def test_a_crash_may_be_the_tasks_doing_and_goes_into_its_page(repo: Path) -> None:
+    settings = {**ONE_CLI, "retry.max_attempts": 1, "cycle.max_retries": 1}
+    model = ScriptedModel([PLAN, "nothing more"])
+    driver, end, _ = run(repo, [failing(Failure.CRASHED)] * 2, settings=settings, model=model)
     assert end.status == "failed" and statuses(repo) == {"a": "failed"}
-    assert str(failure) in (repo / ".quintet/todo/a.md").read_text()
+    assert (repo / ".quintet/todo/a.md").read_text().count("codex: crashed") == 2
+    told = [line.text for n, e in enumerate(driver.seen) for line in describe(p.Recorded(n, "", e))]
+    assert [line for line in told if "crashed" in line] == [
+        "returned Do a, not done, by codex: codex: crashed",
+        "given up Do a, not done, by codex: codex: crashed",
+    ]
+
+
+@BWRAP
+def test_what_stopped_a_cycle_is_told_once(repo: Path) -> None:
+    scripts = [failing(Failure.LOGIN, hint="log in")]
+    driver, _, _ = run(repo, scripts, settings=ONE_CLI, model=ScriptedModel([PLAN]))
+    told = [line.text for n, e in enumerate(driver.seen) for line in describe(p.Recorded(n, "", e))]
+    assert [line for line in told if "login" in line or "log in" in line] == [
+        "failed   codex: login   0 of 1 task done · 1 unit",
+        "log in",
+    ]
+
+
+@BWRAP
+def test_s3_4_what_an_ai_cli_spends_is_its_tasks_too_and_the_tasks_budget_holds(repo: Path) -> None:
+    model = ScriptedModel([PLAN, "DONE", "nothing more"])
+    driver, end, _ = run(repo, [writes(repo, "a.txt")], settings=ONE_CLI, model=model)
+    unit = next(e for e in driver.of(p.TurnFinished) if e.cost)
+    assert (unit.cost, unit.usage) == (0.25, Usage(100, 20)) and end.cost == 0.25
+
+    async def spent(keeper: TaskKeeper) -> float:
+        return keeper.find("a").cost_spent
+
+    assert keep(repo, spent) == 0.25
+
+
+@BWRAP
+@pytest.mark.parametrize(
+    ("limit", "parts", "reason"),
+    [
+        ({"cycle.max_seconds": 60.0}, failing(Failure.RATE_LIMIT, resets_in=3600.0), "cycle.max_seconds = 60"),
+        ({"cycle.max_cost": 0.5}, [Spent(Usage(1, 1), 0.6), *failing(Failure.CRASHED)], "cycle.max_cost = 0.5"),
+        ({"cycle.max_tokens": 40}, [Spent(Usage(30, 20)), *failing(Failure.CRASHED)], "cycle.max_tokens = 40"),
+    ],
+)
+def test_s3_4_a_budget_holds_between_the_attempts_of_an_ai_cli(
+    repo: Path, limit: dict[str, Any], parts: list[ExecutorPart], reason: str
+) -> None:
+    model = ScriptedModel([PLAN])
+    _, end, executors = run(repo, [parts], settings={**ONE_CLI, **limit}, model=model)
+    assert end.status == "limit" and end.reason.startswith(reason) and end.seconds < 60
+    assert len(executors.starts) == 1 and statuses(repo) == {"a": "todo"}
+
+
+@BWRAP
+def test_an_ai_cli_gets_no_more_time_than_the_cycle_has(repo: Path) -> None:
+    settings = {**ONE_CLI, "cycle.max_seconds": 90.0}
+    scripts = [failing(Failure.UNREACHABLE), writes(repo, "a.txt")]
+    model = ScriptedModel([PLAN, "DONE", "nothing more"])
+    _, _, executors = run(repo, scripts, settings=settings, model=model)
+    assert [start.timeout for start in executors.starts] == [90.0, 80.0]
+
+
+@BWRAP
+def test_s3_4_pause_holds_the_next_attempt_of_an_ai_cli(repo: Path) -> None:
+    executors = ScriptedExecutors([failing(Failure.UNREACHABLE), writes(repo, "a.txt")])
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("/plan do it")
+        await driver.until(lambda e: isinstance(e, p.ExecutorEnded))
+        assert (await driver.command("/pause")).ok
+        assert (await driver.command("/retry")).ok
+        await driver.command("/status")
+        assert len(executors.starts) == 1
+        assert (await driver.command("/resume")).ok
+        assert (await until_stopped(driver)).status == "done" and len(executors.starts) == 2
+
+    settings = {**ONE_CLI, "retry.base_seconds": 3600.0}
+    drive(repo, script, ScriptedModel([PLAN, "DONE", "nothing more"]), executors=executors, settings=settings)
 
 
 @BWRAP

@@ -10,7 +10,7 @@ import pytest
 from quintet.adapters.places import locate
 from quintet.adapters.sqlite.database import connect
 from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.axes import Axes, AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.errors import ModelAuthFailed
 from quintet.domain.messages import Request, Role
@@ -95,7 +95,52 @@ def test_a_second_plan_gets_ids_that_nothing_has(repo: Path) -> None:
     assert (end.status, end.done) == ("done", 2)
 
 
+def test_what_an_earlier_cycle_has_done_is_done_again_where_it_is_asked_for_again(repo: Path) -> None:
+    again = "run the tests and then show the last 2 commits"
+    run(repo, again)
+    driver, end = run(repo, again)
+    (made,) = driver.of(p.PlanMade)
+    assert [task.id for task in made.tasks] == ["task-003", "task-004"]
+    assert (end.status, end.done) == ("done", 2)
+
+
+def test_the_id_of_a_cancelled_task_is_taken(repo: Path) -> None:
+    added(repo, page("task-001"))
+
+    async def cancel(keeper: TaskKeeper) -> None:
+        await keeper.move("task-001", TaskStatus.CANCELLED, "")
+
+    keep(repo, cancel)
+    _, end = run(repo, TWO)
+    assert (end.status, end.done) == ("done", 2)
+    assert statuses(repo) == {"task-001": "cancelled", "task-002": "done", "task-003": "done"}
+
+
 # ── the plan's acceptance
+
+
+def test_a_plan_whose_ids_were_taken_while_it_waited_gets_others(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        assert (await stretch(driver, f"/plan {TWO}")).status == "waiting"
+        async with keeping(repo) as other:
+            await other.add([page("task-002")], Axes())
+        end = await stretch(driver, "/accept --autonomous --permission-profile normal")
+        assert (end.status, end.done) == ("done", 2)
+        assert statuses(repo) == {"task-001": "done", "task-002": "todo", "task-003": "done"}
+
+    drive(repo, script, rules(), axes=AxesChange(WorkMode.PLAN, RunControl.ASSISTED, PermissionProfile.NORMAL))
+
+
+def test_a_plan_whose_pages_are_gone_is_not_taken_for_an_empty_one(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        assert (await stretch(driver, f"/plan {TWO}")).status == "waiting"
+        for path in Path(locate(str(repo)).plans).rglob("*.md"):
+            path.unlink()
+        end = await stretch(driver, "/accept --autonomous --permission-profile normal")
+        assert end.status == "failed" and end.reason.startswith("the plan is gone from ")
+        assert driver.of(p.PlanAccepted) == []
+
+    drive(repo, script, rules(), axes=AxesChange(WorkMode.PLAN, RunControl.ASSISTED, PermissionProfile.NORMAL))
 
 
 def test_s3_3_2_headless_autonomous_chains_from_plan_into_build_as_the_users_own_request(repo: Path) -> None:

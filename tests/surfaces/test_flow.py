@@ -35,6 +35,14 @@ def test_in_restricted_a_flow_stops_at_the_plan_and_goes_on_when_it_is_let(quint
     assert (quintet.root / "b.txt").read_text() == "b\n"
 
 
+def test_a_flag_with_resume_goes_on_where_no_plan_waits(quintet: Program) -> None:
+    quintet.run("flow", TWO, "--permission-profile", "normal", "--max-units", "1").clean(4)
+    done = quintet.run("flow", "--resume", "--permission-profile", "normal").clean(0)
+    assert done.out.count("done  task-") == 2
+    over = quintet.run("flow", "--resume", "--permission-profile", "normal").clean(2)
+    assert "no run can be resumed" in over.err
+
+
 def test_s4_an_input_file_is_read_and_never_changed(quintet: Program, tmp_path: Path) -> None:
     wish = tmp_path / "wish.md"
     wish.write_text(TWO)
@@ -61,11 +69,13 @@ def test_what_cannot_be_taken_is_said_before_anything_is_opened(quintet: Program
     (tmp_path / "empty.md").write_text("\n")
     assert "the file is empty" in quintet.run("flow", str(tmp_path / "empty.md")).clean(2).err
     assert "nothing to do" in quintet.run("flow").clean(2).err
+    assert "wishh.md: there is no such file" in quintet.run("flow", "wishh.md", *TRUSTED).clean(2).err
     assert "leave the text away" in quintet.run("flow", TWO, "--resume").clean(2).err
     said = quintet.run("flow", "make it better", *TRUSTED).clean(3)
     assert "No model is configured" in said.err
     missing = quintet.run("flow", NOTE, *TRUSTED, "--planner", "codexx").clean(1)
     assert 'failed   codexx: "codexx" is no executor. Did you mean codex?' in missing.err
+    assert missing.err.count("is no executor") == 1
     assert quintet.run("tasks", "--json").json() == []
 
 

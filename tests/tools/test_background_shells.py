@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +147,15 @@ def test_a_program_that_asks_is_answered(each: Caller) -> None:
     during(each, script)
 
 
+@pytest.fixture(params=[signal.default_int_handler, signal.SIG_IGN], ids=["in front", "in a script's background"])
+def started(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Quintet itself begins with Ctrl+C as a terminal's programs do, or deaf to it, as after `quintet … &`."""
+    before = signal.signal(signal.SIGINT, request.param)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("started")
 def test_ctrl_c_interrupts_what_runs_at_the_terminal(each: Caller) -> None:
     async def script(shells: Shells) -> None:
         line = "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.05; done"
@@ -156,6 +165,10 @@ def test_ctrl_c_interrupts_what_runs_at_the_terminal(each: Caller) -> None:
         assert "caught" in await shells.until("(exit 9)", said)
 
     during(each, script)
+
+
+def test_a_program_ends_with_the_pipe_it_writes_to_and_says_nothing(each: Caller) -> None:
+    assert each.ok("bash", command="yes | head -1") == "y\nexit 0"
 
 
 JUDGED = {

@@ -175,6 +175,18 @@ def test_a_download_without_end_is_given_up(site: Site, tmp_path: Path) -> None:
         assert not list(web.outputs.glob("endless*"))
 
 
+def test_each_download_is_bounded_by_itself_and_nothing_of_a_failed_one_is_left(site: Site, tmp_path: Path) -> None:
+    with browsing(tmp_path) as web:
+        web.ok("navigate", url=site("/"))
+        tabs = web.browser._tabs
+        tabs.downloads = Downloads(str(web.outputs), tabs.tell, most_bytes=10_000)
+        for _ in range(3):  # of 6,000 bytes each
+            assert "(downloaded _re port.csv, 6,000 bytes" in web.ok("navigate", url=site("/download"))
+        tabs.downloads._kept = 40_001
+        assert "was refused: this session's have 40,001 bytes already" in web.ok("navigate", url=site("/download"))
+        assert len(list(web.outputs.iterdir())) == 3
+
+
 def test_a_trusted_projects_pages_may_use_its_files(tmp_path: Path) -> None:
     with browsing(tmp_path, own_code=True) as web:
         (web.root / "index.html").write_text("<title>Own</title>")

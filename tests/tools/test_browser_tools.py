@@ -256,6 +256,13 @@ def test_a_question_waits_for_its_answer(web: Browsing, site: Site) -> None:
     assert '(dismissed the prompt "Your name?")' in web.last
 
 
+def test_a_prompt_can_be_answered_with_nothing(web: Browsing, site: Site) -> None:
+    web.ok("navigate", url=site("/"))
+    web.ok("console", content="setTimeout(() => { window.said = prompt('Name?', 'Ada') })")
+    web.ok("type", content="")
+    assert web.ok("console", content="JSON.stringify(window.said)") == '""'
+
+
 def test_a_page_that_wants_to_be_asked_before_it_is_left_is_left(web: Browsing, site: Site) -> None:
     web.ok("navigate", url=site("/leave"))
     web.click('button "Touch"')
@@ -416,6 +423,37 @@ def test_a_file_of_the_project_is_a_page_with_its_parts(web: Browsing) -> None:
 )
 def test_where_it_cannot_go_is_said(web: Browsing, url: str, said: str) -> None:
     assert said in web.fails("navigate", url=url)
+
+
+def test_a_path_is_opened_as_it_is_written(web: Browsing) -> None:
+    (web.root / "sub").mkdir()
+    (web.root / "sub" / "50%20#1.html").write_text("<title>Odd</title>")
+    (web.root / "sub" / "plain.html").write_text("<title>Plain</title>")
+    for path in (f"{web.root}/sub/50%20#1.html", "sub/50%20#1.html", "./sub/50%20#1.html"):
+        assert " · Odd · file://" in web.ok("navigate", url=path)
+    assert "Plain" in web.ok("navigate", url="sub/plain.html")
+    assert "No such file" in web.fails("navigate", url="plain.html")
+    (web.root / ".env").write_text("KEY=hunter2")
+    assert "hunter2" not in web.fails("navigate", url=f"{web.root}/%2eenv")
+
+
+def test_no_spelling_of_file_gets_a_page_out_of_the_project(web: Browsing, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.html"
+    outside.write_text("<p>hunter2</p>")
+    (web.root / "frame.html").write_text(f"<iframe src='file://{outside}'></iframe>")
+    for scheme in ("file", "FILE", "File"):
+        assert "hunter2" not in web.ok("navigate", url=f"{scheme}://{web.root}/frame.html")
+    assert web.ok("console", content="location.protocol") == "http:"
+
+
+def test_a_long_address_takes_no_room_from_the_page(web: Browsing, site: Site) -> None:
+    web.ok("navigate", url=site("/"))
+    web.ok("console", content="location.hash = 'x'.repeat(50_000)")
+    inner = "`<p>inside</p>${'y'.repeat(50_000)}`"
+    frame = f"Object.assign(document.createElement('iframe'), {{src: 'data:text/html,' + {inner}}})"
+    web.ok("console", content=f"new Promise((d) => {{const f = {frame}; f.onload = d; document.body.prepend(f)}})")
+    said = web.ok("view")
+    assert len(said) < 15_000 and "# Welcome" in said and "inside" in said
 
 
 def test_an_error_of_the_server_is_shown_with_its_page_and_redirects_are_followed(web: Browsing, site: Site) -> None:

@@ -7,7 +7,6 @@ absolute path has to name something inside; an address, a share or somebody's ho
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 from quintet.adapters.located import NotReadable, frontmatter, read_json
@@ -19,11 +18,12 @@ from quintet.domain.errors import NotFound, RunFailed, UsageError
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.ports import Loaded
 from quintet.domain.protected import PROTECTION, Protection
+from quintet.domain.regex import regex
 from quintet.domain.templates import render
 from quintet.domain.workflows import AgentPackage, Workflow, is_classic
 
-_ELSEWHERE = re.compile(r"[A-Za-z][\w+.-]*:|\\\\|//|~")  # an address, a drive, a share, a home
-_PATH = re.compile(r"[/\\]|\.\w{1,8}\Z")
+_ELSEWHERE = regex(r"[A-Za-z][\w+.-]*:|\\\\|//|~")  # an address, a drive, a share, a home
+_PATH = regex(r"[/\\]|\.\w{1,8}\Z")
 ARTIFACTS = "artifacts"
 
 

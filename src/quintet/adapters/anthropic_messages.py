@@ -7,7 +7,6 @@ conversation so far) is marked for the server's cache.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from quintet.adapters.loose_json import as_count, as_dict, as_list, as_object, a
 from quintet.adapters.written_once import WrittenOnce
 from quintet.domain import messages
 from quintet.domain.messages import Finish, Message, Part, Request, Role
+from quintet.domain.regex import regex
 from quintet.domain.settings import ModelSettings
 
 VERSION = "2023-06-01"
@@ -33,7 +33,7 @@ _FINISH = {
 }
 _THINKING = ("thinking", "redacted_thinking")
 _INPUT_TOKENS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_IN_NAMES = regex(r"[^a-zA-Z0-9_-]")
 
 Block = dict[str, Any]
 

@@ -28,6 +28,7 @@ from quintet.domain.settings import (
     RoutingSettings,
     SettingInfo,
     Settings,
+    build,
     catalogue,
     is_tighter,
     pattern,
@@ -67,7 +68,8 @@ def load(places: Places, flags: Mapping[str, Any] | None = None, user_text: str 
     given = [Leaf(key, value, "flag", "flag") for key, value in (flags or {}).items()]
     if not (user or project or variables or given):
         return loaded
-    known = catalogue()
+    sections = {leaf.key.partition(".")[0] for leaf in (*user, *project, *variables, *given)}
+    known = catalogue(sections & SECTIONS)
     _take(loaded, user, known)
     _take(loaded, project, known, untrusted=not trusted)
     _take(loaded, variables, known)
@@ -82,7 +84,7 @@ def _take(loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInf
         if info is None and leaf.key in SECTIONS:
             raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: a table is wanted, [{leaf.key}]")
         if info is None:
-            loaded.warnings.append(f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, known)}")
+            loaded.warnings.append(f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, catalogue())}")
             continue
         value = checked(leaf, info)
         before = loaded.values.get(leaf.key, (info.default, "default"))[0]
@@ -222,7 +224,7 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
         if name not in AI_CLIS and not table.get("command"):
             source = next(source for key, (_, source) in values.items() if key.startswith(f"executors.{name}."))
             raise SettingsError(f"{source}: executors.{name} has no command: what starts this ACP agent?")
-    settings = msgspec.convert(tree, Settings)
+    settings = build(tree)
     names = [*settings.models, "builtin"]
     for model_mode in RoutingSettings.__struct_fields__:
         routed = getattr(settings.routing, model_mode)

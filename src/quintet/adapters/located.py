@@ -12,6 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from quintet.domain.regex import regex
+
 MOST_NODES = 20_000  # values in a document, those that aliases repeat counted each time
 MOST_DEPTH = 50
 
@@ -63,7 +65,7 @@ def read_yaml(text: str, first_line: int = 1, *, twice: bool = False) -> Located
         raise NotReadable(first_line, "nested too deeply") from None
 
 
-_PAIR = re.compile(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+_PAIR = regex(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
 
 
 def read_json(text: str) -> Located:
@@ -202,8 +204,8 @@ class _Builder:
         return place
 
 
-_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
-_REAL = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_WHOLE = regex(r"[-+]?[0-9]{1,18}")
+_REAL = regex(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
 _WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
 _WORDS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from quintet.adapters.loose_json import as_dict, words_in
 from quintet.domain import errors
+from quintet.domain.regex import regex
 
 # What servers call an error, in a body or in the middle of a stream, and the status it would have had.
 STATUS_OF = {
@@ -31,7 +32,7 @@ STATUS_OF = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-_TOO_LONG = re.compile(
+_TOO_LONG = regex(
     r"context[ _](length|window|size|limit)|(prompt|input|request) is too (long|large)|too many (input )?tokens",
     re.IGNORECASE,
 )

@@ -12,13 +12,14 @@ from contextlib import suppress
 from quintet.domain.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.ports import Files, Processes
+from quintet.domain.regex import regex
 from quintet.domain.subjects import WORKING_TREE, Change, Subject, read_numstat
 
 GIT_SECONDS = 20.0
 MOST_BYTES = 4_000_000  # of what git prints
 _GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
 _NUMSTAT = ("diff", "--no-ext-diff", "--no-textconv", "--numstat", "-z", "--relative")
-_RANGE = re.compile(r"(.*?)(\.{2,3})(.*)", re.S)
+_RANGE = regex(r"(.*?)(\.{2,3})(.*)", re.S)
 _READS = Grant((Effect.READ,))
 
 

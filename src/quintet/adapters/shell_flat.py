@@ -10,6 +10,7 @@ import re
 
 from quintet.adapters.shell_insides import listed
 from quintet.adapters.shell_words import PLAIN
+from quintet.domain.regex import regex
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
 
 _NAME = r"[A-Za-z_]\w*+"
@@ -18,11 +19,11 @@ _QUOTED = rf"'[^']*+'|\"(?:[^\"$`\\]++|{_VALUE})*+\""
 _WORD = rf"(?:{PLAIN}++|{_QUOTED}|{_VALUE}|\{{\}}|\\;)++"
 _TARGET = r"(?:[\w./-]++)(?=[ ;|\n]|$)"
 _REDIRECT = rf"(?<= )\d?(?:&>>|&>|>>|>\||>&|<|>) ?{_TARGET}"
-_TOKENS = re.compile(rf"(?:{_REDIRECT}|{_WORD}|&&|\|\||[;|\n]) *", re.ASCII)
-_OPENED = re.compile(r"\d?([<>&|]+) ?(.+)")
-_PIECES = re.compile(rf"{PLAIN}+|{_QUOTED}|{_VALUE}|\{{\}}|\\;", re.ASCII)
-_VALUES = re.compile(rf"({_VALUE})", re.ASCII)
-_ASSIGNMENT = re.compile(rf"({_NAME})=(.*)", re.ASCII | re.DOTALL)
+_TOKENS = regex(rf"(?:{_REDIRECT}|{_WORD}|&&|\|\||[;|\n]) *", re.ASCII)
+_OPENED = regex(r"\d?([<>&|]+) ?(.+)")
+_PIECES = regex(rf"{PLAIN}+|{_QUOTED}|{_VALUE}|\{{\}}|\\;", re.ASCII)
+_VALUES = regex(rf"({_VALUE})", re.ASCII)
+_ASSIGNMENT = regex(rf"({_NAME})=(.*)", re.ASCII | re.DOTALL)
 _SEPARATORS = frozenset({"&&", "||", "|", ";", "\n"})
 _MARKED = frozenset("'\"$\\*?")
 # At the place of a command these mean something else, which the grammar knows to read.

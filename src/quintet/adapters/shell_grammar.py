@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from quintet.adapters.shell_flat import flat
 from quintet.adapters.shell_insides import EXPANSIONS, NAMES, PATTERNS, WORDS, Insides, listed, shown
 from quintet.adapters.shell_words import Misread, braced, heredoc_problem, simple_words
+from quintet.domain.regex import regex
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Span, Word
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 LONGEST = 65_536
-_NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_REDIRECT = re.compile(r"\d?(&>>|&>|>>|>\||>&|>|<) ?([\w./-]+)", re.ASCII)
+_NO_TEXT = regex("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_REDIRECT = regex(r"\d?(&>>|&>|>>|>\||>&|>|<) ?([\w./-]+)", re.ASCII)
 
 _JOINS = frozenset({"&&", "||"})
 _STATEMENTS = listed(

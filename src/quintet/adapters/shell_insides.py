@@ -10,14 +10,15 @@ import re
 from typing import TYPE_CHECKING
 
 from quintet.adapters.shell_words import PLAIN, Misread, spelled
+from quintet.domain.regex import regex
 from quintet.domain.shell_syntax import Assignment, Command, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_UNSPACED = re.compile(rf"{PLAIN}+", re.ASCII)
-_ACTIVE = re.compile(r"[`\\]|\$[^\s\"')|]")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_UNSPACED = regex(rf"{PLAIN}+", re.ASCII)
+_ACTIVE = regex(r"[`\\]|\$[^\s\"')|]")
+_IDENTIFIER = regex(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def listed(text: str) -> frozenset[str]:

@@ -9,25 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Set as AbstractSet
 
+from quintet.domain.regex import regex
 from quintet.domain.shell_syntax import Word, unescaped
 
 PLAIN = r"[\w@%+:,./=~^*?-]"
 _ENDS_A_WORD = frozenset(" \t\n;|&<>()")
 _EXPANDS = frozenset("({[@*#?$!-_'\"0123456789")
-_BRACES = re.compile(r"\{[^}]*(?:,|\.\.)")
-_PLAIN_BRACES = re.compile(r"[\w./-]*+(?:\{[\w./-]*+(?:,[\w./-]*+)++\}[\w./-]*+)++", re.ASCII)
-_CHOICES = re.compile(r"([\w./-]+)|\{([^}]*)\}", re.ASCII)
+_BRACES = regex(r"\{[^}]*(?:,|\.\.)")
+_PLAIN_BRACES = regex(r"[\w./-]*+(?:\{[\w./-]*+(?:,[\w./-]*+)++\}[\w./-]*+)++", re.ASCII)
+_CHOICES = regex(r"([\w./-]+)|\{([^}]*)\}", re.ASCII)
 _MOST_WORDS = 64
-_DESCRIPTOR = re.compile(r"\{\w+\}")
-_DELIMITER = re.compile(r"""(\w+)|'(\w[\w ]*)'|"(\w[\w ]*)"|\\(\w+)""", re.ASCII)
-_RUNS = re.compile(r"\\.|`|\$[({\[]", re.DOTALL)
+_DESCRIPTOR = regex(r"\{\w+\}")
+_DELIMITER = regex(r"""(\w+)|'(\w[\w ]*)'|"(\w[\w ]*)"|\\(\w+)""", re.ASCII)
+_RUNS = regex(r"\\.|`|\$[({\[]", re.DOTALL)
 
 
 _PART = rf"(?:{PLAIN}++|'[^']*+'|\"[^\"$`\\]*+\")"
 # A command whose words need no second look: no expansion, no escape, no brace. Possessive, so it fails in linear time.
-_SIMPLE = re.compile(rf"{_PART}++(?: ++{_PART}++)*+", re.ASCII)
-_ATOMS = re.compile(rf"{_PART}++", re.ASCII)
-_PARTS = re.compile(_PART, re.ASCII)
+_SIMPLE = regex(rf"{_PART}++(?: ++{_PART}++)*+", re.ASCII)
+_ATOMS = regex(rf"{_PART}++", re.ASCII)
+_PARTS = regex(_PART, re.ASCII)
 
 
 class Misread(Exception):

@@ -14,11 +14,12 @@ from quintet.adapters.checked import Checked
 from quintet.adapters.located import Located, NotReadable, frontmatter, read_json
 from quintet.adapters.package_files import PackageFiles
 from quintet.domain.agents import Diagnostic
+from quintet.domain.regex import regex
 from quintet.domain.workflows import Edge, Graph, Node, NodeKind, Workflow
 
 GRAPH = "workflow.graph.json"
 MOST_NODES = 500
-_STEP = re.compile(r"step-?\d+[-_.].*\.md", re.IGNORECASE)
+_STEP = regex(r"step-?\d+[-_.].*\.md", re.IGNORECASE)
 _NODE_KINDS = tuple(NodeKind)
 
 

@@ -20,7 +20,7 @@ class Again(Struct, frozen=True, tag="again"):
 
 
 class GiveUp(Struct, frozen=True, tag="give-up"):
-    reason: str
+    reason: str = ""  # empty: it would fail the same way again
 
 
 def linear(attempts: int, settings: RetrySettings) -> float:
@@ -32,7 +32,7 @@ def after_failure(attempts: int, failure: Failure, resets_in: float, settings: R
     """What follows when attempt number `attempts` failed; `resets_in` is 0 where no end of a limit was said."""
     how = RETRY[failure]
     if how is Retry.NEVER:
-        return GiveUp("it would fail the same way again")
+        return GiveUp()
     if attempts >= settings.max_attempts:
         return GiveUp(f"{attempts} of {settings.max_attempts} attempts failed (retry.max_attempts)")
     if how is Retry.AT_RESET and resets_in > 0:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+
+GAP = "  "
+LEAST_ROOM = 24  # for a last column that is folded; with less, the terminal may cut it as it likes
 
 
 def table(
@@ -11,21 +14,56 @@ def table(
     heading: Sequence[str] = (),
     right: Collection[int] = (),
     least: Sequence[int] = (),
+    room: int = 0,
 ) -> list[str]:
     """Rows with their columns aligned, those in `right` to the right; a last column that is not runs free.
 
-    `least` are widths that columns have at any rate, so that rows printed one at a time stand below each other.
+    `least` are widths that columns have at any rate, so that rows printed one at a time stand below each other. With
+    `room`, the cells that a line may have, a last column that runs free goes on below itself.
     """
     every = [heading, *rows] if heading and rows else list(rows)
     if not every:
         return []
-    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    widths = [max(map(cells, column)) for column in zip(*every, strict=True)]
     if least:
         widths = [max(pair) for pair in zip(widths, least, strict=True)]
-    if len(widths) - 1 not in right:
+    free = len(widths) - 1 not in right
+    before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
+    folded = free and room - before >= LEAST_ROOM
+    if free:
         widths[-1] = 0
-    columns = [
-        [cell.rjust(width) for cell in cells] if column in right else [cell.ljust(width) for cell in cells]
-        for column, (cells, width) in enumerate(zip(zip(*every, strict=True), widths, strict=True))
-    ]
-    return ["  ".join(row) for row in zip(*columns, strict=True)]
+    lines: list[str] = []
+    for row in every:
+        last, *more = _folded(row[-1], room - before) if folded else [row[-1]]
+        columns = zip([*row[:-1], last], widths, strict=True)
+        lines.append(GAP.join(_padded(cell, width, n in right) for n, (cell, width) in enumerate(columns)).rstrip())
+        lines += [" " * before + piece for piece in more]
+    return lines
+
+
+def cells(text: str) -> int:
+    """How many cells of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _padded(cell: str, width: int, right: bool) -> str:
+    padding = " " * (width - cells(cell))
+    return padding + cell if right else cell + padding
+
+
+def _folded(text: str, room: int) -> Iterable[str]:
+    """The text in lines of at most so many cells, broken between words; a word that is longer stays whole."""
+    if cells(text) <= room:
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and cells(longer) > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines

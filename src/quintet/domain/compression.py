@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from quintet.domain.messages import Message, Role, ToolCall
+from quintet.domain.regex import regex
 from quintet.domain.settings import CompressionSettings
 from quintet.domain.swe_phases import names_test
 from quintet.domain.todos import Todo
@@ -27,9 +28,9 @@ MOST_LINE = 300  # characters
 MOST_SHOWN = 4000  # characters of one message that a model is shown to summarise
 READING = {"Read": "file_path", "fs_read_file": "path"}
 
-_REASONING = re.compile(r"<ide_reasoning.*?(?:</ide_reasoning\s*>|\Z)|</ide_reasoning\s*>?", re.S | re.I)
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_MARK = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
+_REASONING = regex(r"<ide_reasoning.*?(?:</ide_reasoning\s*>|\Z)|</ide_reasoning\s*>?", re.S | re.I)
+_SENTENCE_END = regex(r"(?<=[.!?])\s+")
+_MARK = regex(r"^(?:[-*+]|\d+[.)])\s+")
 _SAYS = " → "  # between a call and what came of it
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from quintet.domain.policy import Reasoning
 from quintet.domain.reasoning import problem, without
+from quintet.domain.regex import regex
 
 
 class Correction(StrEnum):
@@ -28,13 +29,13 @@ class Correction(StrEnum):
 
 
 PAGES: dict[Correction, str] = {kind: f"corrections/{kind}.md" for kind in Correction}
-_ASKS = re.compile(
+_ASKS = regex(
     r"\b(please|could you|can you|would you|kindly|i need you to)\b[^.?!\n]{0,60}"
     r"\b(provide|share|paste|upload|send|attach|show me|give me|post)\b[^.?!\n]{0,80}"
     r"\b(files?|code|contents?|diffs?|logs?|source|snippets?|output|stack ?traces?|tests?)\b",
     re.I,
 )
-_PROMISES = re.compile(
+_PROMISES = regex(
     r"^(now |next,? |first,? |so |okay,? |ok,? |great,? |alright,? )*"
     r"(i['’]ll|i will|let me|i am going to|i['’]m going to)\b",
     re.I,

@@ -18,6 +18,7 @@ from quintet.domain.task_order import blocked_by, dispatch_order
 from quintet.domain.tasks import OVER, Task, TaskStatus
 
 FINDINGS = "## Findings"
+MOST_FINDINGS = 20_000  # characters of one failure's, in a page that may hold four and is read up to a megabyte
 MOST_NAMED = 5
 WAITS = "the plan waits for you: /accept"
 NEEDS_FLAG = "nothing is built at profile restricted; accept the plan with --permission-profile normal or above"
@@ -198,5 +199,7 @@ def request_of(body: str) -> str:
 
 
 def findings_page(number: int, by: str, findings: str) -> str:
-    """What is appended to the file of a task that failed its verification."""
-    return f"{FINDINGS} {number}, {by}\n\n{findings.strip()}"
+    """What is appended to the file of a task that failed; the end of what is too long is what tells why."""
+    said = findings.strip()
+    cut = f"… {len(said) - MOST_FINDINGS} characters before\n\n" if len(said) > MOST_FINDINGS else ""
+    return f"{FINDINGS} {number}, {by}\n\n{cut}{said[-MOST_FINDINGS:] if cut else said}"

@@ -6,6 +6,8 @@ from quintet.domain import cycle_events as c
 from quintet.domain.columns import table
 from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.executors import NATIVE
+from quintet.domain.task_events import TaskMoved
+from quintet.domain.tasks import TaskStatus
 
 MOST_FINDINGS = 12  # lines
 _STATUS_ROLES = {"done": "success", "failed": "error", "waiting": "accent", "paused": "accent"}
@@ -28,6 +30,10 @@ def words(event: object) -> Words:
             return [(f"accepted {_counted(len(event.tasks), 'task')}, by {event.by}", "success")]
         case c.TaskVerified():
             return _verified(event)
+        case TaskMoved(before=TaskStatus.RUNNING, after=TaskStatus.RETRYING):
+            return [(f"returned {event.title}, {event.reason}", "warning")]
+        case TaskMoved(after=TaskStatus.FAILED):
+            return [(f"given up {event.title}, {event.reason}", "error")]
         case c.CycleStopped():
             role = _STATUS_ROLES.get(event.status, "warning")
             return [(line, role) for line in stopped(event).split("\n")]
@@ -91,18 +97,17 @@ def stopped(event: c.CycleStopped) -> str:
     count += [_counted(event.units, "unit")] if event.units else []
     count += [f"{event.cost:.4f}"] if event.cost else []
     counted = " · ".join(count) if event.done + event.failed + event.left else ""
-    return f"{event.status:<8} {'   '.join(filter(None, (event.reason, counted)))}".rstrip()
+    why, _, more = event.reason.partition("\n")
+    head = f"{event.status:<8} {'   '.join(filter(None, (why, counted)))}".rstrip()
+    return "\n".join(filter(None, (head, more)))
 
 
 def _ended(event: c.ExecutorEnded) -> Words:
     notes: Words = [(f"         {note}", "warning") for note in event.notes]
-    if event.ok:
+    if event.ok or event.retry_in is None:  # how its task or the cycle goes on from there says why
         return notes
-    again = f"; again in {event.retry_in:g} s" if event.retry_in is not None else ""
     said = event.reason if event.reason.startswith(event.executor) else f"{event.executor}: {event.reason}"
-    head = f"{event.failure or 'failed'}: {said}{again}"
-    hint: Words = [(event.hint, "dim")] if event.hint and not again else []
-    return [*notes, (head, "warning" if again else "error"), *hint]
+    return [*notes, (f"{event.failure or 'failed'}: {said}; again in {event.retry_in:g} s", "warning")]
 
 
 def _counted(number: int, noun: str) -> str:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from quintet.domain.axes import Axes, WorkMode
 from quintet.domain.grants import Effect
 from quintet.domain.reasoning import without
+from quintet.domain.regex import regex
 from quintet.domain.toolspec import CallStatus
 
 
@@ -33,7 +34,7 @@ class Deed(Struct, frozen=True, gc=False):
 
 
 EVIDENT = frozenset({Effect.EDIT, Effect.EXECUTE, Effect.BUILD, Effect.INSTALL, Effect.COMMIT})
-_NOTHING_TO_DO = re.compile(
+_NOTHING_TO_DO = regex(
     r"\b(no|not any|without) (code )?(changes?|edits?|modifications?)( (was|were|is|are))? (needed|necessary|required)"
     r"|\bnothing (had |has |needs |needed )?to (be )?(changed?|do(ne)?|fix(ed)?)"
     r"|\b(is|was|are|were) already (so|done|there|correct|in place)",

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from quintet.domain import badge, cycle_words, persona, rules
 from quintet.domain import protocol as p
+from quintet.domain.executors import STARTING
 from quintet.domain.gate import Verdict
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.swe_phases import PHASE_TOOLS
@@ -80,13 +81,13 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"question closed: {e.by}", "dim")]
         case p.RunPaused() | p.RunResumed():
             return []
-        case p.TurnFinished() as e if e.status != "done":
+        case p.TurnFinished() as e if e.status != "done" and not e.cycle:
             hint = _lines(e.error.hint, "dim") if e.error and e.error.hint else []
             return [Line(f"{e.status}: {e.reason}" if e.reason not in ("", e.status) else e.status, "warning"), *hint]
         case p.TodoMoved() as e:
             return _todo(e)
-        case p.TaskMoved() as e:
-            return [] if e.run else [Line(task_moved(e), "info")]  # a cycle speaks of its units
+        case p.TaskMoved(run="") as e:
+            return [Line(task_moved(e), "info")]
         case p.PhaseMoved() as e:
             return [Line(f"phase  {e.before or 'none'} → {e.after or 'none'}  {e.reason}", "info")]
         case p.HookRan() as e if e.blocked:
@@ -168,7 +169,9 @@ def _finished(event: p.ToolFinished) -> list[Line]:
     head = Line(f"  {event.summary or event.status}{took}", role)
     if event.changed:
         return [head, *diff_lines(event.content)]
-    return [head, *_lines(event.content, "error", 6)] if role == "error" else [head]
+    if role == "error" and event.tool != STARTING:  # why that failed, its task or its cycle says
+        return [head, *_lines(event.content, "error", 6)]
+    return [head]
 
 
 def _report(event: p.ReportMade) -> list[Line]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)", re.ASCII)
+from quintet.domain.regex import regex
+
+_LINE = regex(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*)", re.ASCII)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 

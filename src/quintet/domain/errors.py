@@ -18,6 +18,7 @@
     │   ├── ModelAuthFailed, ModelTimeout, ModelRateLimited, ModelHttpError, ModelBadResponse
     │   ├── ModelUnreachable
     │   └── ModelContextOverflow
+    ├── ExecutorFailed        an AI CLI cannot work here: not there, not logged in, out of reach
     └── ToolFailed            a tool's failure; becomes a result, never leaves the toolbox
 
 Raised anywhere, caught at Session and at the surfaces.
@@ -189,6 +190,12 @@ class ModelContextOverflow(ModelError):
         super().__init__(
             message, hint=hint or "shorten it with /compact, begin a new session, or choose a model that reads more"
         )
+
+
+class ExecutorFailed(QuintetError):
+    """An AI CLI could not work, for no fault of its task."""
+
+    code = "EXECUTOR_FAILED"
 
 
 class ToolFailed(QuintetError):

@@ -171,6 +171,7 @@ class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):
     steps: int = 0
     usage: Usage = Usage()
     cost: float = 0.0
+    cycle: str = ""  # the run of the cycle that it was a step of, whose own events say what came of it
 
 
 class TurnRated(Tagged, frozen=True, kw_only=True, gc=False):

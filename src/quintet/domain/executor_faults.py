@@ -41,7 +41,7 @@ _WORDS: tuple[tuple[Failure, re.Pattern[str]], ...] = tuple(
             (
                 *("not logged in", "log ?in (?:again|required)", "/login", "please (?:log|sign) in", "unauthor"),
                 *("authenticat", r"invalid[^.\n]{0,12}api.key", "missing environment variable", "permission_denied"),
-                r"api.key[^.\n]{0,40}(?:invalid|missing|not set|required|expired)",
+                r"api.key[^.\n]{0,40}(?:invalid|not valid|missing|not set|required|expired)",
                 *(r"must specify the \w*api_key", "token (?:has )?expired"),
             ),
         ),
@@ -55,6 +55,22 @@ _WORDS: tuple[tuple[Failure, re.Pattern[str]], ...] = tuple(
         ),
     )
 )
+# A status that does not settle it: what its words say instead, if they do.
+_RATHER: dict[int, tuple[tuple[Failure, re.Pattern[str]], ...]] = {
+    400: ((Failure.LOGIN, re.compile(r"api.key[^.\n]{0,20}(?:invalid|not valid|expired)|invalid.api.key", re.I)),),
+    403: (
+        (Failure.RATE_LIMIT, re.compile("rate.?limit|quota", re.I)),
+        (
+            Failure.REFUSED,
+            re.compile(
+                r"billing|credit balance|country|region|model|polic(?:y|ies)|blocked|suspended|disabled"
+                r"|has not been used|not enabled",
+                re.I,
+            ),
+        ),
+    ),
+    429: ((Failure.REFUSED, re.compile("insufficient_quota|credit balance", re.I)),),
+}
 _UNIT_SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _SPAN = re.compile(
     r"(\d+(?:\.\d+)?)\s*(ms\b|milliseconds?|d(?:ays?)?|h(?:ou)?r?s?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)?",
@@ -87,7 +103,7 @@ def judge(text: str, now: datetime, status: int = 0) -> Fault | None:
     """The fault that an error message speaks of; `now` is local time, for limits that end at a time of day."""
     if not status and (found := _STATUS.search(text)):
         status = int(found[1] or found[2])
-    kind = by_status(status)
+    kind = next((kind for kind, words in _RATHER.get(status, ()) if words.search(text)), by_status(status))
     if kind is None:
         kind = next((kind for kind, words in _WORDS if words.search(text)), None)
     if kind is None:

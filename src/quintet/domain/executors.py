@@ -18,6 +18,7 @@ from quintet.domain.grants import Grant
 from quintet.domain.messages import Usage
 
 NATIVE = "native"
+STARTING = "executor"  # the call that starts one, as the gate and the journal name it
 AI_CLIS = ("codex", "claude", "gemini")
 ACP = "acp:"  # before the command line of any agent that speaks the Agent Client Protocol
 KEPT_LINES = 5_000  # of what an executor prints, the most that is held in memory at once
@@ -48,6 +49,8 @@ class Retry(StrEnum):
     AT_RESET = "at-reset"  # when the limit is said to end; without a time, as backoff
 
 
+# Ends that may be the task's own doing; for any other the task has done nothing wrong.
+MAY_BE_THE_TASKS = frozenset({Failure.CRASHED, Failure.GARBAGE, Failure.SILENT, Failure.OVERTIME})
 RETRY: dict[Failure, Retry] = {
     Failure.MISSING: Retry.NEVER,
     Failure.LOGIN: Retry.NEVER,

@@ -9,10 +9,11 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from quintet.domain.errors import UsageError
+from quintet.domain.regex import regex
 
 FORMATS = ("pdf", "epub", "markdown", "html", "text")
-CITED = re.compile(r"\[(\d+)(?:,?\s*p(?:age|\.)?\s*(\d+))\]", re.I)  # [3, p. 12]: document 3, page 12
-_WORD = re.compile(r'"([^"]+)"|(\S+)')
+CITED = regex(r"\[(\d+)(?:,?\s*p(?:age|\.)?\s*(\d+))\]", re.I)  # [3, p. 12]: document 3, page 12
+_WORD = regex(r'"([^"]+)"|(\S+)')
 _SMALL = """a about all an and any are as at be by can do does for from has have how i if in into is it its may more not
     of on or our say says so such than that the their them then there these they this to was we were what when where
     which who why will with would you your"""

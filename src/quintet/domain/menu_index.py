@@ -6,7 +6,6 @@ that a word of an input finds the fields it stands in, may begin or misspell, wi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from functools import lru_cache
@@ -17,11 +16,12 @@ from msgspec import Struct
 from quintet.domain.agents import Agent, Handler, MenuItem, visible_menu
 from quintet.domain.axes import Surface
 from quintet.domain.filler import content
+from quintet.domain.regex import regex
 from quintet.domain.spoken import fold, words
 
 LEAST_TYPO, MOST_TYPO = 5, 40  # letters of a word or name that may have a typo
 T = TypeVar("T")
-_CODES = re.compile(r"\[\w{1,4}\]")
+_CODES = regex(r"\[\w{1,4}\]")
 
 
 class FieldKind(IntEnum):

@@ -10,6 +10,7 @@ from msgspec import Struct
 MOST_LINES = 250
 MOST_CHARACTERS = 14_000
 MOST_TITLE = 120
+MOST_URL = 500
 FEW = 0.5  # of a page's lines; if more have changed, the whole is shown
 
 
@@ -75,14 +76,17 @@ def _place(view: PageView) -> tuple[object, ...]:
 
 
 def _head(view: PageView) -> list[str]:
-    title = " ".join(view.title.split())
-    named = f"{title[:MOST_TITLE]}{'…' * (len(title) > MOST_TITLE)} · " if title else ""
-    lines = [f"tab {view.tab} · {named}{view.url}"]
+    title = cut(" ".join(view.title.split()), MOST_TITLE)
+    lines = [" · ".join(filter(None, (f"tab {view.tab}", title, cut(view.url, MOST_URL))))]
     lines += [f"(other tabs: {', '.join(view.tabs)})"] if view.tabs else []
     if view.whole > view.height:
         end = min(view.top + view.height, view.whole)
         lines.append(f"{view.width}×{view.height}, at {view.top}–{end} of {view.whole} px")
     return lines
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _lines(number: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from quintet.domain.regex import regex
 from quintet.domain.visible import visible
 
 FOLD_LINES = 10  # a paste of more lines than this is folded
@@ -16,8 +17,8 @@ RAPID_SECONDS = 0.05  # keys closer together than this come rapidly
 RAPID_KEYS = 3  # so many of them are a paste
 RAPID_RESET_SECONDS = 0.2  # after so long without a key it is over
 
-_LINE_ENDS = re.compile("\r\n?|[\x85\u2028\u2029]")
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+_LINE_ENDS = regex("\r\n?|[\x85\u2028\u2029]")
+_UNSEEN = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
 def cleaned(text: str) -> str:

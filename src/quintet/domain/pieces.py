@@ -6,12 +6,14 @@ import re
 
 from msgspec import Struct
 
-_JOIN = re.compile(r"(?P<then>\s*[,;]?\s+and then\s+|\s*[,;]\s*then\s+)|\n+|;\s+", re.I)
-_IN_QUOTES = re.compile(r"(?<!\S)(?:\"[^\"]*\"|'[^']*'|`[^`]*`)")
-_KEPT = re.compile("\0(\\d+)\0")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
-_LISTED = re.compile(r"(?m)^(?:[-*•]|\d+[.)])\s+\S")
-_VERIFIED = re.compile(r"[\s,;(]*\bverified by\s+`([^`]+)`[\s).]*$", re.I)
+from quintet.domain.regex import regex
+
+_JOIN = regex(r"(?P<then>\s*[,;]?\s+and then\s+|\s*[,;]\s*then\s+)|\n+|;\s+", re.I)
+_IN_QUOTES = regex(r"(?<!\S)(?:\"[^\"]*\"|'[^']*'|`[^`]*`)")
+_KEPT = regex("\0(\\d+)\0")
+_BULLET = regex(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_LISTED = regex(r"(?m)^(?:[-*•]|\d+[.)])\s+\S")
+_VERIFIED = regex(r"[\s,;(]*\bverified by\s+`([^`]+)`[\s).]*$", re.I)
 
 
 class Piece(Struct, frozen=True):

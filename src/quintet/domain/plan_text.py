@@ -1,22 +1,23 @@
 """A plan as text: task pages in fenced blocks, as a planner answers with them, and what becomes of their ids.
 
 A plan without pages adds nothing. Ids that are taken are given anew, with the dependencies on them; a task that stands
-already, word for word, is left out.
+already, word for word, is left out, and who depends on it depends on the one that stands.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import structs
 
+from quintet.domain.cycle import request_of
+from quintet.domain.regex import regex
 from quintet.domain.task_page import FENCE, write_page
 from quintet.domain.tasks import TaskText
 
 BLOCK = "~~~~"
-_FENCED = re.compile(r"(?ms)^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<page>---\s*\n.*?)^(?P=fence)[`~]*[ \t]*$")
-_NUMBERED = re.compile(r"task-(\d+)")
+_FENCED = regex(r"(?ms)^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<page>---\s*\n.*?)^(?P=fence)[`~]*[ \t]*$")
+_NUMBERED = regex(r"task-(\d+)")
 
 
 def pages_in(answer: str) -> list[tuple[str, str]]:
@@ -31,13 +32,12 @@ def as_text(texts: Iterable[TaskText]) -> str:
     return "\n\n".join(f"{BLOCK}task\n{write_page(text).rstrip()}\n{BLOCK}" for text in texts)
 
 
-def fresh(texts: Sequence[TaskText], there: Collection[TaskText]) -> list[TaskText]:
-    """The tasks of a plan that are new, with ids that nothing has."""
-    known = {_said(text) for text in there}
+def fresh(texts: Sequence[TaskText], there: Iterable[TaskText], taken: Collection[str]) -> list[TaskText]:
+    """The tasks of a plan that are not `there`, with ids that are not `taken`."""
+    known = {_said(text): text.id for text in there}
     new = [text for text in texts if _said(text) not in known]
-    taken = {text.id for text in there}
-    named: dict[str, str] = {}
-    free = _first_free(taken | {text.id for text in new})
+    named = {text.id: known[_said(text)] for text in texts if _said(text) in known}
+    free = _first_free({*taken, *(text.id for text in new)})
     for text in new:
         if text.id in taken and text.id not in named:
             named[text.id] = f"task-{free:03}"
@@ -46,7 +46,7 @@ def fresh(texts: Sequence[TaskText], there: Collection[TaskText]) -> list[TaskTe
 
 
 def _said(text: TaskText) -> tuple[str, str, str]:
-    return text.title, text.body.strip(), text.verification
+    return text.title, request_of(text.body), text.verification
 
 
 def _first_free(ids: Iterable[str]) -> int:

@@ -8,6 +8,7 @@ carry the version of their shape, and every older version keeps an upcaster (`UP
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -158,8 +159,6 @@ Signal = TextDelta | ThinkingDelta | Progress | Countdown
 # ── JSON forms
 
 _encode = msgspec.json.Encoder().encode
-_decode_event = msgspec.json.Decoder(Event).decode
-_decode_submitted = msgspec.json.Decoder(Submitted).decode
 
 # (type, version) → function from that version's plain dict to the next version's
 UPCASTERS: dict[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
@@ -169,10 +168,20 @@ def encode(value: Struct) -> bytes:
     return _encode(value)
 
 
+@cache
+def _events() -> msgspec.json.Decoder[Event]:
+    """Made when first used: a new session writes events and reads none."""
+    return msgspec.json.Decoder(Event)
+
+
+@cache
+def _submissions() -> msgspec.json.Decoder[Submitted]:
+    return msgspec.json.Decoder(Submitted)
+
+
 def decode_event(data: bytes | str, version: int = VERSION) -> Event:
     if version == VERSION:
-        event: Event = _decode_event(data)
-        return event
+        return _events().decode(data)
     plain = msgspec.json.decode(data)
     for step in range(version, VERSION):
         upcast = UPCASTERS.get((plain["type"], step))
@@ -182,7 +191,7 @@ def decode_event(data: bytes | str, version: int = VERSION) -> Event:
 
 
 def decode_submitted(data: bytes | str) -> Submitted:
-    return _decode_submitted(data)
+    return _submissions().decode(data)
 
 
 def as_json(recorded: Recorded) -> dict[str, Any]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
+from quintet.domain.regex import regex
+
 MOST_BODY = 6_000
 MOST_PATCHES = 30_000
 PENDING = frozenset({"queued", "in_progress", "pending", "waiting", "requested", "expected"})
 GOOD = frozenset({"success", "neutral", "skipped"})
-_REPO = re.compile(r"(?:https?://[^/]+/|git@[^:]+:|ssh://[^/]+/)?([\w.-]+/[\w.-]+?)(?:\.git)?/?")
-_NAMED = re.compile(r"(?:#|pr-?|PR-?)?(\d{1,6})|https?://[^/]+/([\w.-]+/[\w.-]+)/pull/(\d+)(?:[/?#].*)?")
+_REPO = regex(r"(?:https?://[^/]+/|git@[^:]+:|ssh://[^/]+/)?([\w.-]+/[\w.-]+?)(?:\.git)?/?")
+_NAMED = regex(r"(?:#|pr-?|PR-?)?(\d{1,6})|https?://[^/]+/([\w.-]+/[\w.-]+)/pull/(\d+)(?:[/?#].*)?")
 
 Json = Mapping[str, Any]
 

@@ -11,13 +11,14 @@ import re
 from msgspec import Struct
 
 from quintet.domain.policy import Reasoning
+from quintet.domain.regex import regex
 
 SECTIONS = ("Analyze", "Research", "Plan", "Reflect", "Action", "Delivery")
 MICRO_SECTIONS = ("Reflect", "Action")
 DONE, NEEDS_WORK = "DONE", "NEEDS_WORK"
-_BLOCK = re.compile(r"<ide_reasoning>(.*?)</ide_reasoning>", re.S)
-_OPEN = re.compile(r"<ide_reasoning>.*\Z", re.S)
-_HEADING = re.compile(
+_BLOCK = regex(r"<ide_reasoning>(.*?)</ide_reasoning>", re.S)
+_OPEN = regex(r"<ide_reasoning>.*\Z", re.S)
+_HEADING = regex(
     r"^\s*(?:#+\s*|[-*]\s*|\*\*)?(Analyze|Research|Plan|Reflect|Action|Delivery)\b\**\s*:?\**\s*(.*)$", re.I
 )
 _FEW_WORDS = 12  # characters; a section with less says nothing

@@ -17,12 +17,14 @@ from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Struct, structs
 
+from quintet.domain.regex import regex
+
 T = TypeVar("T")
 CUT = "…"
 LEAST_PART = 4  # letters of a secret that are taken out beside a cut; fewer say nothing
-_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|DSN|_PAT$", re.I)
+_NAMES = regex(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|DSN|_PAT$", re.I)
 # What is a secret by its looks, whatever it is called.
-_LOOKS = re.compile(
+_LOOKS = regex(
     r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[A-Za-z0-9-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}"

@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 
 from quintet.domain.qa import Severity
 from quintet.domain.reasoning import without
+from quintet.domain.regex import regex
 
 NOT_THE_FORM = "the reply was not in the asked form; its text stands as it came"
 MOST_OBJECTS = 50  # places in a reply where a report is looked for
@@ -26,7 +27,7 @@ _WORSE_WORDS = {
     "major": Severity.HIGH,
     "moderate": Severity.MEDIUM,
 }
-_PLACE = re.compile(r"(?P<path>[^:\n]+):(?P<line>\d{1,9})(?:[-–](?P<end>\d{1,9}))?(?::\d+)?")
+_PLACE = regex(r"(?P<path>[^:\n]+):(?P<line>\d{1,9})(?:[-–](?P<end>\d{1,9}))?(?::\d+)?")
 
 
 class Order(Struct, frozen=True, gc=False):

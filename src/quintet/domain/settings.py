@@ -6,8 +6,10 @@ make it stricter), `trusted` (nothing). The user's file, the environment and fla
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+import msgspec
 from msgspec import Struct, field
 
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
@@ -305,18 +307,31 @@ class SettingInfo(Struct, frozen=True):
     reach: str
 
 
-def catalogue() -> dict[str, SettingInfo]:
-    """Every setting by its dotted key; those of what the user names are listed under `models.NAME` and the like."""
+def catalogue(sections: Iterable[str] = Settings.__struct_fields__) -> dict[str, SettingInfo]:
+    """Every setting by its dotted key; those of what the user names are listed under `models.NAME` and the like.
+
+    With `sections` only theirs: to find out all of the types costs as much as a command that looks.
+    """
     infos: dict[str, SettingInfo] = {}
-    for section, kind in get_type_hints(Settings).items():
+    for section in sections:
         tables = {key: table for key, table in NAMED.items() if key.partition(".")[0] == section}
-        prefixes = {f"{key}.NAME": table for key, table in tables.items()} or {section: kind}
+        prefixes = {f"{key}.NAME": table for key, table in tables.items()} or {section: _section(section)}
         for prefix, table in prefixes.items():
             for name, hint in get_type_hints(table, include_extras=True).items():
                 meta, key = _meta(hint), f"{prefix}.{name}"
                 default = _default(table, name)
                 infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
     return infos
+
+
+def build(tree: Mapping[str, Any]) -> Settings:
+    """Settings from tables by section; the sections that are not there stand at their defaults."""
+    return Settings(**{section: msgspec.convert(table, _section(section)) for section, table in tree.items()})
+
+
+def _section(name: str) -> Any:
+    """The type of a section's table."""
+    return dict[str, NAMED[name]] if name in NAMED else type(_default(Settings, name))  # type: ignore[valid-type]
 
 
 def pattern(key: str) -> str:

@@ -6,13 +6,13 @@ value. Any other flag is odd, and an odd flag makes a program one that is not kn
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 
 from msgspec import Struct
 
 from quintet.domain.grants import EFFECT_ORDER, Effect
+from quintet.domain.regex import regex
 from quintet.domain.shell_syntax import Word
 
 # Effects while they are added up: one bit each, a worse effect the higher bit. `effect_set` says them in full.
@@ -37,8 +37,8 @@ _VERBS = {
 }
 
 
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_OUTPUT = re.compile("out|xml|html|report|log|temp|dump|dist|dir|trace|cache|profile")
+_BRACES = regex(r"\{([^{}]*,[^{}]*)\}")
+_OUTPUT = regex("out|xml|html|report|log|temp|dump|dist|dir|trace|cache|profile")
 _MOST_ALTERNATIVES = 64
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from quintet.domain.protected import PROTECTION
+from quintet.domain.regex import regex
 from quintet.domain.shell_arguments import (
     BUILD,
     DESTROY,
@@ -36,7 +37,7 @@ INTERPRETERS = listed(
     "sh bash zsh dash ksh mksh ash fish csh tcsh rbash perl ruby node nodejs php lua luajit tclsh wish Rscript R pwsh "
     "guile racket sbcl clisp ghci irb groovy scala julia elixir erl swipl octave jshell java ts-node tsx"
 )
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?|ipython3?")
+_PYTHON = regex(r"(?:python|pypy)[\d.]*w?|ipython3?")
 _HARMLESS_FLAGS = {
     "python": listed("-u -B -s -E -O -OO -I -q -v -S -P"),
     "shell": listed("-e -u -x -ex -eu -eux -f -v --norc --noprofile"),
@@ -57,7 +58,7 @@ _PROGRAM_MODULES = listed(
     "pip coverage pytest mypy ruff black isort flake8 pylint tox nox pyright bandit mkdocs twine quintet"
 )
 _SCRIPT_MODULES = listed("cProfile profile trace viztracer line_profiler kernprof")
-_PATHS = re.compile(r"[\w.~/-]+")
+_PATHS = regex(r"[\w.~/-]+")
 _VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h"})
 
 
@@ -141,7 +142,7 @@ def _coded(program: str) -> Callable[[Sequence[Word]], Judged]:
 _ADDRESS = r"(?:\d+(?:~\d+)?|\$|\+\d+|/(?:[^/\\\n]|\\.)*/I?)"
 _SUBSTITUTE = r"s(?P<d>[^\w\s\\])(?:\\.|(?!(?P=d))[^\\\n])*(?P=d)(?:\\.|(?!(?P=d))[^\\\n])*(?P=d)[gpiIM0-9]*"
 _TRANSLATE = r"y(?P<y>[^\w\s\\])(?:\\.|(?!(?P=y))[^\\\n])*(?P=y)(?:\\.|(?!(?P=y))[^\\\n])*(?P=y)"
-_SED_COMMAND = re.compile(
+_SED_COMMAND = regex(
     rf"[\s;]*(?:(?:{_ADDRESS})(?:\s*,\s*{_ADDRESS})?)?\s*!?\s*"
     rf"(?:{_SUBSTITUTE}|{_TRANSLATE}|[aic](?:\\\n|\\|[^\n])*|[btT:]\s*\w*|[pdqQ=nNDGgHhxPlzF]\d*|\{{|\}})"
     r"[ \t]*(?:#[^\n]*)?(?=[;\n}]|$|(?<=\{))",
@@ -209,7 +210,7 @@ def _sed_reads(script: Word) -> bool:
     return True
 
 
-_AWK_ACTS = re.compile(r"system|getline|ARGV|ARGC|@|/inet|>>|print[^;{}\n]*>|(?<!\|)\|(?!\|)")
+_AWK_ACTS = regex(r"system|getline|ARGV|ARGC|@|/inet|>>|print[^;{}\n]*>|(?<!\|)\|(?!\|)")
 
 
 def awk(words: Sequence[Word]) -> Judged:
@@ -262,8 +263,8 @@ def cmake(words: Sequence[Word]) -> Judged:
     return plain("cmake", BUILD | OUTSIDE if "--install" in texts else BUILD, words[1:])
 
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\[(?:\d+|@|\*)\])?", re.ASCII)
-_EVALUATED = re.compile(r"[\w\s+*/%=<>!&|^~?:,()-]*", re.ASCII)
+_IDENTIFIER = regex(r"[A-Za-z_]\w*(?:\[(?:\d+|@|\*)\])?", re.ASCII)
+_EVALUATED = regex(r"[\w\s+*/%=<>!&|^~?:,()-]*", re.ASCII)
 
 
 def names_variables(program: str, words: Sequence[Word]) -> Judged:

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from quintet.domain import shell_code, shell_hooks, shell_names, shell_programs
 from quintet.domain.grants import EFFECT_ORDER
+from quintet.domain.regex import regex
 from quintet.domain.shell_arguments import (
     DESTROY,
     EDIT,
@@ -42,7 +43,7 @@ _TALKS = listed("echo printf test [ for read")  # whatever their words are, they
 _MOVES = listed("cd pushd popd")
 _MOST_FOLDERS = 8  # a line that goes about more than this may be anywhere
 
-_UNEVALUATED = re.compile(r"[\w.,:/@%+ -]*", re.ASCII)
+_UNEVALUATED = regex(r"[\w.,:/@%+ -]*", re.ASCII)
 _DIGITS = frozenset("0123456789-")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from quintet.domain.regex import regex
 from quintet.domain.shell_arguments import (
     DESTROY,
     EDIT,
@@ -127,7 +128,7 @@ def rsync(words: Sequence[Word]) -> Judged:
     return Judged(effects, "rsync: changes files", names(words[1:]), [word.text for word in operands[-1:]])
 
 
-_SPECIAL_RIGHTS = re.compile(r"[+=,ugoa]*[+=][rwxXt]*s|0*[2-7]\d{3}")
+_SPECIAL_RIGHTS = regex(r"[+=,ugoa]*[+=][rwxXt]*s|0*[2-7]\d{3}")
 
 
 def chmod(words: Sequence[Word]) -> Judged:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from quintet.domain.regex import regex
 from quintet.domain.shell_arguments import (
     COMMIT,
     DESTROY,
@@ -101,7 +101,7 @@ _FORCE = frozenset({"f", "force", "D", "delete", "d", "mirror", "prune", "force-
 _SAFE_SETTINGS = ("color.", "user.name=", "user.email=", "advice.", "core.quotepath=", "commit.gpgsign=false")
 VALUELESS = listed("--no-pager -P --literal-pathspecs --no-optional-locks --no-replace-objects --bare -p")
 _MESSAGE = frozenset({"-m", "--message", "-am", "--author", "--date", "--trailer"})
-_FILE_LIKE = re.compile(r"\.[A-Za-z]\w*$|/$|^\.$|^\.\.?/|^:|\*")
+_FILE_LIKE = regex(r"\.[A-Za-z]\w*$|/$|^\.$|^\.\.?/|^:|\*")
 
 
 def git(words: Sequence[Word]) -> Judged:

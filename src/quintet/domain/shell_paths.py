@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from fnmatch import filter as filtered
 
 from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT
+from quintet.domain.regex import regex
 from quintet.domain.shell_arguments import listed
 
 _HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
 _OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
 _GUARDED = (".git", ".quintet", "hooks", *GIT_KEPT, *QUINTET_KEPT)
 WILD = frozenset("*?[")
-_CHOICE = re.compile(r"\[[^]]*\]")
+_CHOICE = regex(r"\[[^]]*\]")
 SAFE_DEVICES = listed(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /dev/full"
 )

@@ -10,7 +10,9 @@ import re
 
 from msgspec import Struct
 
-_ESCAPE = re.compile(r"\\(?:(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
+from quintet.domain.regex import regex
+
+_ESCAPE = regex(r"\\(?:(x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _LETTERS = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
 
 

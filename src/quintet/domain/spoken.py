@@ -6,14 +6,15 @@ first line is looked at, and no more of it than a command could need.
 
 from __future__ import annotations
 
-import re
 from unicodedata import category, normalize
 
 from msgspec import Struct
 
+from quintet.domain.regex import regex
+
 MOST_LETTERS = 400  # a first line longer than this is prose
-_WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_BREAK = re.compile(r"[\r\n]")
+_WORDS = regex(r"[^\W_]+(?:'[^\W_]+)*")
+_BREAK = regex(r"[\r\n]")
 
 
 class Spoken(Struct, frozen=True):

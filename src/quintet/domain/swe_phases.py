@@ -6,7 +6,6 @@ phase is one mask (`within`), and `refusal` says why a call does not fit. Off un
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any
@@ -16,6 +15,7 @@ from msgspec import Struct, field, structs
 
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
+from quintet.domain.regex import regex
 from quintet.domain.tool_menu import FINISH_STEP, META_TOOLS
 
 
@@ -49,7 +49,7 @@ NEUTRAL = frozenset({*META_TOOLS, FINISH_STEP, "get_phase_status", "advance_phas
 OFF = "the SWE phases are off in this run; the user turns them on with --swe or the setting tools.swe_phases"
 
 ALL_PASSED = "all_passed"
-_STATUS = re.compile(r"all_passed|[1-9]\d*_failed")
+_STATUS = regex(r"all_passed|[1-9]\d*_failed")
 _STATUSES = frozenset({"pass_to_pass_status", "fail_to_pass_status"})
 
 
@@ -202,12 +202,12 @@ def status(state: PhaseState) -> str:
 
 # ── what counts as a test
 
-_RUNNER = re.compile(
+_RUNNER = regex(
     r"(?:^|[\s/=])(?:pytest|py\.test|unittest|nose2|tox|nox|ctest|jest|vitest|mocha|rspec|phpunit|test|run[-_]?tests?)"
     r"(?:\.\w+)?(?=$|[\s;&|:])|(?:^|[\s;&|])make\s(?:\S+\s)*check(?=$|[\s;&|])"
 )
-_RUNS_NOTHING = re.compile(r"\s(?:--collect-only|--co|--help|-h|--version)(?=$|\s)|^\s*!")
-_HARMLESS_JOINTS = re.compile(r"\d?>&\d|&>>?|&&")  # with && each command's failure is the line's
+_RUNS_NOTHING = regex(r"\s(?:--collect-only|--co|--help|-h|--version)(?=$|\s)|^\s*!")
+_HARMLESS_JOINTS = regex(r"\d?>&\d|&>>?|&&")  # with && each command's failure is the line's
 _RUNS = frozenset({Effect.BUILD, Effect.EXECUTE})
 _CHANGES = frozenset({Effect.EDIT, Effect.INSTALL, Effect.OUTSIDE, Effect.DESTROY})
 

@@ -7,7 +7,8 @@ part of a reply, a tool's result, a write). An exported recording begins with th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -208,10 +209,13 @@ class Recording(Struct):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode_entry = msgspec.json.Decoder(Entry).decode
-_decode_other = msgspec.json.Decoder(Header | Past).decode
 _Format = msgspec.defstruct("_Format", [("format", int, FORMAT), ("events", int, 0), ("program", str, "")])
-_decode_format = msgspec.json.Decoder(_Format).decode
+
+
+@cache
+def _decoder(kind: Any) -> Callable[[bytes], Any]:
+    """Made when first used: who writes a recording reads none."""
+    return msgspec.json.Decoder(kind).decode
 
 
 def line(value: Header | Past | Entry) -> bytes:
@@ -240,17 +244,17 @@ def _take(recording: Recording, text: bytes, version: int) -> None:
     if not text.startswith(b"{"):
         if not recording.segments:
             raise Unplayable("the recording does not say how its run began")
-        recording.segments[-1].entries.append(_decode_entry(text))
+        recording.segments[-1].entries.append(_decoder(Entry)(text))
         return
     if text.startswith(b'{"type":"begin"'):
-        found: Any = _decode_format(text)
+        found: Any = _decoder(_Format)(text)
         if (found.format, found.events) != (FORMAT, version):
             raise Unplayable(
                 f"recorded by Quintet {found.program or 'of another time'} in another form "
                 f"({found.format}.{found.events}; this program reads {FORMAT}.{version})",
                 hint="Replay it with the version that recorded it.",
             )
-    other = _decode_other(text)
+    other = _decoder(Header | Past)(text)
     if isinstance(other, Past):
         recording.events.append(Recorded(other.seq, other.at, other.event))
     else:

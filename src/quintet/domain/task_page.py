@@ -16,13 +16,14 @@ from msgspec import Struct
 
 from quintet.domain.errors import UsageError
 from quintet.domain.nearest import did_you_mean
+from quintet.domain.regex import regex
 from quintet.domain.tasks import ID_FORM, Approval, Intent, Mutation, Risk, TaskText
 
 FENCE = "---"
-_KEY = re.compile(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*)|\s*)$")
+_KEY = regex(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*)|\s*)$")
 # src/a.py:10-50, src/a.py:10, src/a.py lines 10-50, src/a.py 10–50
-_LINES = re.compile(r"(.+?)(?:(?::|\s+lines?\s+)(\d+)(?:\s*[-–]\s*(\d+))?|\s+(\d+)\s*[-–]\s*(\d+))", re.S)
-_ID_LINE = re.compile(r"(?m)^id[ \t]*:.*$")
+_LINES = regex(r"(.+?)(?:(?::|\s+lines?\s+)(\d+)(?:\s*[-–]\s*(\d+))?|\s+(\d+)\s*[-–]\s*(\d+))", re.S)
+_ID_LINE = regex(r"(?m)^id[ \t]*:.*$")
 _SPECIAL = tuple("[]{}&*!|>%@`\"'#,?-:")  # what a word that goes without quotes does not begin with
 
 

@@ -7,7 +7,6 @@ plan.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from enum import StrEnum
 
@@ -15,9 +14,10 @@ from msgspec import Struct, structs
 
 from quintet.domain.axes import Axes
 from quintet.domain.errors import UsageError
+from quintet.domain.regex import regex
 
 MAX_RETRIES = 3
-ID_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+ID_FORM = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 
 
 class TaskStatus(StrEnum):

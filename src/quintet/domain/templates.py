@@ -5,11 +5,12 @@ What is not known stays as it is, so that a text about braces is not damaged.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-_CONFIGURED = re.compile(r"\{config_source\}:([\w.-]+)")
-_VARIABLE = re.compile(r"\{([\w.-]+)\}")
+from quintet.domain.regex import regex
+
+_CONFIGURED = regex(r"\{config_source\}:([\w.-]+)")
+_VARIABLE = regex(r"\{([\w.-]+)\}")
 
 
 def render(text: str, places: Mapping[str, str], variables: Mapping[str, str]) -> str:

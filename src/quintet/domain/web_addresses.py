@@ -1,4 +1,4 @@
-"""Which addresses the web tools may reach: those that everybody can, and what the user allowed.
+"""Which addresses the web tools may reach: those that everybody can, and what the user allowed; which are files.
 
 An address is judged by what it leads to: one of IPv4 wrapped in IPv6 (mapped, compatible, 6to4, NAT64) by the one
 inside.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from urllib.parse import unquote, urlsplit
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
@@ -73,3 +74,15 @@ def _holds(pattern: str, addresses: list[str]) -> bool:
         return False
     held = [_inside(ip_address(address.partition("%")[0])) for address in addresses]
     return bool(held) and all(address.version == network.version and address in network for address in held)
+
+
+def file_named(address: str) -> str:
+    """The path of the file that is meant, by a path or a file: address; empty if something of the web is."""
+    text = address.strip()
+    if text.startswith(("/", "./", "../")):
+        return text  # as it is: in a path, % and # are letters like any other
+    if text[:5].lower() == "file:":
+        return unquote(urlsplit(text).path) or "/"
+    first, more, _ = text.partition("/")
+    page = ":" not in text and text.lower().endswith((".html", ".htm"))
+    return text if page and ("." not in first or not more) else ""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from quintet.domain import badge
 from quintet.domain.axes import Axes, WorkMode
-from quintet.domain.columns import table
+from quintet.domain.columns import GAP, table
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Usage
 from quintet.domain.nearest import did_you_mean
@@ -192,16 +192,26 @@ _HEADING = (
     ("SECONDS", 7),
     ("OUTCOME", 0),
 )
-_NUMBERS = (6, 9, 10, 11, 12, 13)
+_NUMBERS = {"TOOLS", "IN", "CACHED", "OUT", "COST", "SECONDS"}
+# one by one, for want of room
+_SPARED = ("REASONING", "USER", "TOOLS", "CACHED", "RUN", "SESSION", "AXES", "SECONDS", "IN", "OUT")
 
 
-def log_lines(lines: Sequence[RequestLine], *, heading: bool = True) -> list[str]:
-    """Lines of the log; without a heading they stand below those that were printed before."""
+def log_lines(lines: Sequence[RequestLine], *, heading: bool = True, room: int = 0) -> list[str]:
+    """Lines of the log; without a heading they stand below those that were printed before.
+
+    Where a line has no more `room` than so many cells, columns are left out.
+    """
+    shown = dict(_HEADING)
+    for word in _SPARED:
+        if room and sum(shown.values()) + len(GAP) * len(shown) + len("interrupted") > room:
+            del shown[word]
+    kept = [place for place, (word, _) in enumerate(_HEADING) if word in shown]
     return table(
-        [_cells(line) for line in lines],
-        heading=[word for word, _ in _HEADING] if heading else (),
-        right=_NUMBERS,
-        least=[width for _, width in _HEADING],
+        [[cells[place] for place in kept] for cells in map(_cells, lines)],
+        heading=list(shown) if heading else (),
+        right=[place for place, word in enumerate(shown) if word in _NUMBERS],
+        least=list(shown.values()),
     )
 
 

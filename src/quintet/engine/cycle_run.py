@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from quintet.domain import plan_text
 from quintet.domain.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.cycle import Accept, Approve, Board, Execute, Plan, Rest, Step, Verify, next_step
 from quintet.domain.cycle_phases import TERMINAL, CyclePhase
@@ -29,6 +30,7 @@ from quintet.domain.protocol import (
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.state import SessionState
 from quintet.domain.steering import Activity, Boundary, Scope
+from quintet.domain.task_page import read_pages, write_page
 from quintet.domain.tasks import Approval, Task, TaskStatus
 from quintet.engine import dials, runs
 from quintet.engine.cycle_commands import is_staged, withdrawn
@@ -57,7 +59,7 @@ class CycleRun:
         self._units = UnitStep(shop)
         self._verifier = VerifyStep(shop)
         self._health = HealthGate(shop)
-        self._began = shop.core.clock.monotonic()
+        shop.began = shop.core.clock.monotonic()
 
     async def run(self, first: InputReceived) -> None:
         """One stretch; how it ended is on record when this returns."""
@@ -143,7 +145,7 @@ class CycleRun:
             axes.permission_profile,
             shop.core.settings.cycle,
             replans=self._replans(),
-            seconds=shop.core.clock.monotonic() - self._began,
+            seconds=shop.seconds,
         )
         if isinstance(step, Execute | Verify) and axes.work_mode is not WorkMode.BUILD:
             return Rest(
@@ -188,6 +190,12 @@ class CycleRun:
         added = shop.tasks.of_milestone(cycle.pending)  # a crash may have come right behind
         if not added:
             pages = shop.core.plans.pages(cycle.run)
+            if not pages:
+                return Rest(
+                    "failed", f"the plan is gone from {shop.core.plans.folder(cycle.run)}; /plan makes it again"
+                )
+            texts = plan_text.fresh(read_pages(pages), (), shop.tasks.ids())  # another plan may have been quicker
+            pages = [(f"{text.id}.md", write_page(text)) for text in texts]
             retries = shop.core.settings.cycle.max_retries
             axes = AxesChange(work_mode=WorkMode.BUILD).applied_to(self._state.axes)
             tasks = await shop.tasks.add(
@@ -312,7 +320,7 @@ class CycleRun:
             left=found.left,
             units=cycle.units,
             iterations=cycle.iteration,
-            seconds=round(cycle.seconds + shop.core.clock.monotonic() - self._began, 3),
+            seconds=round(cycle.seconds + shop.seconds, 3),
             usage=cycle.usage,
             cost=cycle.cost,
         )

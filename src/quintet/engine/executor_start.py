@@ -12,7 +12,10 @@ from msgspec import Struct, field, json, structs
 
 from quintet.domain import backoff, gate
 from quintet.domain.axes import PermissionProfile, WorkMode
+from quintet.domain.errors import ExecutorFailed
 from quintet.domain.executors import (
+    MAY_BE_THE_TASKS,
+    STARTING,
     Assignment,
     CallBegan,
     CallEnded,
@@ -31,11 +34,12 @@ from quintet.domain.protocol import ExecutorActed, ExecutorEnded, ExecutorSaid, 
 from quintet.domain.rules import Rule, exactly
 from quintet.domain.state import OUTCOME_UNKNOWN
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
+from quintet.engine.asking import LimitReached
 from quintet.engine.gatekeeper import Blocked, Gatekeeper, finished_call
 from quintet.engine.toolbox import Prepared
-from quintet.engine.workshop import Workshop
+from quintet.engine.turn import Turn
+from quintet.engine.workshop import Workshop, surely
 
-TOOL = "executor"
 MOST_OUTPUT = 2_000  # characters of an answer or a call's output, in an event
 MOST_CHANGED = 100  # files
 EFFECTS = frozenset({Effect.EXECUTE, Effect.NETWORK, Effect.EDIT})
@@ -46,7 +50,7 @@ async def _never(*_: object, **__: object) -> ToolResult:
 
 
 SPEC = ToolSpec(
-    name=TOOL,
+    name=STARTING,
     description="start an AI CLI",
     profile=PermissionProfile.NORMAL,
     effects=EFFECTS,
@@ -83,7 +87,7 @@ class ExecutorGate(Gatekeeper):
     def _own_rule(self, profile: PermissionProfile) -> tuple[Rule, ...]:
         whole = self._core.toolbox.sandbox is Sandbox.BWRAP and profile is not PermissionProfile.RESTRICTED
         effects = tuple(EFFECTS)
-        return (Rule("cycle", "allow", TOOL, exactly(self._name), effects),) if whole else ()
+        return (Rule("cycle", "allow", STARTING, exactly(self._name), effects),) if whole else ()
 
 
 class Heard(Struct):
@@ -96,14 +100,6 @@ class Heard(Struct):
     ended: Ended | None = None
 
 
-class Started(Struct, frozen=True):
-    """How an executor ended, after all its attempts, and what they cost together."""
-
-    ended: Ended
-    usage: Usage
-    cost: float
-
-
 def why(name: str, ended: Ended) -> str:
     """What went wrong with an executor, with its name once."""
     said = ended.reason or str(ended.failure or "failed")
@@ -111,7 +107,7 @@ def why(name: str, ended: Ended) -> str:
 
 
 class ExecutorStart:
-    def __init__(self, shop: Workshop, name: str, role: Role, turn: str, folder: str = "") -> None:
+    def __init__(self, shop: Workshop, name: str, role: Role, turn: Turn, folder: str = "") -> None:
         self._shop = shop
         self._name = name
         self._role = role
@@ -119,26 +115,40 @@ class ExecutorStart:
         self._folder = folder
         self._gate = ExecutorGate(shop, name, role, folder)
 
-    async def run(self, prompt: str) -> Started:
-        """Start it until it succeeds or is given up; raises Blocked where it may not be started."""
-        attempt, usage, cost = 0, Usage(), 0.0
+    async def run(self, prompt: str) -> Ended:
+        """Start it until it succeeds or is given up. What comes back is its success, or a failure of its task's.
+
+        Raises Blocked where it may not be started, LimitReached where the cycle's budget is spent, or would be before
+        the next attempt, and ExecutorFailed where the task has nothing to do with it.
+        """
+        shop, attempt = self._shop, 0
         while True:
             attempt += 1
-            ended, heard, wait = await self._once(prompt, attempt)
-            usage, cost = usage.plus(heard.usage), cost + heard.cost
+            await shop.go.wait()
+            ended, wait = await self._once(prompt, attempt)
+            if ended.ok:
+                return ended
+            if hit := shop.limit_hit():
+                raise LimitReached(hit)
             if wait is None:
-                return Started(ended, usage, cost)
-            await self._shop.wait(wait.seconds, f"{self._name}: {ended.reason or ended.failure}; {wait.reason}")
+                break
+            if hit := shop.limit_hit(wait.seconds):
+                raise LimitReached(f"{hit}; {why(self._name, ended)}, and the next attempt would be too late")
+            await shop.wait(wait.seconds, f"{why(self._name, ended)}; {wait.reason}")
+        if self._role is Role.EXECUTE and ended.failure in MAY_BE_THE_TASKS:
+            return ended
+        raise ExecutorFailed(why(self._name, ended), hint=ended.hint)
 
-    async def _once(self, prompt: str, attempt: int) -> tuple[Ended, Heard, backoff.Again | None]:
+    async def _once(self, prompt: str, attempt: int) -> tuple[Ended, backoff.Again | None]:
         shop, core, journal = self._shop, self._shop.core, self._shop.journal
         about = {"executor": self._name, "role": str(self._role), "attempt": attempt}
-        call = ToolCall(core.ids.new("c"), TOOL, json.encode(about).decode())
+        call = ToolCall(core.ids.new("c"), STARTING, json.encode(about).decode())
         prepared = await self._gate.admit(call)
         if prepared is None:
             raise Blocked(f"{self._name}: {journal.state.last_result}")
-        watched, kept = await shop.checkpoints.before(self._turn, [prepared])
-        await journal.append(*kept, ToolStarted(call=call.id, turn=self._turn, tool=TOOL, arguments=call.arguments))
+        turn = self._turn.id
+        watched, kept = await shop.checkpoints.before(turn, [prepared])
+        await journal.append(*kept, ToolStarted(call=call.id, turn=turn, tool=STARTING, arguments=call.arguments))
         began, heard = core.clock.monotonic(), Heard()
         try:
             await self._listen(call.id, prepared, prompt, heard)
@@ -146,24 +156,28 @@ class ExecutorStart:
             journal.post(finished_call(call, ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)))
             stopped = Ended(False, reason="interrupted")
             journal.post(self._ended(call.id, attempt, stopped, heard, None))
-            journal.post(*await shop.checkpoints.after(watched))
+            journal.post(*await surely(shop.checkpoints.after(watched)))
             raise
+        finally:
+            self._turn.spend(heard.usage, heard.cost)
         ended = heard.ended or Ended(False, failure=Failure.GARBAGE, reason="it ended without a word")
         follows = None if ended.ok else self._follows(attempt, ended)
         wait = follows if isinstance(follows, backoff.Again) else None
-        if isinstance(follows, backoff.GiveUp) and ended.failure:
+        if isinstance(follows, backoff.GiveUp) and follows.reason:
             ended = structs.replace(ended, hint="\n".join(filter(None, (ended.hint, follows.reason))))
         seconds = round(core.clock.monotonic() - began, 3)
         status = CallStatus.OK if ended.ok else CallStatus.ERROR
         text = (ended.answer or ended.reason)[:MOST_OUTPUT]
-        changed = await shop.checkpoints.after(watched)
+        changed = await surely(shop.checkpoints.after(watched))
         journal.post(*changed, finished_call(call, ToolResult(text, status, summary=self._name), seconds))
         journal.post(self._ended(call.id, attempt, ended, heard, wait.seconds if wait else None))
-        return ended, heard, wait
+        return ended, wait
 
     async def _listen(self, call: str, prepared: Prepared, prompt: str, heard: Heard) -> None:
         shop = self._shop
         settings = shop.core.settings.cycle
+        times = [settings.executor_seconds] if settings.executor_seconds else []
+        times += [max(settings.max_seconds - shop.cycle.seconds - shop.seconds, 1.0)] if settings.max_seconds else []
         assignment = Assignment(
             executor=self._name,
             role=self._role,
@@ -173,7 +187,7 @@ class ExecutorStart:
             folder=self._folder,
             whole=shop.core.plans.output(shop.cycle.run, call),
             silence=settings.silence_seconds,
-            timeout=settings.executor_seconds,
+            timeout=min(times, default=0.0),
         )
         async for part in shop.core.executors().run(assignment):
             match part:

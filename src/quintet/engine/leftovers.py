@@ -19,7 +19,11 @@ def leftovers(core: Core, state: SessionState) -> list[Event]:
     events += [questions.closed(question, "its process ended") for question in state.questions]
     if state.turn:
         ending = TurnFinished(
-            turn=state.turn.turn, status="interrupted", reason="its process ended", steps=state.turn.steps
+            turn=state.turn.turn,
+            status="interrupted",
+            reason="its process ended",
+            steps=state.turn.steps,
+            cycle=state.cycle.run if state.cycle and state.cycle.at_work else "",
         )
         events += [*runs.ended(core, state, ending), ending]
         events += dials.reach(state, Boundary.UNIT_END)

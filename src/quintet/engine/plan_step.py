@@ -19,11 +19,10 @@ from quintet.domain.steering import Activity, Scope
 from quintet.domain.task_page import read_pages, write_page
 from quintet.engine import dials
 from quintet.engine.cycle_commands import is_staged
-from quintet.engine.executor_start import ExecutorStart, why
-from quintet.engine.gatekeeper import Blocked
+from quintet.engine.executor_start import ExecutorStart
 from quintet.engine.turn import Turn
 from quintet.engine.turns import Work
-from quintet.engine.workshop import Workshop
+from quintet.engine.workshop import Workshop, rest_after
 
 PLAN_PAGE = "cycle/plan.md"
 PAGES = tuple[tuple[str, str], ...]
@@ -42,7 +41,7 @@ class PlanStep:
         if isinstance(answer, Rest):
             return answer
         try:
-            texts = plan_text.fresh(read_pages(answer), shop.tasks.texts())
+            texts = plan_text.fresh(read_pages(answer), shop.tasks.standing(cycle.milestones), shop.tasks.ids())
             shop.tasks.check(texts)
         except UsageError as error:
             return Rest("failed", f"the plan cannot be taken. {error.message}")
@@ -76,9 +75,7 @@ class PlanStep:
         ending = await shop.turns.run(work)
         if ending.status == "done":
             return tuple(plan_text.pages_in(ending.answer))
-        if ending.status in ("interrupted", "cancelled"):
-            return Rest(ending.status, ending.reason)
-        return Rest(ending.status, ending.answer or ending.reason)
+        return rest_after(ending)
 
     async def _by_cli(self) -> PAGES | Rest:
         shop, cycle = self._shop, self._shop.cycle
@@ -87,19 +84,14 @@ class PlanStep:
         found: list[PAGES] = []
 
         async def carry(turn: Turn) -> TurnFinished:
-            start = ExecutorStart(shop, cycle.planner, Role.PLAN, turn.id, folder)
-            try:
-                started = await start.run(shop.core.prompts.filled(PLAN_PAGE, self._values(folder)))
-            except Blocked as block:
-                return turn.finished("blocked", reason=str(block))
-            if not started.ended.ok:
-                return turn.finished("failed", reason=why(cycle.planner, started.ended))
-            found.append(tuple(shop.core.plans.pages(cycle.run)) or tuple(plan_text.pages_in(started.ended.answer)))
-            return turn.finished("done", started.ended.answer)
+            start = ExecutorStart(shop, cycle.planner, Role.PLAN, turn, folder)
+            answer = (await start.run(shop.core.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
+            found.append(tuple(shop.core.plans.pages(cycle.run)) or tuple(plan_text.pages_in(answer)))
+            return turn.finished("done", answer)
 
         work = Work("", shop.state.axes.surface, run=cycle.run, alone=False, carry=carry)
         ending = await shop.turns.run(work)
-        return found[0] if found and ending.status == "done" else Rest(ending.status, ending.reason)
+        return found[0] if found and ending.status == "done" else rest_after(ending)
 
     def _told(self, text: str) -> str:
         """What a model is asked to plan: the text, what is done, what is open."""

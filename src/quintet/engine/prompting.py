@@ -15,13 +15,14 @@ from msgspec import Struct
 from quintet.domain.corrections import PAGES, Correction
 from quintet.domain.errors import QuintetError
 from quintet.domain.policy import AGENTS_PAGE, MEMORY, PERSONA, TOOLSET_STATE, WORKFLOW_STATE
+from quintet.domain.regex import regex
 
 VARIABLES = ("project_root", "user_input", "tool_summary", "last_step_outcome")
 NO_CALLS = "- no calls"  # the tool summary of a turn that has made none
 NO_FILES = frozenset({AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE, WORKFLOW_STATE})
-_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_VARIABLE = regex(r"\{\{\s*(\w+)\s*\}\}")
 # The user owns the dials: no page, shipped or overridden, may put turning one into a model's head.
-_SWITCHES = re.compile(
+_SWITCHES = regex(
     r"\b(switch|chang|turn|set|mov|flip|go|enter|exit|leav|rais|lower|loosen|tighten|toggl|enabl|disabl)"
     r"(e|ed|es|s|ing|ped|ping|ting)?\b[^.\n]{0,40}"
     r"\b(work mode|run control|permission profile|model mode|(chat|agent|plan|build|review|repair|research) mode"

@@ -18,6 +18,7 @@ from quintet.domain.protocol import Recorded, TurnRated
 from quintet.engine.desk import Desk, Outcome
 
 LOG_LINES = 20
+LOG_CELLS = 110  # of a line of it
 RATINGS = ("1", "2", "3", "4", "5")
 PIECE = 1000  # event numbers read at once
 
@@ -63,7 +64,7 @@ async def logs(desk: Desk, line: CommandLine) -> Outcome:
     chosen = accounts.wanted(str(line.flags.get("level", "")), str(line.flags.get("stage", "")))
     every = accounts.requests([r async for r in _journal(desk, accounts.KINDS)])
     shown = [request for request in every if chosen(request)][-LOG_LINES:]
-    return Outcome("\n".join(accounts.log_lines(shown)) or accounts.nothing_logged(every, chosen))
+    return Outcome("\n".join(accounts.log_lines(shown, room=LOG_CELLS)) or accounts.nothing_logged(every, chosen))
 
 
 async def session_report(desk: Desk, line: CommandLine) -> Outcome:

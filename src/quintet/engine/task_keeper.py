@@ -67,9 +67,17 @@ class TaskKeeper:
         taken = [c.task for c in self.store.claims().values() if c.owner != owner and owner_lives(c, now, live)]
         return board(self.look().tasks, milestones, frozenset(taken))
 
-    def texts(self) -> list[TaskText]:
-        """What every task that is not cancelled says."""
-        return [task.text for task in self.look().tasks if task.status is not TaskStatus.CANCELLED]
+    def ids(self) -> set[str]:
+        """Those that no new task can have: the cancelled ones' too."""
+        return {task.id for task in self.store.tasks()}
+
+    def standing(self, milestones: tuple[str, ...]) -> list[TaskText]:
+        """What the open tasks say, and all but the cancelled of some milestones: a further plan need not say it again.
+
+        What another cycle has done is no answer to what is asked for now.
+        """
+        tasks = [task for task in self.look().tasks if task.status is not TaskStatus.CANCELLED]
+        return [task.text for task in tasks if task.status not in OVER or task.milestone in milestones]
 
     def check(self, texts: Sequence[TaskText]) -> None:
         """Raises where tasks of a plan could not be added to those that are there."""

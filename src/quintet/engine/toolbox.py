@@ -7,7 +7,6 @@ result the model can act on.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct, structs
@@ -22,6 +21,7 @@ from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
 from quintet.domain.policy import Menu, StagePlan
 from quintet.domain.ports import ShellGrammar, ShellState
+from quintet.domain.regex import regex
 from quintet.domain.rules import subject_of
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.todos import with_criteria
@@ -30,7 +30,7 @@ from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
 from quintet.engine.hands import Hands, refused
 
 # What a shell at a terminal takes for more than text: keys, its history, and a line that goes on in the next one.
-_MORE_THAN_TEXT = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
+_MORE_THAN_TEXT = regex(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
 
 
 class Prepared(Struct, frozen=True):

@@ -67,6 +67,7 @@ class Turn:
         self._corrected: set[Correction] = set()
         self._outcome = ""  # of the last step, as prompts tell it
         self._calls_at_last_round = 0
+        self._beside = (Usage(), 0.0)  # what AI CLIs spent
 
     @property
     def id(self) -> str:
@@ -148,8 +149,12 @@ class Turn:
         )
 
     def _spent(self) -> tuple[Usage, float]:
-        """By the turn's own requests, and by those that its calls made."""
-        return self._asker.usage.plus(self._calls.usage), self._asker.cost + self._calls.cost
+        """By the turn's own requests, by those that its calls made, and by AI CLIs."""
+        usage, cost = self._beside
+        return usage.plus(self._asker.usage).plus(self._calls.usage), cost + self._asker.cost + self._calls.cost
+
+    def spend(self, usage: Usage, cost: float) -> None:
+        self._beside = (self._beside[0].plus(usage), self._beside[1] + cost)
 
     def _pass_on_review(self) -> None:
         """What the review of the turn before found, if the user wants the model to know."""

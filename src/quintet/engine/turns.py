@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.domain.axes import Axes, Surface
 from quintet.domain.errors import QuintetError
@@ -16,9 +16,10 @@ from quintet.domain.reports import Order
 from quintet.domain.state import SessionState
 from quintet.domain.steering import Boundary
 from quintet.engine import dials, runs
-from quintet.engine.asking import error_info
+from quintet.engine.asking import LimitReached, error_info
 from quintet.engine.checkpointing import Keeper
 from quintet.engine.core import Core
+from quintet.engine.gatekeeper import Blocked
 from quintet.engine.journal import Journal
 from quintet.engine.questions import Questions
 from quintet.engine.turn import Turn
@@ -87,6 +88,8 @@ class Turns:
         with contextlib.suppress(asyncio.CancelledError):  # the turn is over: how it ended has to be written
             await self._keeper.settle()
         self._keeper.rest()
+        if not work.alone:
+            ending = structs.replace(ending, cycle=work.run)
         moved = runs.ended(core, self._state, ending) if work.alone else []
         landed = dials.reach(self._state, Boundary.UNIT_END) if work.alone else []
         await journal.append(*moved, ending, *landed)
@@ -94,7 +97,12 @@ class Turns:
 
     async def _carried(self, turn: Turn, work: Work, axes: Axes) -> TurnFinished:
         if work.carry:
-            return await work.carry(turn)
+            try:
+                return await work.carry(turn)
+            except Blocked as block:
+                return turn.finished("blocked", reason=str(block))
+            except LimitReached as limit:
+                return turn.finished("limit", reason=str(limit))
         if work.order and work.order.kind != axes.work_mode:  # the user turned the dial back, or dropped its turning
             kind = work.order.kind
             return turn.finished(CANCELLED, reason=f"a {kind} runs in work mode {kind}, and this is {axes.work_mode}")

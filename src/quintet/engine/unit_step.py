@@ -19,15 +19,15 @@ from quintet.domain.tasks import Approval, Task, TaskStatus, after_failure
 from quintet.engine import dials
 from quintet.engine.cycle_commands import is_staged
 from quintet.engine.executor_start import ExecutorStart, why
-from quintet.engine.gatekeeper import Blocked
 from quintet.engine.leases import HEARTBEAT_SECONDS
 from quintet.engine.questions import APPROVAL, YES
 from quintet.engine.task_keeper import MAY_HAVE_PUBLISHED
 from quintet.engine.turn import REFUSED, Turn
 from quintet.engine.turns import INTERRUPTED, Work
-from quintet.engine.workshop import Workshop, surely
+from quintet.engine.workshop import Workshop, rest_after, surely
 
 EXECUTE_PAGE = "cycle/execute.md"
+MOST_REASON = 200  # characters of what is written beside a move; the page has all of it
 S = TaskStatus
 
 
@@ -144,12 +144,8 @@ class UnitStep:
                 "user_input": f"{task.title}\n\n{task.text.body.strip()}",
                 "tool_summary": shop.tasks.summary(),
             }
-            try:
-                start = ExecutorStart(shop, cycle.executor, Role.EXECUTE, turn.id)
-                started = await start.run(shop.core.prompts.filled(EXECUTE_PAGE, values))
-            except Blocked as block:
-                return turn.finished("blocked", reason=str(block))
-            ended = started.ended
+            start = ExecutorStart(shop, cycle.executor, Role.EXECUTE, turn)
+            ended = await start.run(shop.core.prompts.filled(EXECUTE_PAGE, values))
             if ended.ok:
                 return turn.finished("done", ended.answer)
             return turn.finished("failed", ended.answer, why(cycle.executor, ended))
@@ -164,19 +160,16 @@ class UnitStep:
                 done = await shop.move(task, S.VERIFYING, "its unit is done")
                 self._moved(CyclePhase.MOVING_COMPLETED, done)
                 return self._overspent(done)
-            case "interrupted" | "cancelled":
+            case "interrupted" | "cancelled" | "limit":
                 await self._put_back(task, ending.reason)
-                return Rest(ending.status, ending.reason)
-            case "limit":
-                await self._put_back(task, ending.reason)
-                return Rest("limit", ending.reason)
+                return rest_after(ending)
             case "blocked" if ending.reason != REFUSED:
                 await shop.move(task, S.BLOCKED, ending.reason)
                 self.unit_over()
-                return Rest("blocked", ending.reason)
-        if ending.error and ending.error.code.startswith("LLM_"):  # nothing of the task's is wrong
+                return rest_after(ending)
+        if ending.error:  # of the model, the executor or Quintet: nothing of the task's is wrong
             await self._put_back(task, ending.reason)
-            return Rest("failed", ending.reason)
+            return rest_after(ending)
         await self.failed(task, shop.cycle.executor, ending.answer or ending.reason)
         return None
 
@@ -190,7 +183,8 @@ class UnitStep:
         """A unit failed, or its verification did: the task goes back with what was found, or has failed for good."""
         after = after_failure(task)
         findings = findings_page(task.retries + 1, by, why)
-        await self._shop.move(task, after, f"not done, by {by}", findings=findings)
+        first = why.strip().partition("\n")[0][:MOST_REASON]
+        await self._shop.move(task, after, f"not done, by {by}: {first}", findings=findings)
         await self.let_go(task.id)
         self.unit_over()
 

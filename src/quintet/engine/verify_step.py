@@ -11,7 +11,6 @@ from quintet.domain import delivery
 from quintet.domain.axes import Axes
 from quintet.domain.cycle import Rest, request_of
 from quintet.domain.delivery import DeliveryState
-from quintet.domain.errors import ModelError
 from quintet.domain.executors import NATIVE, Role
 from quintet.domain.messages import ToolCall
 from quintet.domain.protocol import TurnFinished
@@ -20,13 +19,12 @@ from quintet.domain.reports import Order
 from quintet.domain.standing import Stage
 from quintet.domain.tasks import Task
 from quintet.domain.toolspec import CallStatus
-from quintet.engine.asking import LimitReached
 from quintet.engine.cycle_commands import is_staged
-from quintet.engine.executor_start import ExecutorStart, why
+from quintet.engine.executor_start import ExecutorStart
 from quintet.engine.gatekeeper import Blocked
 from quintet.engine.turn import Turn
 from quintet.engine.turns import Work
-from quintet.engine.workshop import Workshop
+from quintet.engine.workshop import Workshop, rest_after
 
 VERIFY_PAGE = "cycle/verify.md"
 MOST_STEPS = 12  # of a model that looks
@@ -52,21 +50,15 @@ class VerifyStep:
         verdicts: list[Verdict] = []
 
         async def carry(turn: Turn) -> TurnFinished:
-            try:
-                verdict = await self._judged(turn, task)
-            except Blocked as block:
-                return turn.finished("blocked", reason=str(block))
-            except LimitReached as limit:
-                return turn.finished("limit", reason=str(limit))
-            verdicts.append(verdict)
-            return turn.finished("done", verdict.findings or "verified")
+            verdicts.append(await self._judged(turn, task))
+            return turn.finished("done", verdicts[0].findings or "verified")
 
         order = Order("verify", task.id)
         axes: Axes = shop.state.axes
         ending = await shop.turns.run(Work("", axes.surface, order=order, run=cycle.run, alone=False, carry=carry))
         if verdicts and ending.status == "done":
             return verdicts[0]
-        return Rest(ending.status, ending.reason)
+        return rest_after(ending)
 
     async def _judged(self, turn: Turn, task: Task) -> Verdict:
         cycle = self._shop.cycle
@@ -117,11 +109,8 @@ class VerifyStep:
             "last_step_outcome": evidence,
             "tool_summary": shop.tasks.summary(),
         }
-        start = ExecutorStart(shop, name, Role.VERIFY, turn.id, folder)
-        started = await start.run(shop.core.prompts.filled(VERIFY_PAGE, values))
-        if not started.ended.ok:
-            raise ModelError(why(name, started.ended), hint=started.ended.hint)
-        return _verdict(started.ended.answer)
+        start = ExecutorStart(shop, name, Role.VERIFY, turn, folder)
+        return _verdict((await start.run(shop.core.prompts.filled(VERIFY_PAGE, values))).answer)
 
 
 def _asked(task: Task) -> str:

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from quintet.domain.cycle import Rest, limit_hit
 from quintet.domain.cycle_state import CycleState
-from quintet.domain.protocol import Countdown, Event, TaskMoved
+from quintet.domain.protocol import Countdown, Event, TaskMoved, TurnFinished
 from quintet.domain.state import SessionState
 from quintet.domain.tasks import Task, TaskMove, TaskStatus
 from quintet.engine.checkpointing import Keeper
@@ -17,6 +18,7 @@ from quintet.engine.core import Core
 from quintet.engine.journal import Journal
 from quintet.engine.questions import Questions
 from quintet.engine.task_keeper import TaskKeeper
+from quintet.engine.turn import REFUSED
 from quintet.engine.turns import Turns
 
 T = TypeVar("T")
@@ -31,6 +33,7 @@ class Workshop(Struct):
     go: asyncio.Event  # clear while the run is paused
     skip: asyncio.Event  # set by /retry: wait no longer
     owner: str  # of this session's claims on tasks
+    began: float = 0.0  # when this stretch did, by the monotonic clock
 
     @property
     def state(self) -> SessionState:
@@ -40,6 +43,15 @@ class Workshop(Struct):
     def cycle(self) -> CycleState:
         assert self.state.cycle
         return self.state.cycle
+
+    @property
+    def seconds(self) -> float:
+        """How long this stretch has taken."""
+        return self.core.clock.monotonic() - self.began
+
+    def limit_hit(self, waiting: float = 0.0) -> str:
+        """The budget of the cycle that is spent, or would be after a wait; empty if none is."""
+        return limit_hit(self.cycle, self.core.settings.cycle, self.seconds + waiting)
 
     @property
     def tasks(self) -> TaskKeeper:
@@ -68,6 +80,13 @@ class Workshop(Struct):
                 skipped.cancel()
                 await asyncio.gather(slept, skipped, return_exceptions=True)
             left -= 1.0
+
+
+def rest_after(ending: TurnFinished) -> Rest:
+    """Control returns for what ended a turn of the cycle, with what to do about it."""
+    hint = ending.error.hint if ending.error else ""
+    said = ending.answer if ending.reason == REFUSED else ending.reason
+    return Rest(ending.status, "\n".join(filter(None, (said, hint))))
 
 
 def task_moved(task: Task, move: TaskMove, run: str) -> Event:

@@ -116,7 +116,7 @@ class Headless:
                 self._diagnostics.print(describe(recorded))
             case p.RunStarted() | p.RunTaken() | p.RunMoved() | p.StepBegun() | p.DataLoaded():
                 self._diagnostics.print(describe(recorded))
-            case p.CycleBegan() | p.CycleMoved() | p.PlanMade() | p.PlanAccepted() | p.TaskVerified():
+            case p.CycleBegan() | p.CycleMoved() | p.PlanMade() | p.PlanAccepted() | p.TaskVerified() | p.TaskMoved():
                 self._diagnostics.print(describe(recorded))
             case p.CycleStopped() | p.ExecutorActed() | p.ExecutorEnded():
                 self._diagnostics.print(describe(recorded))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,12 +12,24 @@ import msgspec
 from quintet.domain.columns import table
 from quintet.domain.visible import visible
 
-__all__ = ["say", "say_json", "table"]
+__all__ = ["room", "say", "say_json", "say_table", "table"]
 
 
 def say(lines: Iterable[str]) -> None:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     sys.stdout.write("".join(f"{visible(line)}\n" for line in lines))
+
+
+def say_table(rows: Sequence[Sequence[str]], *, heading: Sequence[str] = (), right: Collection[int] = ()) -> None:
+    say(table(rows, heading=heading, right=right, room=room()))
+
+
+def room() -> int:
+    """The cells of a line where a person reads it; 0 where a program does, which gets each row on one line."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):  # no terminal, or no file at all
+        return 0
 
 
 def say_json(value: Any) -> None:

@@ -6,7 +6,9 @@ something somewhere, is `network`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from quintet.domain.browser_ports import HERE, Browser, Direction, Seen, Target, Upload
 from quintet.domain.errors import ToolFailed
@@ -14,12 +16,16 @@ from quintet.domain.grants import Effect
 from quintet.domain.page_view import changes
 from quintet.domain.ports import Workbench
 from quintet.domain.toolspec import ToolResult, Touch
+from quintet.domain.web_addresses import file_named
 from quintet.tools.declare import counted, tool
 
 NEEDS = ("chromium", "playwright")
 LOOKING = frozenset({Effect.FETCH})
 ACTING = frozenset({Effect.NETWORK})
-Coordinates = tuple[float, ...]
+
+Element = Annotated[int | str, Meta(description="the element's id, as browser_view shows it")]
+Coordinates = Annotated[tuple[float, ...], Meta(description="or x and y on the screen, in pixels")]
+TabNumber = Annotated[int, Meta(description="which tab, -1 for the one used last")]
 
 
 def _looking(arguments: dict[str, Any]) -> Touch:
@@ -32,15 +38,8 @@ def _acting(arguments: dict[str, Any]) -> Touch:
 
 def _address(arguments: dict[str, Any]) -> Touch:
     """A file: address is a path that is read; the gate keeps it inside the project."""
-    url = arguments["url"].strip()
-    if url.startswith("/"):
-        return Touch(frozenset({Effect.READ}), reads=(url,))
-    if url[:5].lower() == "file:":
-        from urllib.parse import unquote, urlsplit
-
-        path = unquote(urlsplit(url).path)
-        return Touch(frozenset({Effect.READ}), reads=(path or "/",))
-    return Touch(LOOKING)
+    path = file_named(arguments["url"])
+    return Touch(frozenset({Effect.READ}), reads=(path,)) if path else Touch(LOOKING)
 
 
 def _files(arguments: dict[str, Any]) -> Touch:
@@ -52,7 +51,7 @@ def _in_console(arguments: dict[str, Any]) -> Touch:
 
 
 @tool(effects=LOOKING | {Effect.READ}, touch=_address, needs=NEEDS, confined=True)
-async def browser_navigate(bench: Workbench, url: str, tab_idx: int = HERE) -> ToolResult:
+async def browser_navigate(bench: Workbench, url: str, tab_idx: TabNumber = HERE) -> ToolResult:
     """Open an address in the browser and see the page: its text, and its elements with ids for the other tools.
 
     :url: http or https, or the path of a file of the project
@@ -62,38 +61,27 @@ async def browser_navigate(bench: Workbench, url: str, tab_idx: int = HERE) -> T
 
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)
-async def browser_view(bench: Workbench, reload_window: bool = False, tab_idx: int = HERE) -> ToolResult:
+async def browser_view(bench: Workbench, reload_window: bool = False, tab_idx: TabNumber = HERE) -> ToolResult:
     """See the browser's page: what is on screen first, elements as [id role "name" states].
 
     :reload_window: load the page anew before
-    :tab_idx: which tab, -1 for the one used last
     """
     return _shown(await _browser(bench).view(tab_idx, reload_window), whole=True)
 
 
 @tool(effects=ACTING, touch=_acting, needs=NEEDS)
 async def browser_click(
-    bench: Workbench, element_id: int | str = "", coordinates: Coordinates = (), tab_idx: int = HERE
+    bench: Workbench, element_id: Element = "", coordinates: Coordinates = (), tab_idx: TabNumber = HERE
 ) -> ToolResult:
-    """Click an element of the page, or a point of the screen. Tells what has changed on the page.
-
-    :element_id: the element's id, as browser_view shows it
-    :coordinates: or x and y on the screen, in pixels
-    :tab_idx: which tab, -1 for the one used last
-    """
+    """Click an element of the page, or a point of the screen. Tells what has changed on the page."""
     return _shown(await _browser(bench).click(_target(element_id, coordinates), tab_idx))
 
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)
 async def browser_move_mouse(
-    bench: Workbench, element_id: int | str = "", coordinates: Coordinates = (), tab_idx: int = HERE
+    bench: Workbench, element_id: Element = "", coordinates: Coordinates = (), tab_idx: TabNumber = HERE
 ) -> ToolResult:
-    """Move the mouse over an element or to a point, for what shows only then.
-
-    :element_id: the element's id, as browser_view shows it
-    :coordinates: or x and y on the screen, in pixels
-    :tab_idx: which tab, -1 for the one used last
-    """
+    """Move the mouse over an element or to a point, for what shows only then."""
     return _shown(await _browser(bench).point(_target(element_id, coordinates), tab_idx))
 
 
@@ -101,18 +89,16 @@ async def browser_move_mouse(
 async def browser_type(
     bench: Workbench,
     content: str,
-    element_id: int | str = "",
+    element_id: Element = "",
     coordinates: Coordinates = (),
     press_enter: bool = False,
-    tab_idx: int = HERE,
+    tab_idx: TabNumber = HERE,
 ) -> ToolResult:
     """Type text into an element in place of what it holds, or where the focus is. Answers a prompt dialog too.
 
     :content: the text
-    :element_id: the element's id, as browser_view shows it
     :coordinates: or x and y on the screen, clicked before
     :press_enter: and press Enter
-    :tab_idx: which tab, -1 for the one used last
     """
     target = _target(element_id, coordinates)
     return _shown(await _browser(bench).type(content, target, press_enter, tab_idx))
@@ -120,34 +106,29 @@ async def browser_type(
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)
 async def browser_scroll(
-    bench: Workbench, direction: Direction, element_id: int | str = "", tab_idx: int = HERE
+    bench: Workbench, direction: Direction, element_id: Element = "", tab_idx: TabNumber = HERE
 ) -> ToolResult:
     """Scroll the page by most of a screen, or to its top or bottom, and see it.
 
     :direction: which way
     :element_id: a scrollable element, to scroll that
-    :tab_idx: which tab, -1 for the one used last
     """
     return _shown(await _browser(bench).scroll(direction, str(element_id), tab_idx))
 
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)
-async def browser_screenshot(bench: Workbench, tab_idx: int = HERE) -> ToolResult:
-    """Take a picture of what is on screen into a file, whose path is told; visual_checker can look at it.
-
-    :tab_idx: which tab, -1 for the one used last
-    """
+async def browser_screenshot(bench: Workbench, tab_idx: TabNumber = HERE) -> ToolResult:
+    """Take a picture of what is on screen into a file, whose path is told; visual_checker can look at it."""
     picture = await _browser(bench).screenshot(tab_idx)
     lines = [f"{picture.path} ({picture.width}×{picture.height})", *_noted(picture.notes)]
     return ToolResult("\n".join(lines), summary=f"{picture.width}×{picture.height}")
 
 
 @tool(effects=LOOKING | ACTING, touch=_in_console, needs=NEEDS)
-async def browser_console(bench: Workbench, content: str = "", tab_idx: int = HERE) -> ToolResult:
+async def browser_console(bench: Workbench, content: str = "", tab_idx: TabNumber = HERE) -> ToolResult:
     """Read what the page wrote to its console since the last look, errors included; or evaluate JavaScript in it.
 
     :content: an expression to evaluate; empty to read
-    :tab_idx: which tab, -1 for the one used last
     """
     browser = _browser(bench)
     if content.strip():
@@ -159,34 +140,31 @@ async def browser_console(bench: Workbench, content: str = "", tab_idx: int = HE
 
 
 @tool(effects=ACTING, touch=_acting, needs=NEEDS)
-async def browser_press_key(bench: Workbench, content: str, tab_idx: int = HERE) -> ToolResult:
+async def browser_press_key(bench: Workbench, content: str, tab_idx: TabNumber = HERE) -> ToolResult:
     """Press keys: Enter, Tab, ArrowDown, Control+A. Enter accepts an open dialog, Escape dismisses it.
 
     :content: the key, or several with spaces between
-    :tab_idx: which tab, -1 for the one used last
     """
     return _shown(await _browser(bench).press(content, tab_idx))
 
 
 @tool(effects=ACTING, touch=_acting, needs=NEEDS)
 async def browser_select_option(
-    bench: Workbench, index: int, element_id: int | str = "", tab_idx: int = HERE
+    bench: Workbench, index: int, element_id: Element = "", tab_idx: TabNumber = HERE
 ) -> ToolResult:
     """Choose from a list of options.
 
     :index: the option's number, from 0, as browser_view shows it
     :element_id: the list's id; the only or the focused one if empty
-    :tab_idx: which tab, -1 for the one used last
     """
     return _shown(await _browser(bench).select_option(index, str(element_id), tab_idx))
 
 
 @tool(effects=ACTING | {Effect.READ}, touch=_files, needs=NEEDS, confined=True)
-async def browser_select_file(bench: Workbench, content: str, tab_idx: int = HERE) -> ToolResult:
+async def browser_select_file(bench: Workbench, content: str, tab_idx: TabNumber = HERE) -> ToolResult:
     """Give files of the project to the page, for the file picker that was clicked or the only one there is.
 
     :content: the file's path; several on lines of their own
-    :tab_idx: which tab, -1 for the one used last
     """
     paths = _paths(content)
     if not paths:
@@ -196,11 +174,10 @@ async def browser_select_file(bench: Workbench, content: str, tab_idx: int = HER
 
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)
-async def browser_set_mobile(bench: Workbench, enabled: bool, tab_idx: int = HERE) -> ToolResult:
+async def browser_set_mobile(bench: Workbench, enabled: bool, tab_idx: TabNumber = HERE) -> ToolResult:
     """See the page as on a phone, with its screen and touch, or as on a desktop again. The page is loaded anew.
 
     :enabled: a phone or not
-    :tab_idx: which tab, -1 for the one used last
     """
     return _shown(await _browser(bench).set_mobile(enabled, tab_idx))
 
@@ -235,7 +212,7 @@ def _browser(bench: Workbench) -> Browser:
     return bench.browser
 
 
-def _target(element_id: int | str, coordinates: Coordinates) -> Target:
+def _target(element_id: int | str, coordinates: tuple[float, ...]) -> Target:
     if not coordinates:
         return Target(str(element_id))
     if len(coordinates) != 2 or str(element_id):

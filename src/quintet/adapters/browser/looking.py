@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quintet.adapters.browser.tab import Tab
 from quintet.domain.errors import ToolFailed
-from quintet.domain.page_view import MOST_CHARACTERS, MOST_LINES, PageView
+from quintet.domain.page_view import MOST_CHARACTERS, MOST_LINES, MOST_URL, PageView, cut
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame
@@ -115,7 +115,7 @@ class _Looker:
         number = self._tab.frames.setdefault(child, len(self._tab.frames) + 1)
         if not child.url or child.url.startswith("chrome-error:"):
             return [f"frame f{number} (nothing was loaded into it)"]
-        head = " ".join(filter(None, ("frame", f"f{number}", item["text"], child.url)))
+        head = " ".join(filter(None, ("frame", f"f{number}", item["text"], cut(child.url, MOST_URL))))
         try:
             async with asyncio.timeout(FRAME_SECONDS):
                 found = await self.look_at(child, f"f{number}:", depth + 1)

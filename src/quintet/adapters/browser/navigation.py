@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from quintet.domain.errors import ToolFailed
-from quintet.domain.web_addresses import private_kind
+from quintet.domain.web_addresses import file_named, private_kind
 
 WANTED = "http, https, file (inside the project) and about:blank are what it opens"
 REASONS = {
@@ -30,14 +30,16 @@ REASONS = {
 
 
 def address(written: str) -> str:
-    """A whole address from what was written; `file:` ones as they are."""
+    """A whole address from what was written."""
     text = written.strip()
     if not text:
         raise ToolFailed("url: where to?")
     if text == "about:blank":
         return text
-    if text.startswith("/"):
-        return f"file://{text}"
+    if path := file_named(text):
+        if text[:5].lower() == "file:" and (other := urlsplit(text).netloc) not in ("", "localhost"):
+            raise ToolFailed(f"{text}: a file: address of another machine ({other})")
+        return f"file:{'//' * path.startswith('/')}{quote(path)}"
     if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d+(?:[/?#]|$))", text):
         host = re.split(r"[/:?#]", text)[0].lower()
         near = host == "localhost" or host.endswith(".localhost") or _is_number(host)
@@ -47,19 +49,16 @@ def address(written: str) -> str:
         scheme, host, _ = parts.scheme.lower(), parts.hostname or "", parts.port
     except ValueError as error:
         raise ToolFailed(f"{written}: that is no address ({error})") from None
-    if scheme not in ("http", "https", "file"):
+    if scheme not in ("http", "https"):
         raise ToolFailed(f"{scheme}: addresses are refused; {WANTED}")
-    if scheme != "file" and not host:
+    if not host:
         raise ToolFailed(f"{written}: that names no host")
     return text
 
 
 def path_of(url: str) -> str:
-    """The path that a file: address names."""
-    parts = urlsplit(url)
-    if parts.netloc not in ("", "localhost"):
-        raise ToolFailed(f"{url}: a file: address of another machine ({parts.netloc})")
-    return unquote(parts.path)
+    """The path that a file: address names; empty if it is another address."""
+    return unquote(urlsplit(url).path) if url.startswith("file:") else ""
 
 
 def _is_number(host: str) -> bool:

@@ -154,7 +154,7 @@ class Tab:
         """Answer the dialog that is open; what it held up then goes on."""
         dialog, self.dialog = self.dialog, None
         assert dialog
-        await _ignored(dialog.accept(text or dialog.default_value) if accept else dialog.dismiss())
+        await _ignored(dialog.accept(dialog.default_value if text is None else text) if accept else dialog.dismiss())
         what = "answered" if text is not None else "accepted" if accept else "dismissed"
         return f'{what} the {dialog.type} "{dialog.message[:MOST_MESSAGE]}"'
 

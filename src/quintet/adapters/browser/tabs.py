@@ -163,10 +163,8 @@ class Tabs:
         from playwright.async_api import TimeoutError as TooLate
 
         assert self._context
-        if url.startswith("file:"):
-            inner = await self.pages.inside(navigation.path_of(url), self._context)
-        else:
-            inner = url
+        path = navigation.path_of(url)
+        inner = await self.pages.inside(path, self._context) if path else url
         begun, limit = self.downloads.begun, max(self._settings.timeout, 1.0)
         at.leave_page(url)
         try:
@@ -175,6 +173,7 @@ class Tabs:
             raise ToolFailed(f"{url}: no answer within {limit:g} s; is the server up, and this its port?") from None
         except Error as error:
             if self.downloads.begun > begun or "Download is starting" in str(error):
+                await self.downloads.one_more(begun)
                 return f"{url} is a download"
             if "net::" in str(error):
                 await at.reach_error_page()
@@ -289,7 +288,7 @@ class Tabs:
         self.pages.forget()
         await self.downloads.close()
         if self._starting:
-            with contextlib.suppress(ToolFailed):
+            with contextlib.suppress(Exception):  # whoever asked for it was told
                 running = await self._starting
             self._starting = None
         if running:

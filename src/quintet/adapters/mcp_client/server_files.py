@@ -17,13 +17,14 @@ import msgspec
 
 from quintet.domain.mcp_port import McpServer
 from quintet.domain.mcp_settings import McpServerSettings
+from quintet.domain.regex import regex
 
 FILE = ".mcp.json"
 OFF = "it is switched off"
 MOST_BYTES = 1_000_000
-NAMES = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+NAMES = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp"})
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = regex(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 class _Entry(msgspec.Struct):

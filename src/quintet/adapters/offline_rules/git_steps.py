@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from quintet.adapters.offline_rules.intents import GitCommit, GitDiff
 from quintet.adapters.offline_rules.steps import Program, Said, Steps, ask, counted, listed, refused
+from quintet.domain.regex import regex
 
-_CHANGED = re.compile(r"(?P<staged>.)(?P<unstaged>.) (?P<path>.+)")
-_COMMITTED = re.compile(r"[0-9a-f]{7,40} ")
+_CHANGED = regex(r"(?P<staged>.)(?P<unstaged>.) (?P<path>.+)")
+_COMMITTED = regex(r"[0-9a-f]{7,40} ")
 
 
 def show(tool: str, arguments: dict[str, object], heading: str = "") -> Program:

@@ -19,11 +19,12 @@ from quintet.adapters.offline_rules.steps import Call, Said, Step
 from quintet.adapters.offline_rules.task_plan import plan
 from quintet.domain.grants import Effect
 from quintet.domain.messages import CallPart, EndPart, Finish, Message, Part, Request, Role, TextPart, ToolCall
+from quintet.domain.regex import regex
 from quintet.domain.tool_menu import toolsets_of
 
 HOME = "swe"  # the toolset most of the work is done in
 MENU = "menu_enter"
-_SMALL_WORDS = re.compile(r"a|an|and|all|for|in|is|it|me|my|of|on|or|please|the|this|to|with|you")
+_SMALL_WORDS = regex(r"a|an|and|all|for|in|is|it|me|my|of|on|or|please|the|this|to|with|you")
 
 
 class Done(Struct, frozen=True):

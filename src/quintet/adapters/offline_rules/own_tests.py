@@ -9,12 +9,13 @@ from msgspec import Struct
 
 from quintet.adapters.offline_rules.steps import Program, Said, Steps, ask, ask_if_unasked, read_all, refused
 from quintet.domain.grants import Effect
+from quintet.domain.regex import regex
 
 MARKS = "{pyproject.toml,pytest.ini,conftest.py,package.json,Cargo.toml,go.mod,Makefile,test*/**/*.py}"
 SECONDS = 600
 NONE_FOUND = "no pyproject.toml, tests/, package.json, Cargo.toml, go.mod or Makefile that says how"
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_FAILURE = re.compile(
+_COLOUR = regex(r"\x1b\[[0-9;]*m")
+_FAILURE = regex(
     r"^(?:FAILED|ERROR) \S+|^(?:FAIL|ERROR): .+$"
     r"|^test \S+ \.\.\. FAILED|^\s*--- FAIL: \S+",
     re.M,

@@ -27,14 +27,15 @@ from quintet.adapters.offline_rules.intents import (
     Tidy,
 )
 from quintet.domain.pieces import split
+from quintet.domain.regex import regex
 
-_FILLER = re.compile(
+_FILLER = regex(
     r"^(?:please|now|ok(?:ay)?|could you|can you|would you|will you|then|first|next|finally|also|just|let's"
     r"|go ahead and|i want you to|i'd like you to|i would like you to)[\s,]+"
     r"|[\s,]*\b(?:please|for me|thanks|thank you)\b[.!]?$",
     re.I,
 )
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_BULLET = regex(r"^\s*(?:[-*•]|\d+[.)])\s+")
 
 _A_FILE = r"(?P<path>\"[^\"]+\"|'[^']+'|`[^`]+`|[\w.@+/-]+)"
 _TO_FILE = r"(?P<to>\"[^\"]+\"|'[^']+'|`[^`]+`|[\w.@+/-]+)"
@@ -56,7 +57,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.I | re.S)
+    return regex(text, re.I | re.S)
 
 
 _REPLACE = _pattern(
@@ -137,19 +138,19 @@ _TEXT = _pattern(
     rf"(?:find|search(?:\s+(?:{_PROJECT}\s+)?for)?|grep(?:\s+for)?|look\s+for)\s+(?:all\s+)?(?:(?:the\s+)?(?:text|string|word|occurrences?\s+of)\s+)?{_value('x')}{_PLACE}"
 )
 
-_GLOB_WORD = re.compile(r"(?=.*[./*])[\w./*?{},@+\[\]-]+")
+_GLOB_WORD = regex(r"(?=.*[./*])[\w./*?{},@+\[\]-]+")
 _BARE_FILES = _words(
     "makefile gnumakefile dockerfile containerfile license licence readme changelog contributing authors "
     "notice copying procfile justfile gemfile rakefile vagrantfile jenkinsfile codeowners pipfile "
 )
 _BARE_FOLDERS = _words("src source lib app tests test docs doc scripts examples bench tools ")
 _LANGUAGES = {"python": "*.py", "markdown": "*.md", "javascript": "*.js", "typescript": "*.ts", "rust": "*.rs"}
-_EXTENSION = re.compile(
+_EXTENSION = regex(
     r".*\.(?:py|pyi|pyx|md|rst|txt|toml|cfg|ini|json|jsonl|ya?ml|xml|html?|css|scss|jsx?|tsx?|mjs|cjs|rs|go|c|h|cc|cpp|hpp"
     r"|java|kt|rb|php|sh|bash|sql|csv|tsv|lock|env|ipynb|svg|png|jpe?g|gif|pdf|log|bak|orig|tmp|conf|proto|tf|swift|lua)",
     re.I,
 )
-_EVERYWHERE = re.compile(
+_EVERYWHERE = regex(
     r"\.|everywhere|all\s+(?:the\s+)?files|every\s+file|any\s+file"
     rf"|{_PROJECT}|all\s+(?:of\s+)?{_PROJECT}",
     re.I,

@@ -8,6 +8,7 @@ from collections import Counter
 import msgspec
 
 from quintet.adapters.offline_rules.steps import Program, Said, Steps, ask, counted, listed, read_all, refused
+from quintet.domain.regex import regex
 
 LANGUAGES = {
     suffix: name
@@ -33,8 +34,8 @@ LANGUAGES = {
     )
     for suffix in suffixes.split()
 }
-ENTRIES = re.compile(r"(?:.*/)?(?:__main__\.py|manage\.py|main\.(?:py|go|rs|c|cpp|ts|js))")
-TESTS = re.compile(r"(?:.*/)?(?:test_[^/]*\.py|[^/]*_test\.(?:py|go)|[^/]*\.(?:test|spec)\.[jt]sx?)")
+ENTRIES = regex(r"(?:.*/)?(?:__main__\.py|manage\.py|main\.(?:py|go|rs|c|cpp|ts|js))")
+TESTS = regex(r"(?:.*/)?(?:test_[^/]*\.py|[^/]*_test\.(?:py|go)|[^/]*\.(?:test|spec)\.[jt]sx?)")
 COMMITS = 3
 MOST_LANGUAGES = 6
 MOST_ENTRIES = 8

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from quintet.adapters.offline_rules.steps import parsed
+from quintet.domain.regex import regex
 
 
 class ImportRef(Struct, frozen=True):
@@ -329,7 +330,7 @@ class _Reader(ast.NodeVisitor):
             self.visit(node)
 
 
-_LITERAL = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
+_LITERAL = regex(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 
 
 def named_in_fields(literal: str, name: str) -> list[int]:

@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from quintet.domain.grants import Effect
+from quintet.domain.regex import regex
 
 FEW = 4  # calls made one by one, each seen before the next; more go in one step, for a turn has only so many
 MOST_SHOWN = 40
 _WHOLE = 1_000_000
-_CUT = re.compile(r"… \(\d+ characters\)$", re.M)
-_NUMBERED = re.compile(r"\d+\t")
-_MORE = re.compile(r"^\(\d+ more\)$")
+_CUT = regex(r"… \(\d+ characters\)$", re.M)
+_NUMBERED = regex(r"\d+\t")
+_MORE = regex(r"^\(\d+ more\)$")
 
 
 class Call(Struct, frozen=True):

@@ -30,6 +30,9 @@ _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPE
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 24, 28
 _SOCKET = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}  # audit architecture, number of socket(2)
 _IO_URING_SETUP = 425
+# A command begins with these as a terminal's would, though Python ignores the first two, and whoever started us in the
+# background of a script the others.
+_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT)
 _HEARD = {signal.SIGTERM, signal.SIGCHLD}
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -124,6 +127,8 @@ def _run(walls: dict[str, object], argv: list[str]) -> None:
     except OSError as error:
         sys.stderr.write(f"{COMPLAINT}{error}\n")
         os._exit(NOT_CONFINED)
+    for number in _TO_DEFAULT:
+        signal.signal(number, signal.SIG_DFL)
     try:
         os.execvp(argv[0], argv)
     except OSError as error:

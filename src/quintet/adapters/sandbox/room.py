@@ -22,7 +22,7 @@ MOST_BYTES = 65_536  # of one command
 NOT_STARTED = 127
 _PR_SET_DUMPABLE = 4
 _REAP_MILLISECONDS = 1000
-_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT)  # as in confine.py
 
 
 def main(handle: int) -> None:
@@ -67,7 +67,7 @@ def _started(folder: str, argv: list[str], output: int) -> int:
         (os.POSIX_SPAWN_DUP2, output, 2),
         (os.POSIX_SPAWN_CLOSE, output),
     ]
-    return os.posix_spawnp(argv[0], argv, os.environ, file_actions=handles, setsid=True, setsigdef=_IGNORED_BY_PYTHON)
+    return os.posix_spawnp(argv[0], argv, os.environ, file_actions=handles, setsid=True, setsigdef=_TO_DEFAULT)
 
 
 def _waited(line: socket.socket, command: int) -> int:

@@ -11,17 +11,18 @@ import re
 
 from rich.cells import cell_len
 
+from quintet.domain.regex import regex
 from quintet.surfaces.tui.code_lines import code_line, code_lines
 from quintet.surfaces.tui.styled import Row, Span, clean, fitted, wrap
 
-_FENCE = re.compile(r"^(\s*)(```+|~~~+)\s*([\w+#.-]*)")
-_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
-_ITEM = re.compile(r"^(\s*)([-*+]|\d{1,9}[.)])\s+(\[[ xX]\]\s+)?")
-_QUOTE = re.compile(r"^\s{0,3}((?:>\s?)+)")
-_RULE = re.compile(r"^\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
-_TABLE = re.compile(r"^\s*\|.*\|\s*$")
-_DIVIDER = re.compile(r"^\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
-_INLINE = re.compile(
+_FENCE = regex(r"^(\s*)(```+|~~~+)\s*([\w+#.-]*)")
+_HEADING = regex(r"^\s{0,3}(#{1,6})\s+(.*?)\s*#*$")
+_ITEM = regex(r"^(\s*)([-*+]|\d{1,9}[.)])\s+(\[[ xX]\]\s+)?")
+_QUOTE = regex(r"^\s{0,3}((?:>\s?)+)")
+_RULE = regex(r"^\s{0,3}([-*_])(?:\s*\1){2,}\s*$")
+_TABLE = regex(r"^\s*\|.*\|\s*$")
+_DIVIDER = regex(r"^\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
+_INLINE = regex(
     r"(?P<code>`+)(?P<inside>.+?)(?P=code)(?!`)"
     r"|\*\*(?P<strong>(?=\S).+?(?<=\S))\*\*"
     r"|(?<![\w*])\*(?P<em>(?=[^\s*]).+?(?<=[^\s*]))\*(?![\w*])"

@@ -6,11 +6,11 @@ be read is cut with a word on how much was left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, get_character_cell_size
 
+from quintet.domain.regex import regex
 from quintet.domain.visible import visible
 
 Span = tuple[str, str]  # text, and its roles with spaces between
@@ -18,7 +18,7 @@ Row = tuple[Span, ...]
 
 MOST_CHARACTERS = 8_000  # of one line
 TAB = 4
-_WORDS = re.compile(r"\s*\S+|\s+$")
+_WORDS = regex(r"\s*\S+|\s+$")
 
 
 def clean(text: str) -> str:
