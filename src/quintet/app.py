@@ -10,23 +10,18 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from quintet.adapters import config, sandbox, user_tools
-from quintet.adapters.agent_source import LocalAgents
 from quintet.adapters.agents_page import agents_page
 from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
-from quintet.adapters.forge_repository import ForgeRepository
 from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
-from quintet.adapters.plan_folder import PlanFolder
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
-from quintet.adapters.repository import GitRepository
 from quintet.adapters.rule_book import FileRuleBook
 from quintet.adapters.sandbox.ground import Containment, Ground
 from quintet.adapters.sandbox.guarded import Scanner
-from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
@@ -47,7 +42,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
-from quintet.late_wiring import wire_late
+from quintet.late_wiring import make_agents, make_grammar, make_plans, make_repository, wire_late
 from quintet.mcp_wiring import make_mcp
 from quintet.models import Models
 from quintet.observing import observer
@@ -174,15 +169,15 @@ def make_core(
         toolbox=Toolbox(
             {**BY_NAME, finish_step.name: finish_step, **(own.specs if own else {})},
             Hands(bench, rule_book, vault),
-            BashGrammar(),
+            make_grammar(),
             terms,
             loaded.settings.tools.presentation,
         ),
         rule_book=rule_book,
-        repository=ForgeRepository(GitRepository(processes, files), outside.forge),
+        repository=make_repository(processes, files, outside.forge),
         prompts=prompts,
-        plans=PlanFolder(places),
-        agents=LocalAgents(places, terms.protection, trusted=loaded.trusted),
+        plans=make_plans(places),
+        agents=make_agents(places, terms.protection, loaded.trusted),
         agents_page=vault.text(agents_page(start or places.root, places.root)),
         redactor=vault,
         checkpoints=checkpoints,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -58,6 +59,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments[:1] in (["--version"], ["-V"]):
         sys.stdout.write(f"quintet {__version__}\n")
         return 0
+    gc.set_threshold(50_000)  # what a start makes stays: looking through it again and again for garbage finds none
     if sys.stdout is None:  # closed before we began: there is nobody to say anything to
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     debug = "--debug" in arguments or bool(os.environ.get("QUINTET_DEBUG"))

@@ -21,7 +21,7 @@ from quintet.adapters.trust import set_trust, trusted_folders
 from quintet.domain import badge
 from quintet.domain.axes import INTERACTIVE, AxesChange
 from quintet.domain.errors import NotFound, UsageError
-from quintet.domain.ports import SessionRow
+from quintet.domain.store_rows import SessionRow
 from quintet.engine import queries
 from quintet.engine.leases import owner_lives
 from quintet.surfaces.tables import say, say_json, say_table

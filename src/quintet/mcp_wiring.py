@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 
 from quintet.adapters.config import Loaded
-from quintet.adapters.mcp_client.server_files import servers
 from quintet.adapters.mcp_client.server_pool import McpPool
 from quintet.adapters.places import Places, cache_folder
 from quintet.adapters.sandbox.ground import Containment
+from quintet.domain.mcp_port import McpServer
 
 
 def make_mcp(places: Places, loaded: Loaded, containment: Containment) -> McpPool:
-    own = loaded.settings.mcp.servers
+    def listing() -> tuple[list[McpServer], list[str]]:
+        from quintet.adapters.mcp_client.server_files import servers
+
+        return servers(places.root, loaded.settings.mcp.servers, loaded.trusted, os.environ)
+
     return McpPool(
-        lambda: servers(places.root, own, loaded.trusted, os.environ),
+        listing,
         containment,
         places.root,
         os.path.join(cache_folder(), "mcp"),

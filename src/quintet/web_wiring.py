@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 from quintet.domain.outside_ports import Forge, Web
 from quintet.domain.settings import Settings
-
-
-class _Late:
-    """Stands for what is not made before something of it is wanted."""
-
-    def __init__(self, make: Callable[[], object]) -> None:
-        self._make = make
-        self._made: object | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        if self._made is None:
-            self._made = self._make()
-        return getattr(self._made, name)
+from quintet.late_wiring import Late
 
 
 def make_web(settings: Settings) -> Web:
@@ -28,7 +16,7 @@ def make_web(settings: Settings) -> Web:
 
         return OpenWeb(settings.web)
 
-    return cast(Web, _Late(make))
+    return cast(Web, Late(make))
 
 
 def make_forge(settings: Settings, learn: Callable[[str], None]) -> Forge:
@@ -39,4 +27,4 @@ def make_forge(settings: Settings, learn: Callable[[str], None]) -> Forge:
 
         return GitHub(settings.forge, learn=learn)
 
-    return cast(Forge, _Late(make))
+    return cast(Forge, Late(make))

@@ -116,8 +116,8 @@ def _task(task: Task, under_way: UnderWay, waits_for: Sequence[str]) -> Entry:
 
 def _session(session: OtherSession) -> Entry:
     stands = f"{session.status} in another process" if session.live else f"{session.status}, can be resumed"
-    about = f"{stands} · {session.updated[:16].replace('T', ' ')}"
-    return Entry(Kind.SESSION, session.id, "○", f"{session.id} {session.title}".rstrip(), about, "info")
+    about = f"{stands} · {session.updated[:16].replace('T', ' ')} · {session.id}"
+    return Entry(Kind.SESSION, session.id, "○", session.title or session.id, about, "info")
 
 
 def next_action(tasks: Sequence[Task], questions: Sequence[QuestionAsked]) -> str:
@@ -129,5 +129,5 @@ def next_action(tasks: Sequence[Task], questions: Sequence[QuestionAsked]) -> st
     if at_work and following and following.id != at_work.id:
         return f"{following.id} when {at_work.id} is verified"
     if at_work:
-        return f"{at_work.id} is verified"
+        return f"verification of {at_work.id}"
     return f"{following.id} {following.title}" if following else ""

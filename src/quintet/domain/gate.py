@@ -16,6 +16,7 @@ from msgspec import Struct
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.grants import Effect, Grant, exceeds, ordered
+from quintet.domain.grants import Sandbox as Sandbox
 from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
 from quintet.domain.rules import Rule, allowing, denying, describe, names_both
 from quintet.domain.secret_names import exposures, granted
@@ -26,12 +27,6 @@ class Verdict(StrEnum):
     ALLOW = "allow"
     ASK = "ask"
     DENY = "deny"
-
-
-class Sandbox(StrEnum):
-    BWRAP = "bwrap"
-    PARTIAL = "partial"
-    NONE = "none"
 
 
 class Decision(Struct, frozen=True):

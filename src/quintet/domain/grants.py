@@ -36,6 +36,14 @@ class Grant(Struct, frozen=True, gc=False):
     secrets: tuple[str, ...] = ()  # names of those in its environment
 
 
+class Sandbox(StrEnum):
+    """What contains a call."""
+
+    BWRAP = "bwrap"
+    PARTIAL = "partial"
+    NONE = "none"
+
+
 WALLS = frozenset({Effect.COMMIT, Effect.OUTSIDE, Effect.PUBLISH})  # effects that a containment is built by
 
 

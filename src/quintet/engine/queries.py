@@ -9,8 +9,8 @@ import msgspec
 
 from quintet.domain import badge
 from quintet.domain.axes import Axes
-from quintet.domain.ports import SessionRow
 from quintet.domain.settings import Settings
+from quintet.domain.store_rows import SessionRow
 from quintet.domain.summary import SessionSummary
 
 _decode_summary = msgspec.json.Decoder(SessionSummary).decode

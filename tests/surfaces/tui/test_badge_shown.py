@@ -72,6 +72,17 @@ async def take(person: Person, root: Path, kind: str, what: Any) -> None:
             )
 
 
+def test_a_folders_name_cannot_do_anything_to_the_terminal_and_wide_ones_are_whole(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        person.ui.query_one(HeaderLine).place = "\x1b[2Jtally界 · main"
+        await person.pilot.pause()
+        first = person.text.split("\n")[0]
+        assert first.endswith(" ␛[2Jtally界 · main")
+        assert first.isprintable()
+
+    watch(repo, script)
+
+
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, min_size=2, max_size=8), width=st.sampled_from([50, 100]))
 def test_s3_8_the_badge_shown_is_the_journals_axes(repo: Path, steps: list[tuple[str, Any]], width: int) -> None:

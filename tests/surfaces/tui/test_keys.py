@@ -7,6 +7,7 @@ import pytest
 from quintet.domain.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.screen_settings import KeySettings, keys_of, taken_twice
 from quintet.domain.settings import Settings
+from quintet.prompt_wiring import at_hand
 from tests.surfaces.tui.watching import Person, watch
 
 
@@ -95,6 +96,60 @@ def test_ctrl_c_closes_a_dialog_and_leaves_what_is_typed_alone(repo: Path) -> No
             await person.wait(lambda: len(person.ui.screen_stack) == 1, "the screen below")
         assert person.ui.typed == "half"
         assert person.ui.is_running
+
+    watch(repo, script)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (("f1",), "interrupt what runs; twice, leave"),
+        (("ctrl+p", "f2"), "keys and commands"),
+        (("ctrl+t", "f7"), "nothing is under way"),
+        (("ctrl+s", "f11"), "dials.work_mode"),
+        (("alt+m",), "model of this session"),
+        (("alt+s",), "sessions of this project"),
+        (("alt+a",), "agents"),
+        (("alt+r",), "back to before a turn"),
+        (("ctrl+f",), "Enter before, Down after"),
+    ],
+)
+def test_a_key_opens_its_list_and_esc_closes_it(repo: Path, keys: tuple[str, ...], words: str) -> None:
+    async def script(person: Person) -> None:
+        for key in keys:
+            await person.press(key)
+            await person.sees(words)
+            await person.press("escape")
+            await person.wait(lambda: words not in person.text, "its end")
+        await person.press("x")
+        assert person.ui.typed == "x"
+
+    watch(repo, script, at_hand=at_hand(str(repo)))
+
+
+def test_the_palette_does_what_a_key_does_sends_a_command_or_begins_it(repo: Path) -> None:
+    async def picks(person: Person, words: str) -> None:
+        await person.press("f2")
+        await person.sees("keys and commands", "Shift+Tab")
+        await person.press(*words)
+        await person.press("enter")
+        await person.wait(lambda: len(person.ui.screen_stack) == 1, "the screen below")
+
+    async def script(person: Person) -> None:
+        await picks(person, "ctrl+shift+i")
+        await person.wait(lambda: person.axes.run_control is RunControl.MANUAL, "the dial")
+        await picks(person, "theme light")
+        await person.wait(lambda: person.ui.theme == "light", "the theme")
+        await picks(person, "turn a dial at a chosen moment")
+        await person.wait(lambda: person.ui.typed == "/steer ", "the beginning of the command")
+
+    watch(repo, script)
+
+
+def test_ctrl_q_leaves(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.press("ctrl+q")
+        await person.wait(lambda: not person.ui.is_running, "the end")
 
     watch(repo, script)
 

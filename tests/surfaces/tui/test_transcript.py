@@ -189,10 +189,10 @@ def test_resizing_while_it_streams_wraps_anew_and_loses_nothing(repo: Path) -> N
         await person.sees("word119")
         for width in (60, 140, 45):
             await person.pilot.resize_terminal(width, 30)
+            await person.wait(lambda width=width: person.scrollback.widest <= width, "the new width")
             await person.sees("word119")
             joined = " ".join(" ".join(person.transcript).split())
             assert words in joined
-            assert person.scrollback.widest <= width
         model.go.set()
         await person.rests()
         await person.sees("last")

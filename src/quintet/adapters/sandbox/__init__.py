@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from quintet.domain.gate import Sandbox
+from quintet.domain.grants import Sandbox
 
 if TYPE_CHECKING:
     from quintet.adapters.sandbox.ground import Containment, Ground
@@ -28,11 +28,13 @@ def works_here() -> Sandbox:
 @cache
 def found_here() -> tuple[Sandbox, str]:
     """The strongest containment that starts on this machine, and why no stronger one does."""
-    from quintet.adapters.sandbox import bubblewrap, confine
+    from quintet.adapters.sandbox import bubblewrap
 
     why = bubblewrap.hindrance()
     if not why:
         return Sandbox.BWRAP, ""
+    from quintet.adapters.sandbox import confine
+
     if not confine.landlock_version():
         return Sandbox.NONE, f"{why}; and this kernel has no Landlock"
     if not confine.network_can_be_blocked():

@@ -7,7 +7,6 @@ hooks, config and info still are. Secrets are covered. There is a network only i
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 
@@ -20,10 +19,10 @@ from quintet.adapters.sandbox.machine import (
     credentials,
     git_common,
     home,
+    on_path,
     toolchains,
 )
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
+from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT
 
 NAMESPACES = (
@@ -35,7 +34,7 @@ REPORT = Report("--json-status-fd", b'"exit-code"')  # written only when the wal
 
 
 def program() -> str:
-    return shutil.which("bwrap") or ""
+    return on_path("bwrap")
 
 
 def hindrance() -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -13,8 +12,7 @@ from msgspec import Struct
 
 from quintet.adapters.sandbox.guarded import Guarded, Scanner
 from quintet.adapters.sandbox.machine import below
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
+from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT, Protection
 
 MINDER = os.path.join(os.path.dirname(__file__), "confine.py")
@@ -109,16 +107,19 @@ class Ground(Struct):
         for path in launch.watched:
             if os.path.lexists(path):
                 aside = os.path.join(self.scratch_parent, "aside", f"{time.time_ns()}-{os.path.basename(path)}")
+                from shutil import move
+
                 os.makedirs(os.path.dirname(aside), mode=0o700, exist_ok=True)
-                shutil.move(path, aside)
+                move(path, aside)
                 notes.append(f"{os.path.relpath(path, self.root)} is protected; it appeared, and was moved to {aside}")
         return notes
 
     async def close(self) -> None:
         if self.made:
             import asyncio  # only a session closes; a lookup that probes must stay cheap
+            from shutil import rmtree
 
-            await asyncio.to_thread(shutil.rmtree, self.made, ignore_errors=True)
+            await asyncio.to_thread(rmtree, self.made, ignore_errors=True)
 
 
 def _sweep(parent: str) -> None:
@@ -126,7 +127,9 @@ def _sweep(parent: str) -> None:
     if os.path.isdir(parent):
         for name in os.listdir(parent):
             if name.isdigit() and not os.path.exists(f"/proc/{name}"):
-                shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+                from shutil import rmtree
+
+                rmtree(os.path.join(parent, name), ignore_errors=True)
 
 
 def minded(argv: Sequence[str], walls: str = "{}") -> tuple[str, ...]:

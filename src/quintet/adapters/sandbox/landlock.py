@@ -13,8 +13,7 @@ import msgspec
 
 from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, minded
 from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, git_common, toolchains
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
+from quintet.domain.grants import Effect, Grant, Sandbox
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 

@@ -26,6 +26,15 @@ TOOLCHAINS = (  # below the home folder
 CREDENTIALS = (".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".config/git/credentials")
 
 
+def on_path(name: str) -> str:
+    """Where a program is, empty if it is nowhere; a folder on PATH that depends on where we stand does not count."""
+    for folder in os.get_exec_path():
+        path = os.path.join(folder, name)
+        if os.path.isabs(path) and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return ""
+
+
 def home() -> str:
     return os.path.realpath(os.path.expanduser("~"))
 

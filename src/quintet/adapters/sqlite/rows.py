@@ -13,7 +13,7 @@ import msgspec
 
 from quintet.adapters.sqlite.database import load_queries
 from quintet.domain.errors import LeaseLost, NotFound, StoreDamaged, StoreError, UsageError
-from quintet.domain.ports import Batch, Lease, SessionRow, Unreadable
+from quintet.domain.store_rows import Batch, Lease, SessionRow, Unreadable
 
 if TYPE_CHECKING:  # the protocol is imported where events are read: listings never touch it
     from quintet.domain.protocol import Event, Recorded, Submitted

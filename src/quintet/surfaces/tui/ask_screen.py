@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from quintet.domain.protocol import Choice
+from quintet.domain.visible import visible
 
 
 class AskScreen(ModalScreen[str]):
@@ -30,7 +31,7 @@ class AskScreen(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             box.border_title = self._title
-            yield Static(self._text, markup=False)
+            yield Static(visible(self._text), markup=False)
             yield Static("\n" + "   ".join(f"[{c.key}] {c.label}" for c in self._choices), markup=False)
 
     def on_key(self, event: events.Key) -> None:

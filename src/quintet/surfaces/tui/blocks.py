@@ -18,7 +18,7 @@ from quintet.surfaces.tui.styled import Row, Span, clean, fitted, lines_of, side
 FOLDED, UNFOLDED = "▸", "▾"
 MOST_LINES = 400  # of one call's output
 MOST_DIFF = 40  # lines of a change that are shown without being asked for
-MOST_BRIEF = 40  # cells of what a call is about, where several stand in a row
+MOST_BRIEF = 32  # cells of what a call is about, where several stand in a row
 ERROR_LINES = 6
 PROGRESS_LINES = 5
 _DIFF = {"+": "success", "-": "error", "@": "info"}

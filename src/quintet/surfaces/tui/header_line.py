@@ -6,6 +6,7 @@ is drawn again.
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 from textual.reactive import reactive
@@ -15,6 +16,7 @@ from textual.widget import Widget
 from quintet.domain import badge
 from quintet.domain.axes import INTERACTIVE, Axes, RunControl
 from quintet.surfaces.tui.looks import style
+from quintet.surfaces.tui.styled import clean
 
 NAME = "QUINTET"
 PULSE_SECONDS = 0.8
@@ -84,19 +86,20 @@ class HeaderLine(Widget):
     def _with_right(self, text: Text, room: int) -> Text:
         """The project and the cost, as far as there is room for them."""
         cost = "" if self.autonomous else self.cost
-        place = self.place.partition(" · ")[0] if self.autonomous else self.place
+        name, place = clean(self.place.partition(" · ")[0]), clean(self.place)
+        place = name if self.autonomous else place
         shown = next(
             (
                 (words, money)
-                for words, money in ((place, cost), (place, ""), (self.place.partition(" · ")[0], ""), ("", ""))
-                if len(words) + len(money) + 2 * bool(words) + 2 * bool(money) <= room
+                for words, money in ((place, cost), (place, ""), (name, ""), ("", ""))
+                if cell_len(words) + len(money) + 2 * bool(words) + 2 * bool(money) <= room
             ),
             ("", ""),
         )
         words, money = shown
         if not words and not money:
             return text
-        gap = room - len(words) - len(money)
+        gap = room - cell_len(words) - len(money)
         before = max(2, gap - 6) if money else gap
         text.append(" " * before)
         text.append(words, style(self.look, "bold"))

@@ -30,7 +30,6 @@ from quintet.surfaces.tui import looks, picking
 from quintet.surfaces.tui.dial_keys import Aim
 from quintet.surfaces.tui.find_bar import FindBar
 from quintet.surfaces.tui.header_line import HeaderLine
-from quintet.surfaces.tui.palette import Everything
 from quintet.surfaces.tui.prompt import Prompt
 from quintet.surfaces.tui.question_panel import NO, QuestionPanel
 from quintet.surfaces.tui.scrollback import PAGE, Scrollback
@@ -53,8 +52,7 @@ class KeyedUi(App[int]):
     .rule { height: 1; color: $foreground 30%; }
     Screen.-asked #above-prompt { display: none; }
     """
-    COMMANDS: ClassVar[set[Any]] = {Everything}
-    themes = THEMES
+    ENABLE_COMMAND_PALETTE = False  # there is one of our own
     # Slash commands that, given alone, open something here; each is the name of an action.
     OPENS: ClassVar[dict[str, str]] = {
         "tasks": "tasks",
@@ -185,7 +183,7 @@ class KeyedUi(App[int]):
         self.push_screen(KeySheet([(keys, about) for _, keys, about in self.key_list() if keys]))
 
     def do_palette(self) -> None:
-        self.action_command_palette()
+        self.run_worker(picking.anything(self))
 
     def do_tasks(self) -> None:
         from quintet.surfaces.tui.task_board import TaskBoard
@@ -326,10 +324,12 @@ class KeyedUi(App[int]):
             self.prompt.give_back(text)  # what was not taken is not lost
 
     async def begin_command(self, usage: str) -> None:
-        """Put the beginning of a command into the prompt; one without arguments is sent."""
+        """Put the beginning of a command into the prompt; one that wants nothing more is sent."""
         line, _, rest = usage.partition(" ")
         if not rest or line.removeprefix("/") in self.OPENS:
             await self.enter(line)
+        elif line == "/theme" and rest in THEMES:
+            await self.enter(usage)
         else:
             self.prompt.begin(f"{line} ")
 

@@ -1,44 +1,26 @@
-"""The command palette: every key's action and every slash command, found by words."""
+"""The palette: every key's action and every slash command, found by words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from quintet.surfaces.tui.pickers import Picker, PickRow
 
-if TYPE_CHECKING:
-    from quintet.surfaces.tui.terminal_ui import TerminalUi
+KEY = "key "  # before the name of an action; anything else is a command's usage
 
 
-class Everything(Provider):
-    @property
-    def _ui(self) -> TerminalUi:
-        from quintet.surfaces.tui.terminal_ui import TerminalUi
+class Palette(Picker):
+    heading = "keys and commands"
+    verb = "does it"
 
-        assert isinstance(self.app, TerminalUi)
-        return self.app
+    def __init__(self, keys: Sequence[tuple[str, str, str]], themes: Sequence[str]) -> None:
+        super().__init__()
+        self._keys = keys
+        self._themes = themes
 
-    def _entries(self) -> Iterator[tuple[str, str, Callable[[], object]]]:
+    async def rows(self) -> list[PickRow]:
         from quintet.engine.commands import TABLE
 
-        ui = self._ui
-        for name, keys, about in ui.key_list():
-            yield about, keys or "no key", partial(ui.act, name)
-        for theme in ui.themes:
-            yield f"theme {theme}", f"/theme {theme}", partial(ui.enter, f"/theme {theme}")
-        for command in TABLE:
-            line = f"/{command.name}"
-            yield f"{line}  {command.help}", command.usage, partial(ui.begin_command, command.usage)
-
-    async def discover(self) -> Hits:
-        for text, about, act in self._entries():
-            yield DiscoveryHit(text, act, help=about)
-
-    async def search(self, query: str) -> Hits:
-        matcher = self.matcher(query)
-        for text, about, act in self._entries():
-            score = matcher.match(f"{text} {about}")
-            if score > 0:
-                yield Hit(score, matcher.highlight(text), act, help=about)
+        rows = [PickRow(f"{KEY}{name}", (keys or "no key", about), about) for name, keys, about in self._keys]
+        rows += [PickRow(f"/theme {name}", (f"/theme {name}", "the colours of this screen")) for name in self._themes]
+        return rows + [PickRow(one.usage, (f"/{one.name}", one.help), f"{one.usage}\n{one.help}") for one in TABLE]

@@ -25,12 +25,14 @@ from textual.widgets.option_list import Option
 from quintet.domain.errors import QuintetError
 from quintet.domain.screen_settings import spelled
 from quintet.domain.visible import visible
-from quintet.surfaces.tui.popup import fitted_end
+from quintet.surfaces.tui.styled import clean, fitted
 
 TAKE = "take"  # what Enter does
 DETAIL_SECONDS = 0.08  # a highlight that only passes by is not explained
 PAGE = 10
+MOST_SHOWN = 14  # rows without scrolling
 LEAST_LAST = 14  # cells that a last column keeps while others can give way
+LEAST_OTHER = 10  # cells that every other column keeps while the first, which names the row, can stay whole
 LIST_KEYS = frozenset("jkgG")
 MOST_LINE = 400  # characters of one cell
 
@@ -152,7 +154,8 @@ class Picker(ModalScreen[Picked | None]):
         words = self.query_one("#filter", Input).value.lower().split()
         self._shown = [row for row in self._rows if all(word in _searched(row) for word in words)]
         found = self.query_one(PickList)
-        lines = aligned([row.cells for row in self._shown], self._width())
+        bar = 2 if len(self._shown) > MOST_SHOWN else 0  # a scrollbar
+        lines = aligned([row.cells for row in self._shown], self._width() - bar)
         found.set_options(
             Option(Content(f"{'•' if row.here else ' '} {line}")) for row, line in zip(self._shown, lines, strict=True)
         )
@@ -165,7 +168,8 @@ class Picker(ModalScreen[Picked | None]):
         self._explain()
 
     def _width(self) -> int:
-        return max(min(self.size.width * 96 // 100, 110) - 8, 10)
+        """Of a row's text: the box less its border, its padding and the mark."""
+        return max(min(self.size.width * 96 // 100, 110) - 6, 10)
 
     @property
     def highlighted(self) -> PickRow | None:
@@ -189,7 +193,9 @@ class Picker(ModalScreen[Picked | None]):
         except QuintetError as error:
             text = str(error)
         if generation == self._generation and self.is_attached:
-            self.query_one(".detail", Static).update(visible(text))
+            detail = self.query_one(".detail", Static)
+            detail.update(visible(text))
+            detail.display = bool(text)
 
     # ── keys
 
@@ -244,7 +250,7 @@ class Picker(ModalScreen[Picked | None]):
     def on_resize(self) -> None:
         keys = [f"Enter {self.verb}", *(f"{spelled(key)} {about}" for key, (_, about) in self.others.items())]
         whole = " · ".join([*keys, "Esc closes"])
-        self.query_one(Vertical).border_subtitle = whole if len(whole) <= self._width() + 2 else " · ".join(keys)
+        self.query_one(Vertical).border_subtitle = whole if len(whole) <= self._width() else " · ".join(keys)
         row = self.highlighted
         self.filter(row.id if row else "")
 
@@ -260,19 +266,21 @@ def _searched(row: PickRow) -> str:
 def aligned(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Rows of cells with their columns below each other, each row no wider than `width`.
 
-    Where they are too wide the last column gives way first, then the widest; nothing is wrapped.
+    Where they are too wide the last column gives way first, then the widest but for the first; nothing is wrapped.
     """
-    shown = [[visible(cell).replace("\n", "␊")[:MOST_LINE] for cell in row] for row in rows]
+    shown = [[clean(cell)[:MOST_LINE] for cell in row] for row in rows]
     if not shown:
         return []
     widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
     room = max(width - 2 * (len(widths) - 1), len(widths))
     widths[-1] = max(min(widths[-1], LEAST_LAST), widths[-1] - max(sum(widths) - room, 0))
     while sum(widths) > room:
-        widths[widths.index(max(widths))] -= 1
+        others = max(widths[1:], default=0)
+        at = widths.index(others, 1) if others > LEAST_OTHER else widths.index(max(widths))
+        widths[at] -= 1
     return ["  ".join(_cell(cell, wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in shown]
 
 
 def _cell(text: str, width: int) -> str:
-    text = fitted_end(text, width)
+    text = fitted(text, width)
     return text + " " * (width - cell_len(text))

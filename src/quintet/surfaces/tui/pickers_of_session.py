@@ -103,7 +103,7 @@ class SessionPicker(Picker):
 
 class RewindPicker(Picker):
     heading = "back to before a turn"
-    verb = "takes both back"
+    verb = "both"
     others: ClassVar[dict[str, tuple[str, str]]] = {
         "ctrl+f": (FILES, "files"),
         "ctrl+o": (CONVERSATION, "conversation"),

@@ -76,7 +76,7 @@ class SettingsPicker(Picker):
         value = self.query_one("#value", Input)
         value.display = True
         value.value = one.value if one.value != "(by surface)" else ""
-        value.placeholder = f"{row.id} = …   Up and Down go through the choices" if one.choices else f"{row.id} = …"
+        value.placeholder = f"{row.id} = …   Up, Down: choices" if one.choices else f"{row.id} = …"
         value.focus()
         value.cursor_position = len(value.value)
         self._say("")

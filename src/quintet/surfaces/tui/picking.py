@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from quintet.surfaces.tui.pickers import Picked, Picker
 
 
+async def anything(ui: KeyedUi) -> None:
+    """What any key does, or any command."""
+    from quintet.domain.screen_settings import THEMES
+    from quintet.surfaces.tui.palette import KEY, Palette
+
+    if picked := await _picked(ui, Palette(ui.key_list(), THEMES)):
+        if picked.id.startswith(KEY):
+            await ui.act(picked.id.removeprefix(KEY))
+        else:
+            await ui.begin_command(picked.id)
+
+
 async def settings(ui: KeyedUi) -> None:
     from quintet.surfaces.tui.pickers_of_settings import SettingsPicker
 

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from quintet.domain.visible import visible
+from quintet.surfaces.tui.styled import clean, fitted
 
 MOST_ROWS = 8
 LOADING_TEXT = "looking…"
@@ -106,9 +106,9 @@ class Popup(Widget):
         width = self.content_size.width
         lines: list[Content] = []
         if heading := self._heading():
-            lines.append(Content.styled(fitted_end(visible(heading), width), "$text-muted"))
+            lines.append(Content.styled(fitted(clean(heading), width), "$text-muted"))
         first = self._first()
-        labels = [visible(row.label) for row in self.rows]
+        labels = [clean(row.label) for row in self.rows]
         column = min(max((cell_len(label) for label in labels), default=0), max(width // 2, 12))
         shown = range(first, min(first + MOST_ROWS, len(self.rows)))
         lines += [self._line(index, labels[index], column, width) for index in shown]
@@ -116,14 +116,14 @@ class Popup(Widget):
 
     def _line(self, index: int, label: str, column: int, width: int) -> Content:
         chosen = index == self.selected
-        about = visible(self.rows[index].about)
+        about = clean(self.rows[index].about)
         room = max(width - 2, 1)
         if not about:
             text = fitted_begin(label, room)
             return Content.styled(f"{'› ' if chosen else '  '}{text}", "reverse" if chosen else "")
         name = fitted_begin(label, column)
         name += " " * (column - cell_len(name))
-        about = fitted_end(about, max(room - column - 2, 0))
+        about = fitted(about, max(room - column - 2, 0))
         if chosen:
             return Content.styled(f"› {name}  {about}", "reverse")
         return Content.assemble(f"  {name}  ", (about, "$text-muted"))
@@ -135,15 +135,6 @@ class Popup(Widget):
         index = self._first() + offset.y - bool(self._heading())
         if 0 <= index < len(self.rows):
             self.post_message(self.Chosen(index))
-
-
-def fitted_end(text: str, width: int) -> str:
-    """The text, cut at its end where it is too wide."""
-    if cell_len(text) <= width:
-        return text
-    while text and cell_len(text) >= width:
-        text = text[:-1]
-    return f"{text}…" if width > 0 else ""
 
 
 def fitted_begin(text: str, width: int) -> str:

@@ -18,6 +18,7 @@ from textual.widgets import Static, TextArea
 from quintet.domain.errors import QuintetError
 from quintet.domain.prompt_ports import AtHand
 from quintet.domain.recall import Recall
+from quintet.domain.visible import visible
 from quintet.engine.session import Session
 from quintet.surfaces.tui.offers import Offers
 from quintet.surfaces.tui.popup import Popup
@@ -185,7 +186,7 @@ class Prompt(Vertical):
             draft = await asyncio.to_thread(at_hand.drafts.restore)
         except QuintetError as error:
             self._drafts = None  # what cannot be read is not written over
-            self.app.notify(f"{error}. Drafts are not kept.", severity="warning", markup=False)
+            self.app.notify(visible(f"{error}. Drafts are not kept."), severity="warning", markup=False)
             return
         self._draft_kept = draft
         if draft and not self._area.text:
@@ -208,7 +209,7 @@ class Prompt(Vertical):
                     await asyncio.to_thread(self._drafts.clear)
             except QuintetError as error:
                 self._drafts = None
-                self.app.notify(f"{error}. Drafts are not kept.", severity="warning", markup=False)
+                self.app.notify(visible(f"{error}. Drafts are not kept."), severity="warning", markup=False)
 
     async def on_unmount(self) -> None:
         if self._draft_timer:

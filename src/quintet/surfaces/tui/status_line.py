@@ -13,6 +13,7 @@ from quintet.domain import compression
 from quintet.domain.settings import Settings
 from quintet.domain.state import SessionState
 from quintet.surfaces.tui.looks import style
+from quintet.surfaces.tui.styled import clean
 
 Part = tuple[str, str]  # text and role
 HINT = "? keys"
@@ -49,7 +50,7 @@ class StatusLine(Widget):
         self.update()
 
     def update(self) -> None:
-        parts = self._made()
+        parts = [(clean(words), role) for words, role in self._made()]
         if parts != self._parts:
             self._parts = parts
             self.refresh()

@@ -97,6 +97,7 @@ class Story:
             case p.CycleMoved(phase=CyclePhase.EXECUTING):
                 self._unit = []
                 self._describe(recorded)
+                self.blocks[-1].spaced = len(self.blocks) > 1
             case p.TaskVerified(passed=True):
                 self._join(self._unit)
                 self._describe(recorded)
@@ -261,7 +262,7 @@ class Story:
     # ── blocks
 
     def _add(self, block: Block) -> None:
-        before = self.blocks[-1] if self.blocks else None
+        before = next((one for one in reversed(self.blocks) if not one.hidden), None)
         block.spaced = before is not None and (block.spaced or isinstance(before, Said | Answer))
         if isinstance(before, Said) and isinstance(block, Lines):
             block.spaced = False

@@ -27,7 +27,7 @@ from quintet.surfaces.tui.styled import clean
 
 SECONDS = 1.0
 EMPTY = "nothing is under way: no tasks, questions, shells or other sessions"
-KEYS = "Enter acts · p pauses · t puts back to todo · x cancels · Esc closes"
+KEYS = "Enter acts · p pause · t todo · x cancel · Esc closes"
 
 
 class Shown(Struct, frozen=True):
@@ -48,6 +48,10 @@ class TaskBoard(ModalScreen[str]):
     TaskBoard > Vertical { width: 96%; height: auto; max-height: 90%; border: round $accent; padding: 0 1;
                            background: $surface; }
     TaskBoard OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: $surface; }
+    TaskBoard OptionList:focus { border: none; background-tint: $foreground 0%; }
+    TaskBoard OptionList:focus > .option-list--option-highlighted {
+        color: $foreground; background: $surface; text-style: reverse;
+    }
     TaskBoard #below { height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,7 +97,9 @@ class TaskBoard(ModalScreen[str]):
         below = [f"cost {shown.cost}"] if shown.cost else []
         below += [f"last checkpoint {shown.checkpoint}"] if shown.checkpoint else []
         below += [f"next: {shown.next_action}"] if shown.next_action else []
-        self.query_one("#below", Static).update(Text(" · ".join(below), style(self._wears, "dim")))
+        foot = self.query_one("#below", Static)
+        foot.display = bool(below)
+        foot.update(Text(" · ".join(below), style(self._wears, "dim")))
 
     def _options(self, entries: Sequence[Entry]) -> list[Option]:
         if not entries:
@@ -108,9 +114,7 @@ class TaskBoard(ModalScreen[str]):
         row.add_column(width=room, no_wrap=True, overflow="ellipsis")
         row.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
         role = style(self._wears, entry.role)
-        row.add_row(
-            Text(entry.mark, role), Text(clean(entry.text)), Text(clean(entry.about), style(self._wears, "dim"))
-        )
+        row.add_row(Text(entry.mark, role), Text(clean(entry.text)), Text(clean(entry.about)))
         return row
 
     @property

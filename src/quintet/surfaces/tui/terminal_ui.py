@@ -98,9 +98,7 @@ class TerminalUi(KeyedUi):
                 self.note(said, "warning")
             await self._welcome()
         except Exception as error:
-            if not self._exit:  # else it is the end of the screen that got in its way
-                self.failure = error
-                self.exit(1)
+            self._fail(error)
 
     async def _ask_for_trust(self) -> None:
         from quintet.surfaces.tui.ask_screen import AskScreen
@@ -175,6 +173,11 @@ class TerminalUi(KeyedUi):
         except QuintetError as error:
             self.note(f"{error}\nnothing more is written here; quintet --resume goes on with the session", "error")
         except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """A defect of ours, unless it is only the end of the screen that got in the way."""
+        if not self._exit and self.query(Scrollback):
             self.failure = error
             self.exit(1)
 
