@@ -6,13 +6,12 @@ change. `taken` says from which block on the rows have to be made anew.
 
 from __future__ import annotations
 
-from msgspec import structs
-
 from quintet.domain import protocol as p
 from quintet.domain import reasoning
 from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.describe import QUIET, Line, describe
 from quintet.domain.reports import is_step
+from quintet.domain.told_once import ToldOnce
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import brief, visible
 from quintet.surfaces.tui.blocks import Answer, Block, Call, Folded, Joined, Lines, Said
@@ -44,7 +43,7 @@ class Story:
         self._countdown: Lines | None = None
         self._said = ""  # the newest reply of the turn
         self._step = False  # it is a step of a cycle, whose events say what came of it
-        self._refused = ""  # why its newest refused call was not run
+        self._told_once = ToldOnce()
         self._reports = False  # the turn ends with a report: that is what is shown, not what it is made from
         self.answer = ""  # the newest whole answer, to be copied
 
@@ -82,10 +81,11 @@ class Story:
         self._add(Lines(lines))
 
     def _event(self, recorded: p.Recorded) -> None:
+        recorded = self._told_once(recorded)
         event = recorded.event
         match event:
             case p.TurnStarted():
-                self._said, self._refused, self._reports = "", "", event.order is not None
+                self._said, self._reports = "", event.order is not None
                 self._step = is_step(event.order)
                 self.answer, self._call = "", None
                 if event.text and event.submission:  # else a cycle says it
@@ -112,9 +112,6 @@ class Story:
                 self._unit.append(call)
             case p.ToolFinished() if event.call in self._calls:
                 self._finished(self._calls.pop(event.call), event)
-            case p.ToolFinished(status=CallStatus.DENIED):
-                self._refused = event.content.removeprefix("not run: ")
-                self._describe(recorded)
             case p.QuestionAsked():
                 asked = self._questions[event.question] = Lines([Line(f"? {visible(event.text)}", "warning")], "  ")
                 self._add(asked)
@@ -222,8 +219,6 @@ class Story:
         self._touch(asked)
 
     def _turn_finished(self, recorded: p.Recorded, event: p.TurnFinished) -> None:
-        if self._refused and event.reason.endswith(self._refused):  # the person has read it
-            recorded = structs.replace(recorded, event=structs.replace(event, reason=""))
         shown = ("", self._said.strip(), self.answer.strip())
         if self._step:
             return
