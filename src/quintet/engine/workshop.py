@@ -31,7 +31,7 @@ class Workshop(Struct):
     questions: Questions
     checkpoints: Keeper
     go: asyncio.Event  # clear while the run is paused
-    skip: asyncio.Event  # set by /retry: wait no longer
+    skip: asyncio.Event  # clear while a wait goes on; /retry sets it
     owner: str  # of this session's claims on tasks
     began: float = 0.0  # when this stretch did, by the monotonic clock
 
@@ -69,17 +69,20 @@ class Workshop(Struct):
         """Count down; /retry ends it at once, a cancelled one is over."""
         self.skip.clear()
         left = seconds
-        while left > 0 and not self.skip.is_set():
-            self.journal.signal(Countdown(why=why, seconds=left))
-            slept = asyncio.ensure_future(self.core.clock.sleep(min(1.0, left)))
-            skipped = asyncio.ensure_future(self.skip.wait())
-            try:
-                await asyncio.wait((slept, skipped), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                slept.cancel()
-                skipped.cancel()
-                await asyncio.gather(slept, skipped, return_exceptions=True)
-            left -= 1.0
+        try:
+            while left > 0 and not self.skip.is_set():
+                self.journal.signal(Countdown(why=why, seconds=left))
+                slept = asyncio.ensure_future(self.core.clock.sleep(min(1.0, left)))
+                skipped = asyncio.ensure_future(self.skip.wait())
+                try:
+                    await asyncio.wait((slept, skipped), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    slept.cancel()
+                    skipped.cancel()
+                    await asyncio.gather(slept, skipped, return_exceptions=True)
+                left -= 1.0
+        finally:
+            self.skip.set()
 
 
 def rest_after(ending: TurnFinished) -> Rest:
