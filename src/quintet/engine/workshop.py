@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from quintet.domain.cycle import Rest, limit_hit
+from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.cycle_state import CycleState
-from quintet.domain.protocol import Countdown, Event, TaskMoved, TurnFinished
+from quintet.domain.protocol import Countdown, CycleMoved, TaskMoved, TurnFinished
 from quintet.domain.state import SessionState
 from quintet.domain.tasks import Task, TaskMove, TaskStatus
 from quintet.engine.checkpointing import Keeper
@@ -57,6 +58,15 @@ class Workshop(Struct):
     def tasks(self) -> TaskKeeper:
         return self.core.tasks()
 
+    def at(self, phase: CyclePhase, task: Task | None = None, **more: Any) -> CycleMoved:
+        """The event that the cycle has come to a phase, with the task it is at and that one's place among all."""
+        cycle = self.cycle
+        known: dict[str, Any] = {"run": cycle.run, "phase": phase, "iteration": cycle.iteration}
+        if task:
+            known |= {"task": task.id, "title": task.title}
+            known |= {"attempt": cycle.attempt, "current": cycle.current, "total": cycle.total}
+        return CycleMoved(**(known | more))
+
     async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "") -> Task:
         """Move a task that this session has claimed, and put a copy of the move into the journal."""
         moved, move = await self.tasks.move(
@@ -92,7 +102,7 @@ def rest_after(ending: TurnFinished) -> Rest:
     return Rest(ending.status, "\n".join(filter(None, (said, hint))))
 
 
-def task_moved(task: Task, move: TaskMove, run: str) -> Event:
+def task_moved(task: Task, move: TaskMove, run: str = "") -> TaskMoved:
     assert move.before
     return TaskMoved(
         task=task.id,
