@@ -10,10 +10,13 @@ from quintet.adapters.places import Places
 from quintet.adapters.sandbox.ground import Containment, Ground
 from quintet.adapters.sandbox.guarded import Scanner
 from quintet.domain.gate import Terms
+from quintet.domain.redaction import Redaction, Redactor
 from quintet.domain.settings import Settings
 
 
-def make_executors(places: Places, settings: Settings, terms: Terms) -> LocalExecutors:
+def make_executors(
+    places: Places, settings: Settings, terms: Terms, redactor: Redactor | None = None
+) -> LocalExecutors:
     """The AI CLIs, each with a scratch folder of its own."""
     private = (places.state, places.config)
     scanner = Scanner(places.root, terms.protection)
@@ -25,4 +28,4 @@ def make_executors(places: Places, settings: Settings, terms: Terms) -> LocalExe
             terms.sandbox, Ground(places.root, private, scratch, file_bytes, terms.protection, scanner)
         )
 
-    return LocalExecutors(places.root, private, settings.executors, contain)
+    return LocalExecutors(places.root, private, settings.executors, contain, redactor or Redaction())

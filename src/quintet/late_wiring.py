@@ -88,7 +88,7 @@ def wire_late(core: Core, places: Places, terms: Terms) -> None:
     def executors() -> Executors:
         from quintet.executor_wiring import make_executors
 
-        made = make_executors(places, core.settings, terms)
+        made = make_executors(places, core.settings, terms, core.redactor)
         core.closing = (made.close, *core.closing)
         return made
 

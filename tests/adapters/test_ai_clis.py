@@ -39,6 +39,7 @@ from quintet.domain.executors import (
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Grant
 from quintet.domain.messages import Usage
+from quintet.domain.redaction import Redaction
 from quintet.domain.settings import ExecutorSettings
 
 CLIS = ("codex", "claude", "gemini")
@@ -189,7 +190,7 @@ def test_a_program_that_is_not_there_is_missing_and_says_how_to_get_it(
 
 def test_lines_of_two_streams_stand_whole_in_one_file(tmp_path: Path) -> None:
     whole = Whole(str(tmp_path / "whole"))
-    one, other = Lines(whole, lambda *_: None), Lines(whole, lambda *_: None)
+    one, other = (Lines(whole, Redaction().chunks(), lambda *_: None) for _ in range(2))
     one.add(b"first\nsec")
     other.add(b"aside\nbes")
     one.add(b"ond\nthi")
@@ -197,6 +198,19 @@ def test_lines_of_two_streams_stand_whole_in_one_file(tmp_path: Path) -> None:
     one.finish()
     whole.close()
     assert (tmp_path / "whole").read_bytes() == b"first\naside\nsecond\nbeside\nthi"
+
+
+def test_no_secret_is_in_the_file_and_every_one_is_in_the_line_that_is_read(tmp_path: Path) -> None:
+    """In the file for good, while the events that a line is read as are cleaned where they are written down."""
+    whole, read = Whole(str(tmp_path / "whole")), list[bytes]()
+    lines = Lines(whole, Redaction(["hunter22-hunter"]).chunks(), lambda line, _: read.append(line))
+    for piece in (b'{"said":"hunter', b'22-hunter"}\nand hunter22-', b"hunter"):
+        lines.add(piece)
+    lines.finish()
+    whole.close()
+    kept = (tmp_path / "whole").read_bytes()
+    assert b"hunter" not in kept and kept.startswith(b'{"said":"') and kept.count(b"\n") == 1
+    assert read == [b'{"said":"hunter22-hunter"}', b"and hunter22-hunter"]
 
 
 def test_a_flood_is_held_in_bounds_and_kept_whole_on_disk(executing: Executing, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from quintet.adapters.output import WHOLE_BYTES
+from quintet.domain.redaction import Chunks
 
 LINE_BYTES = 4_000_000  # a longer line is cut, and then it is no event any more
 
@@ -57,18 +58,19 @@ class Whole:
 class Lines:
     """Takes bytes, gives whole lines to `on_line`, with how many bytes of each were left out.
 
-    To the file, too, they go whole: another stream writes there as well, and must not come between.
+    To the file, too, they go whole, without secrets: another stream writes there as well, and must not come between.
     """
 
-    def __init__(self, whole: Whole, on_line: Callable[[bytes, int], None]) -> None:
+    def __init__(self, whole: Whole, redacted: Chunks, on_line: Callable[[bytes, int], None]) -> None:
         self._whole = whole
+        self._redacted = redacted
         self._unkept = b""
         self._on_line = on_line
         self._begun = bytearray()
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        self._keep(data)
+        self._keep(self._redacted.feed(data))
         *ended, rest = data.split(b"\n")
         for piece in ended:
             self._extend(piece)
@@ -84,7 +86,7 @@ class Lines:
 
     def keep_rest(self) -> None:
         """What a line without its end said so far."""
-        rest, self._unkept = self._unkept, b""
+        rest, self._unkept = self._unkept + self._redacted.rest(), b""
         if rest:
             self._whole.keep(rest)
 

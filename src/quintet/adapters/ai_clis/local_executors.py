@@ -25,6 +25,7 @@ from quintet.domain.errors import ToolFailed
 from quintet.domain.executors import Assignment, Availability, Changed, ExecutorPart, Failure
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Effect, Grant, ordered
+from quintet.domain.redaction import Redactor
 from quintet.domain.settings import ExecutorSettings
 
 VERSION_SECONDS = 15.0
@@ -41,11 +42,13 @@ class LocalExecutors:
         private: tuple[str, ...],
         settings: dict[str, ExecutorSettings],
         contain: Callable[[str], Containment],
+        redactor: Redactor,
     ) -> None:
         self._root = root
         self._private = private
         self._settings = settings
         self._contain = contain
+        self._redactor = redactor
         self._containments: dict[str, Containment] = {}
         self._versions: dict[tuple[str, int], str] = {}
         self._running: set[Running] = set()
@@ -101,7 +104,7 @@ class LocalExecutors:
             grant = self._grant(assignment, program, dialect, private)
             try:
                 launch = await asyncio.to_thread(self._launch, containment, argv, grant, dialect)
-                running = Running(launch, dialect)
+                running = Running(launch, dialect, self._redactor)
             except (ToolFailed, OSError) as error:
                 yield failed(dialect, Failure.CONTAINMENT, str(error))
                 return

@@ -17,6 +17,7 @@ from quintet.adapters.ai_clis.outlet import Outlet
 from quintet.adapters.processes import Child
 from quintet.adapters.sandbox.ground import Launch
 from quintet.domain.executors import KEPT_LINES, CallBegan, CallEnded, ExecutorPart, Failure, Printed
+from quintet.domain.redaction import Redactor
 
 LINGER_SECONDS = 5.0  # for a program to end by itself after it has said how it went
 TALKER_LINGER_SECONDS = 2.0  # the same for one that waits for more, once its stdin is closed
@@ -29,7 +30,7 @@ UNREADABLE = (TypeError, ValueError, AttributeError, LookupError)  # an event of
 class Running:
     """A started program. `parts` may be read once; `close` ends whatever is left of it."""
 
-    def __init__(self, launch: Launch, dialect: Dialect) -> None:
+    def __init__(self, launch: Launch, dialect: Dialect, redactor: Redactor) -> None:
         self.dialect = dialect
         self.events = 0
         self.aside: deque[str] = deque(maxlen=LAST_LINES)
@@ -47,7 +48,8 @@ class Running:
         self._began = self._loop.time()
         self._outcome_at = 0.0
         self.whole = Whole(asked.whole)
-        self._streams = (Lines(self.whole, self._line), Lines(self.whole, self._beside))
+        ways = (self._line, self._beside)
+        self._streams = tuple(Lines(self.whole, redactor.chunks(), on_line) for on_line in ways)
         self._outlet = Outlet()
         try:
             self.child = Child(launch, self._streams[0], errors=self._streams[1], reads=self._outlet.reads)
