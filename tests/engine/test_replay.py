@@ -9,7 +9,6 @@ import os
 import random
 import shutil
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from quintet.replay_lookups import parts
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import BUILD, Driver, drive
 from tests.replaying import loaded, recordings, replay
+from tests.surfaces.program import Done, Program
 
 MANUAL = AxesChange(WorkMode.BUILD, RunControl.MANUAL, PermissionProfile.TRUSTED)
 SECRET = 'tr0ub4dor&3 "quoted" horse'
@@ -347,7 +347,7 @@ def exported(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
     session = drive(repo, script, model, person=True, axes=MANUAL).session.id
     target = tmp_path / name
     done = _quintet(repo, "replay", session, "--export", str(target))
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.err) == (0, "")
     return target
 
 
@@ -355,9 +355,8 @@ def _asks_or_ends(event: p.Event) -> bool:
     return isinstance(event, p.QuestionAsked | p.TurnFinished)
 
 
-def _quintet(cwd: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    program = [sys.executable, "-m", "quintet", *arguments]
-    return subprocess.run(program, cwd=cwd, env={**os.environ, **variables}, capture_output=True, text=True, timeout=60)
+def _quintet(cwd: Path, *arguments: str, **variables: str) -> Done:
+    return Program(cwd).run(*arguments, **variables)
 
 
 def test_an_exported_recording_holds_no_secret_and_no_place(
@@ -379,8 +378,8 @@ def test_an_exported_recording_is_replayed_anywhere(
     homes = {"HOME": str(away), "XDG_STATE_HOME": str(away / "s"), "XDG_CONFIG_HOME": str(away / "c")}
     for seed in ("1", "2"):
         done = _quintet(away, "replay", str(target), "--json", PYTHONHASHSEED=seed, **homes)
-        assert done.returncode == 0, done
-        said = json.loads(done.stdout)
+        assert done.code == 0, done
+        said = json.loads(done.out)
         assert said["equal"] and said["complete"] and (said["requests"], said["calls"]) == (3, 2)
     assert list(away.iterdir()) == [], "a replay leaves nothing behind"
 
@@ -390,21 +389,21 @@ def test_a_changed_export_is_told_with_exit_code_1(repo: Path, tmp_path: Path, m
     head, found, tail = target.read_text().rpartition('["reply.text","')
     target.write_text(f"{head}{found}X{tail[1:]}")
     done = _quintet(tmp_path, "replay", str(target))
-    assert done.returncode == 1
-    assert "model_replied, field text" in done.stdout and done.stdout.startswith("different: ")
+    assert done.code == 1
+    assert "model_replied, field text" in done.out and done.out.startswith("different: ")
 
 
 @pytest.mark.parametrize("named", [(), ("latest",)])
 def test_without_a_name_the_newest_session_is_replayed(repo: Path, named: tuple[str, ...]) -> None:
     two_calls(repo)
     done = _quintet(repo, "replay", *named)
-    assert done.returncode == 0 and done.stdout.startswith("equal: ")
+    assert done.code == 0 and done.out.startswith("equal: ")
 
 
 def test_a_recording_that_was_not_exported_is_no_file_to_replay(repo: Path, tmp_path: Path) -> None:
     two_calls(repo)
     done = _quintet(repo, "replay", str(recorded(tmp_path)))
-    assert done.returncode == 1 and "--export" in done.stderr
+    assert done.code == 1 and "--export" in done.err
 
 
 def test_redaction_keeps_lengths_and_finds_what_stands_across_pieces() -> None:
@@ -449,10 +448,10 @@ def test_a_conversation_that_departs_from_its_recording_is_told_so(repo: Path, t
     plain = {"runs.qa_review": "false", "runs.delivery_check": "false", "tools.presentation": "flat"}
     variables = {f"QUINTET_{key.upper().replace('.', '_')}": value for key, value in plain.items()}
     done = _quintet(repo, "-p", "something else", "--model", f"replay:{path}", **variables)
-    assert done.returncode == 1
-    assert f"at request 1 this conversation departs from {path}: the user said something else" in done.stderr
+    assert done.code == 1
+    assert f"at request 1 this conversation departs from {path}: the user said something else" in done.err
 
 
 def test_a_recording_that_is_not_there_is_no_model(repo: Path) -> None:
     done = _quintet(repo, "-p", "hello", "--model", "replay:nowhere.jsonl")
-    assert done.returncode != 0 and "replay:nowhere.jsonl: cannot be read (No such file" in done.stderr
+    assert done.code != 0 and "replay:nowhere.jsonl: cannot be read (No such file" in done.err

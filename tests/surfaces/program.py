@@ -17,6 +17,7 @@ from typing import Any
 import pexpect
 
 from tests.adapters.model_server import MODEL, ModelServer, Recorded, Reply, answer
+from tests.surfaces.forked import at_start, forks
 
 SECONDS = 120.0  # a limit, not a measure: a busy machine takes its time
 WAIT = 120
@@ -58,9 +59,12 @@ class Program:
 
     def run(self, *arguments: str, stdin: str | bytes = b"", **variables: str) -> Done:
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            [*PROGRAM, *arguments], cwd=self.root, input=data, capture_output=True, timeout=SECONDS, env=env(variables)
-        )
+        around = env(variables)
+        if forks().read_at_start == at_start(around):
+            done = forks().run(arguments, cwd=self.root, env=around, data=data, seconds=SECONDS)
+        else:
+            argv = [*PROGRAM, *arguments]
+            done = subprocess.run(argv, cwd=self.root, input=data, capture_output=True, timeout=SECONDS, env=around)
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def shell(self, line: str) -> Done:

@@ -16,6 +16,7 @@ from tests.tools.calling import Caller
 
 COUNTS = "tests/test_count.py::Words::test_counts"
 SOURCE = "tally/count.py"
+PLUGINS = ("anyio", "hypothesispytest", "platformdirs", "xdist", "xdist.looponfail")  # of ours; slow to import
 BROKEN = "def words(text: str) -> int:\n    return 7\n"
 
 
@@ -24,10 +25,13 @@ def check(tools: Caller, monkeypatch: pytest.MonkeyPatch) -> Caller:
     """The tools in the regression check, with this Python, which has pytest, first on PATH."""
     monkeypatch.setenv("PATH", os.path.dirname(sys.executable), prepend=os.pathsep)
     tools.swe = PhaseState("regression_check")
+    (tools.root / ".pytest.ini").write_text(f"[pytest]\naddopts = {' '.join(f'-p no:{name}' for name in PLUGINS)}\n")
+    commit(tools.root)
     return tools
 
 
 def commit(root: Path) -> None:
+    subprocess.run(["git", "add", "."], cwd=root, check=True)
     subprocess.run(["git", "commit", "-qam", "Change it"], cwd=root, check=True)
 
 
@@ -66,7 +70,6 @@ def test_the_baseline_is_head_even_where_the_project_is_installed_editable(check
     (check.root / "tests" / "test_deep.py").write_text(
         f"{lead}from deep import DEPTH\n\n\ndef test_deep():\n    assert DEPTH == 1\n"
     )
-    subprocess.run(["git", "add", "."], cwd=check.root, check=True)
     commit(check.root)
     source.write_text("DEPTH = 2\n")
     assert "fails only here" in analyze(check, "tests/test_deep.py::test_deep")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle
 
 ACTION_SECONDS = 3.0  # that an element has to become visible, still and free
+CLICKED = ("performing click action", "waiting for scheduled navigations to finish")  # where Playwright was by then
 TYPED_BY_KEY = 200  # characters; more are put in at once
 SET_AT_ONCE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})
 AS_IT_WANTS = "a date is 2026-01-31, a time 14:30, a color #a0b1c2"
@@ -99,7 +100,7 @@ async def click(tab: Tab, target: Target) -> str:
     try:
         await handle.click(timeout=ACTION_SECONDS * 1000)
     except Exception as error:
-        if str(error).rstrip().endswith("performing click action"):
+        if str(error).rstrip().endswith(CLICKED):
             return f"clicked {named(tab, target.element)}; the page is slow to answer it"
         if not (kind["boxed"] and await handle.evaluate("e => e.labels?.length ? (e.labels[0].click(), true) : false")):
             raise _hindered(error, tab, target) from None

@@ -1,0 +1,172 @@
+"""Runs of the program, each a process of its own, forked from one that has already imported its modules.
+
+A run costs its own work and not a start of Python; what Python itself reads at its start has to be as it was here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gc
+import importlib.util
+import io
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, BinaryIO
+
+READ_AT_START = ("PYTHON", "LC_", "LANG")
+IMPORTED = (
+    "asyncio",
+    "quintet.cli",
+    "quintet.app",
+    "quintet.cli_lookups",
+    "quintet.agent_lookups",
+    "quintet.history_lookups",
+    "quintet.report_lookups",
+    "quintet.task_lookups",
+    "quintet.tool_lookups",
+    "quintet.surfaces.headless",
+    "quintet.surfaces.tables",
+)
+HEAVY = ("mcp", "quintet.adapters.mcp_client.connected")  # only where its extra is installed
+MOST_BYTES = 1_000_000  # of a request: its words and its environment
+
+
+def at_start(variables: dict[str, str]) -> dict[str, str]:
+    """Those of an environment that Python reads before any of its code."""
+    return {name: value for name, value in variables.items() if name.startswith(READ_AT_START)}
+
+
+class Forks:
+    """The process that is forked, started once."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self.read_at_start = at_start(env)
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            handle = theirs.fileno()
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(handle)], pass_fds=(handle,), stdin=subprocess.DEVNULL, env=env
+            )
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+    def run(
+        self, arguments: tuple[str, ...], *, cwd: Path, env: dict[str, str], data: bytes, seconds: float
+    ) -> subprocess.CompletedProcess[bytes]:
+        (reads, typed), (out, writes), (err, complains), (told, tells) = (os.pipe() for _ in range(4))
+        request = json.dumps({"argv": arguments, "cwd": str(cwd), "env": env}).encode()
+        socket.send_fds(self._socket, [request], [reads, writes, complains, tells])
+        for theirs in (reads, writes, complains, tells):
+            os.close(theirs)
+        said: dict[int, bytes] = {}
+        hands = [threading.Thread(target=_take, args=(said, handle)) for handle in (out, err)]
+        hands.append(threading.Thread(target=_give, args=(typed, data)))
+        for hand in hands:
+            hand.start()
+        with open(told, "rb", buffering=0) as news:
+            pid = json.loads(news.readline())
+            over = _readable(news, seconds)
+            if not over:
+                os.kill(pid, signal.SIGKILL)
+            code = os.waitstatus_to_exitcode(json.loads(news.readline()))
+        for hand in hands:
+            hand.join()
+        if not over:
+            raise subprocess.TimeoutExpired(arguments, seconds, said[out], said[err])
+        return subprocess.CompletedProcess(arguments, code, said[out], said[err])
+
+
+@functools.cache
+def forks() -> Forks:
+    made = Forks({**os.environ, "PYTHONUNBUFFERED": ""})
+    atexit.register(made.close)
+    return made
+
+
+def _take(said: dict[int, bytes], handle: int) -> None:
+    with open(handle, "rb") as file:
+        said[handle] = file.read()
+
+
+def _give(handle: int, data: bytes) -> None:
+    try:
+        with open(handle, "wb", buffering=0) as file:
+            left = memoryview(data)
+            while left:
+                left = left[file.write(left) :]
+    except BrokenPipeError:  # it does not read
+        pass
+
+
+def _readable(file: BinaryIO | Any, seconds: float) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(file, selectors.EVENT_READ)
+        return bool(selector.select(seconds))
+
+
+# ── in the process that is forked
+
+
+def serve(requests: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """Forks for each request, and tells of its end. Returns in the fork, with its request; or when no more can come."""
+    for name in (*IMPORTED, *(HEAVY if importlib.util.find_spec("mcp") else ())):
+        importlib.import_module(name)
+    gc.freeze()
+    with selectors.DefaultSelector() as selector:
+        selector.register(requests, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.data:
+                    pid, tells = key.data
+                    _, status = os.waitpid(pid, 0)
+                    os.write(tells, b"%d\n" % status)
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+                    os.close(tells)
+                    continue
+                data, handles, _, _ = socket.recv_fds(requests, MOST_BYTES, 4)
+                if not data:
+                    return None
+                *standard, tells = handles
+                pid = os.fork()
+                if not pid:
+                    return json.loads(data), standard
+                os.write(tells, b"%d\n" % pid)
+                for handle in standard:
+                    os.close(handle)
+                selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, tells))
+
+
+def become(request: dict[str, Any], standard: list[int]) -> None:
+    """As `python -m quintet …` finds itself."""
+    for number, handle in enumerate(standard):
+        os.dup2(handle, number)
+    os.closerange(3, 1024)
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sys.argv = ["quintet", *request["argv"]]
+    sys.path[0] = request["cwd"]
+    for number, name in enumerate(("stdin", "stdout", "stderr")):  # these knew what was here before
+        old = getattr(sys, name)
+        how = {"encoding": old.encoding, "errors": old.errors, "line_buffering": name == "stderr"}
+        raw = os.fdopen(number, "wb" if number else "rb", closefd=False)
+        setattr(sys, name, io.TextIOWrapper(raw, **how))
+
+
+if __name__ == "__main__":
+    came = serve(socket.socket(fileno=int(sys.argv[1])))
+    if came:
+        become(*came)
+        runpy.run_module("quintet", run_name="__main__", alter_sys=True)
