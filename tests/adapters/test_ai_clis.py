@@ -19,6 +19,7 @@ from quintet.adapters.ai_clis.claude import Claude
 from quintet.adapters.ai_clis.codex import Codex
 from quintet.adapters.ai_clis.dialect import Dialect, Start
 from quintet.adapters.ai_clis.gemini import Gemini
+from quintet.adapters.ai_clis.lines import Lines, Whole
 from quintet.adapters.ai_clis.runner import UNREADABLE
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.executors import (
@@ -148,6 +149,28 @@ def test_the_time_in_all_is_ours_too(executing: Executing) -> None:
     assert (ended.failure, ended.answer) == (Failure.OVERTIME, "tick tack")
 
 
+@pytest.mark.parametrize(
+    ("fault", "kind"), [("torrent", Failure.OVERTIME), ("garbage", Failure.GARBAGE)], ids=["torrent", "garbage"]
+)
+def test_one_that_speaks_faster_than_it_is_read_is_ended_all_the_same(
+    executing: Executing, fault: str, kind: Failure
+) -> None:
+    async def slowly() -> ExecutorPart:
+        last: ExecutorPart | None = None
+        async with aclosing(executing.executors.run(executing.assignment("codex", fault, timeout=1.0))) as parts:
+            async for part in parts:
+                (running,) = executing.executors._running or (None,)
+                if running and not running.ended_by_us:
+                    await asyncio.sleep(0.001)
+                last = part
+        await executing.executors.close()
+        assert last
+        return last
+
+    ended = asyncio.run(asyncio.wait_for(slowly(), 60))
+    assert isinstance(ended, Ended) and ended.failure is kind
+
+
 @pytest.mark.parametrize("name", EACH)
 def test_an_assignment_is_never_cut(executing: Executing, name: str) -> None:
     prompt = "length " + "ä" * 500_000  # far above what a command line may hold
@@ -162,6 +185,18 @@ def test_a_program_that_is_not_there_is_missing_and_says_how_to_get_it(
     assert (parts, ended.failure) == ([], Failure.MISSING)
     assert "npm install -g @openai/codex" in ended.hint
     assert 'codx: "codx" is no executor. Did you mean codex?' in executing("codx", "ok")[1].reason
+
+
+def test_lines_of_two_streams_stand_whole_in_one_file(tmp_path: Path) -> None:
+    whole = Whole(str(tmp_path / "whole"))
+    one, other = Lines(whole, lambda *_: None), Lines(whole, lambda *_: None)
+    one.add(b"first\nsec")
+    other.add(b"aside\nbes")
+    one.add(b"ond\nthi")
+    other.add(b"ide\n")
+    one.finish()
+    whole.close()
+    assert (tmp_path / "whole").read_bytes() == b"first\naside\nsecond\nbeside\nthi"
 
 
 def test_a_flood_is_held_in_bounds_and_kept_whole_on_disk(executing: Executing, tmp_path: Path) -> None:

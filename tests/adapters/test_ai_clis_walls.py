@@ -96,6 +96,17 @@ def test_what_appears_in_a_protected_place_is_put_aside_and_noted(walled: Execut
 
 @pytest.mark.system("bwrap")
 @pytest.mark.parametrize("name", EACH)
+def test_what_it_says_it_wrote_where_nothing_lasts_is_noted(walled: Executing, name: str, tmp_path: Path) -> None:
+    lost, kept = tmp_path / "home" / "notes.txt", walled.root / "made.txt"
+    _, ended = walled(name, f"edit {lost}")
+    assert ended.ok and not lost.exists()
+    (note,) = ended.notes
+    assert note.startswith(f"{lost} was written where only it sees it")
+    assert walled(name, f"edit {kept}")[1].notes == () and kept.exists()
+
+
+@pytest.mark.system("bwrap")
+@pytest.mark.parametrize("name", EACH)
 def test_it_has_the_network_whatever_else_it_may(walled: Executing, name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 

@@ -131,6 +131,12 @@ def test_s3_4_each_budget_names_itself_when_it_stops_the_run(name: str) -> None:
     assert rest.reason.startswith(f"cycle.{name} = {value:g}")
 
 
+def test_a_budget_that_the_last_unit_used_up_stops_nothing() -> None:
+    spent, settings = planned(cost=0.6), CycleSettings(max_cost=0.5)
+    over = step(spent, Board(done=2, total=2), settings=settings)
+    assert over == Rest("done", "", CyclePhase.COMPLETED)
+
+
 def test_only_the_tasks_of_its_milestones_are_a_cycles_own_and_none_that_another_process_has() -> None:
     tasks = [
         task("a", status=S.DONE),
@@ -271,6 +277,11 @@ def test_s4_completed_tasks_are_summarised_by_five_lines_oldest_first() -> None:
         "\n".join(["- old.md:", *shown, "..."]),
         "\n".join(["- new.md:", *(f"new line {number}" for number in range(5))]),
     ]
+
+
+def test_endless_findings_do_not_make_a_page_that_cannot_be_read() -> None:
+    found = cycle.findings_page(1, "codex", "x" * 1_000_000 + " and that is why")
+    assert len(found) < 30_000 and found.endswith(" and that is why")
 
 
 def test_findings_are_appended_and_the_request_stays_what_it_was() -> None:

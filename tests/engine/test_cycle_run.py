@@ -668,6 +668,41 @@ def test_a_unit_that_was_cut_short_while_it_published_waits_for_a_person(repo: P
         drive(repo, script, model, person=True)
 
 
+def test_the_doctor_does_not_have_a_unit_begun_again_whose_process_died_while_it_published(repo: Path) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    push = [call("bash", command=f"git push git://127.0.0.1:{server.getsockname()[1]}/x main")]
+    sessions: list[tuple[str, int]] = []
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("/plan push it")
+        await driver.answer("y")
+        await driver.until(lambda e: isinstance(e, p.ToolStarted))
+        sessions.append((driver.session.id, driver.seq))
+        await driver.session.submit(p.Interrupt())
+        await until_stopped(driver)
+
+    with server:
+        model = ScriptedModel([block("a", body="Push it."), push])
+        drive(repo, script, model, person=True, settings={"runs.record": False})
+    ((session, seq),) = sessions
+
+    async def die(keeper: TaskKeeper) -> None:
+        await keeper.move("a", TaskStatus.TODO, "")
+        await keeper.claim("a", f"{session}/gone")
+        await keeper.move("a", TaskStatus.RUNNING, "unit 1", owner=f"{session}/gone")
+
+    keep(repo, die)
+    with connect(locate(str(repo)).database) as connection:  # as a kill right behind the start would have left it
+        connection.execute("DELETE FROM journal WHERE session = ? AND seq > ?", (session, seq))
+        connection.execute("UPDATE task_runtime SET owner_started = 'never'")
+
+    async def mend(driver: Driver) -> None:
+        assert "let go of task a, which is blocked" in (await driver.command("/doctor fix")).text
+
+    drive(repo, mend, rules())
+    assert statuses(repo) == {"a": "blocked"}
+
+
 def test_a_clock_that_jumps_back_in_a_unit_costs_nothing(repo: Path) -> None:
     clock = FrozenClock()
 

@@ -297,6 +297,14 @@ class Scenes:
                 self.cli.call(f"write {path}", f"{path}: {error.strerror}", False)
         self.cli.done("tried")
 
+    def edit(self):
+        """Writes one file by a tool of its own, and says so."""
+        path = self.words.split()[1]
+        with open(path, "w") as file:
+            file.write("planted\n")
+        self.cli.changed(path)
+        self.cli.done("written")
+
     def read(self):
         found = {}
         for path in self.words.split()[1:]:
@@ -346,6 +354,10 @@ class Scenes:
         while True:
             self.cli.say("tick tack")
             time.sleep(0.02)
+
+    def torrent(self):
+        while True:
+            self.cli.say("tick")
 
     def garbage(self):
         while True:

@@ -94,6 +94,56 @@ async def work():
 
 asyncio.run(work())
 """
+# A cycle whose todo folder lies on a small disk: it fills up while a unit works, and is made free again.
+FILLED = """
+import sys
+from pathlib import Path
+from quintet.testing import ScriptedModel
+from tests.engine.cycles import statuses, stretch
+from tests.engine.driving import drive
+
+repo = Path(sys.argv[1])
+filler = repo / ".quintet/todo/filler"
+plan = "~~~~task\\n---\\nid: a\\ntitle: Do a\\nverification: test -e made.txt\\n---\\nDo it.\\n~~~~"
+
+def fill(request):
+    with filler.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"x" * 512)
+        except OSError:
+            return "did a"
+
+async def script(driver):
+    end = await stretch(driver, "/plan do a")
+    print(end.status, end.reason.replace("\\n", " "), statuses(repo))
+    filler.unlink()
+    (repo / "made.txt").touch()
+    end = await stretch(driver, "/resume")
+    print(end.status, statuses(repo), (repo / ".quintet/todo/done/verified/a.md").read_text().count("Do it."))
+
+drive(repo, script, ScriptedModel([plan, fill, "DONE", "nothing more"]))
+"""
+# A planner's page lies there; those that are to take its place do not fit on the disk.
+UNKEPT = """
+import resource, signal, sys
+from pathlib import Path
+from quintet.adapters.places import locate
+from quintet.adapters.plan_folder import PlanFolder
+from quintet.domain.errors import StoreUnwritable
+
+plans = PlanFolder(locate(sys.argv[1]))
+Path(plans.folder("run-1"), "mine.md").write_text("as the planner wrote it")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+try:
+    plans.keep("run-1", [("a.md", "x"), ("b.md", "x" * 5000)])
+except StoreUnwritable as error:
+    print(error)
+print(plans.pages("run-1"))
+plans.keep("run-1", [("a.md", "x")])
+print(plans.pages("run-1"))
+"""
 
 
 @contextmanager
@@ -181,6 +231,27 @@ def test_a_full_disk_is_said_and_nothing_has_moved(repo: Path, doing: str, bytes
     assert settled(repo) == {"probe": "todo", "t1": "todo"}
     assert todo(repo) == ["probe.md", "t1.md"]
     assert (repo / ".quintet/todo/t1.md").read_text() == page("t1")[1]
+
+
+def told(*argv: str) -> list[str]:
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=HERE, timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.system("bwrap")
+def test_a_disk_that_fills_up_in_the_middle_of_a_cycle_stops_it_and_it_goes_on_when_there_is_room(repo: Path) -> None:
+    small = ["bwrap", "--dev-bind", "/", "/", "--size", "32768", "--tmpfs", str(repo / ".quintet/todo")]
+    full, free = told(*small, sys.executable, "-c", FILLED, str(repo))
+    assert full.startswith("failed ") and "No space left on device" in full and "Free some space" in full
+    assert full.endswith("{'a': 'verifying'}")
+    assert free == "done {'a': 'done'} 1"
+
+
+def test_a_plan_that_cannot_be_kept_leaves_the_planners_pages_where_they_are(repo: Path) -> None:
+    said, _, before, after = told(sys.executable, "-c", UNKEPT, str(repo))
+    assert "b.md: cannot be written (File too large)" in said
+    assert (before, after) == ("[('mine.md', 'as the planner wrote it')]", "[('a.md', 'x')]")
 
 
 def test_a_file_that_cannot_be_moved_is_said_with_what_to_do(repo: Path) -> None:

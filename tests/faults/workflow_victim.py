@@ -8,37 +8,19 @@ call is unknown, and then says that the step is done.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import signal
 import sys
 
-from quintet import app
-from quintet.adapters import config
-from quintet.adapters.places import locate
-from quintet.adapters.sqlite.store import SqliteStore
+from mortal import FOR_EVER, opened
+
 from quintet.domain.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
 from quintet.domain.messages import CallPart, Part, Request, Role
-from quintet.domain.ports import Batch
 from quintet.domain.protocol import Recorded, TurnFinished
 from quintet.testing import ScriptedModel, call
 
 STEPS = 10
 AXES = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED, ModelMode.SMART, Surface.RPC)
 FLAT = {"tools.presentation": "flat", "runs.qa_review": False}
-
-
-class MortalStore(SqliteStore):
-    def __init__(self, path: str, events: int) -> None:
-        super().__init__(path)
-        self._left = events
-
-    async def append(self, session: str, batch: Batch) -> list[int]:
-        seqs = await super().append(session, batch)
-        self._left -= len(batch.events)
-        if self._left <= 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return seqs
 
 
 def follows(request: Request) -> str | list[Part]:
@@ -61,14 +43,8 @@ def follows(request: Request) -> str | list[Part]:
 
 
 async def main(project: str, events: int) -> None:
-    places = locate(project)
-    core = app.make_core(places, config.load(places, FLAT), model=ScriptedModel([follows] * 1000))
-    await core.store.close()
-    core.store = store = MortalStore(places.database, events)
-    if store.newest() is None:
-        session = await app._begin(core, Surface.RPC, AXES, [], "crew", places)
-    else:
-        session = await app._take_up(core, store, Surface.RPC, app.LATEST, False, [], "", places)
+    model = ScriptedModel([follows] * 1000)
+    session, _ = await opened(project, events, AXES, FLAT, agent="crew", model=model)
     state = session.state
     if not state.turn and not state.waiting:
         await session.say("/resume" if state.runs else "tally")
@@ -79,4 +55,4 @@ async def main(project: str, events: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2]) if sys.argv[2:] else 1 << 30))
+    asyncio.run(main(sys.argv[1], int(sys.argv[2]) if sys.argv[2:] else FOR_EVER))

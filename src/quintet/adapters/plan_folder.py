@@ -33,10 +33,9 @@ class PlanFolder:
         return [(name, _read(os.path.join(folder, name))) for name in names]
 
     def keep(self, run: str, pages: Sequence[tuple[str, str]]) -> None:
-        self.clear(run)
-        if not pages:
-            return
-        folder = self.folder(run)
+        fresh = f"{run}.kept"  # beside the planner's folder: what it left there goes when all of this is written
+        self.clear(fresh)
+        folder = self.folder(fresh)
         for name, text in pages:
             path = os.path.join(folder, name)
             try:
@@ -44,21 +43,32 @@ class PlanFolder:
                     file.write(text)
             except OSError as error:
                 raise unwritable(path, error) from error
+        self.clear(run)
+        try:
+            os.rename(folder, os.path.join(self._plans, run))
+        except OSError as error:
+            raise unwritable(folder, error) from error
 
     def clear(self, run: str) -> None:
         folder = os.path.join(self._plans, run)
         for name in _listed(folder):
             path = os.path.join(folder, name)
-            if os.path.isdir(path) and not os.path.islink(path):
-                from shutil import rmtree
+            try:
+                if os.path.isdir(path) and not os.path.islink(path):
+                    from shutil import rmtree
 
-                rmtree(path, ignore_errors=True)
-            else:
-                os.unlink(path)
+                    rmtree(path)
+                else:
+                    os.unlink(path)
+            except OSError as error:
+                raise unwritable(path, error) from error
 
     def output(self, run: str, call: str) -> str:
         folder = os.path.join(self._runs, run)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        try:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise unwritable(folder, error) from error
         return os.path.join(folder, f"{call}.out")
 
 

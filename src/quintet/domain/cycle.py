@@ -122,15 +122,15 @@ def next_step(
 ) -> Step:
     """`replans`: whether the planner can be asked again; `seconds`: how long this stretch has taken."""
     if hit := limit_hit(cycle, settings, seconds):
-        return Rest("limit", hit)
+        return _unless_over(cycle, found, replans, Rest("limit", hit))
     if control is RunControl.MANUAL and cycle.steps_since:
-        return _pause(cycle, found, replans, ONE_TURN)
+        return _unless_over(cycle, found, replans, Rest("paused", ONE_TURN))
     if found.verifying:
         return Verify(found.verifying)
     if found.reviewing:
         return Approve(found.reviewing)
     if control is RunControl.ASSISTED and cycle.units_since:
-        return _pause(cycle, found, replans, ONE_UNIT)
+        return _unless_over(cycle, found, replans, Rest("paused", ONE_UNIT))
     if cycle.pending:
         return _acceptance(cycle, control, profile)
     if cycle.plans and not cycle.planned:
@@ -145,10 +145,10 @@ def next_step(
     return _end(found)
 
 
-def _pause(cycle: CycleState, found: Board, replans: bool, reason: str) -> Step:
-    """Pause, unless nothing is left to do: then it is over, whoever advances the loop."""
+def _unless_over(cycle: CycleState, found: Board, replans: bool, rest: Rest) -> Rest:
+    """Return control, unless nothing is left to do: then it is over, whoever advances the loop and whatever it cost."""
     over = not (found.left or cycle.pending or (cycle.plans and not cycle.planned))
-    return _end(found) if over and not (replans and not cycle.added_nothing) else Rest("paused", reason)
+    return _end(found) if over and not (replans and not cycle.added_nothing) else rest
 
 
 def _acceptance(cycle: CycleState, control: RunControl, profile: PermissionProfile) -> Step:

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterator
 from quintet.domain.columns import table
 from quintet.domain.errors import StoreError
 from quintet.domain.findings import Finding, HealthScope, Premises, Severity
+from quintet.domain.grants import Effect
 from quintet.domain.ports import Clock, Lease, Store
+from quintet.domain.state import fold
 from quintet.domain.task_order import knots
+from quintet.domain.task_ports import Claim
 from quintet.domain.task_scan import Scan
 from quintet.domain.tasks import OVER, TaskStatus, after_failure
 from quintet.engine.leases import owner_lives
-from quintet.engine.task_keeper import TaskKeeper
+from quintet.engine.task_keeper import MAY_HAVE_PUBLISHED, TaskKeeper
 
 W, E = Severity.WARNING, Severity.ERROR
 STATE, SESSION, TASK, PROJECT, MACHINE = HealthScope
@@ -126,9 +129,21 @@ async def fix(look: Look, keeper: TaskKeeper, store: Store) -> list[str]:
         task = keeper.find(claim.task)
         await keeper.release(claim)
         if task.status is TaskStatus.RUNNING:
-            task, _ = await keeper.move(task.id, after_failure(task), f"process {claim.owner_pid} is gone")
+            after, why = after_failure(task), f"process {claim.owner_pid} is gone"
+            if _may_have_published(store, claim):
+                after, why = TaskStatus.BLOCKED, MAY_HAVE_PUBLISHED
+            task, _ = await keeper.move(task.id, after, why)
         done.append(f"let go of task {task.id}, which is {task.status}")
     return done + await keeper.mend(keeper.look().drifts)
+
+
+def _may_have_published(store: Store, claim: Claim) -> bool:
+    """Whether the unit was cut short in a call that publishes: then it is not begun again unasked."""
+    events = [recorded.event for recorded in store.read(claim.owner.partition("/")[0])]
+    state = fold(events) if events else None
+    if state is None or state.cycle is None or claim.task not in (state.cycle.task, state.cycle.unsure):
+        return False
+    return bool(state.cycle.unsure) or any(Effect.PUBLISH in state.decided.get(call, ()) for call in state.running)
 
 
 def health_lines(findings: list[Finding]) -> list[str]:

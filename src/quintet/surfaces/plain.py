@@ -153,7 +153,10 @@ class Plain:
             elif isinstance(item, p.TextDelta) and not self._reports:
                 self._stream(item.step, item.text)
             elif isinstance(item, p.Countdown) and self._tty:
-                self._paint.write(f"\r  {visible(item.why)}: again in {item.seconds:.0f} s ")
+                again = f": again in {item.seconds:.0f} s "
+                room = max(shutil.get_terminal_size().columns - len(again) - 3, 0)  # a second line could not be redrawn
+                why = " ".join(visible(item.why).split())
+                self._paint.write(f"\r  {why if len(why) <= room else why[: room - 1] + '…'}{again}")
                 self._line_open = True
 
     def _event(self, recorded: p.Recorded) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from quintet.adapters.ai_clis.dialect import MOST_OUTPUT, Dialect, Outcome, clipped, number, summary_of, words_of
-from quintet.domain.executor_flags import permission_flags, reading_flags
 from quintet.domain.executors import CallBegan, CallEnded, Changed, ExecutorPart, Failure, Printed, Said, Spent
 from quintet.domain.messages import Usage
 
@@ -19,6 +18,7 @@ WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 
 
 class Claude(Dialect):
+    cli = "claude"
     passed = (
         *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"),
         *("ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"),
@@ -35,13 +35,7 @@ class Claude(Dialect):
         self._writing: dict[str, str] = {}  # calls under way that write, by id
 
     def flags(self) -> tuple[str, ...] | None:
-        start, asked = self.start, self.start.assignment
-        allowed = permission_flags("claude", asked.profile, contained=start.contained)
-        if not (start.contained or start.writes):
-            allowed = reading_flags("claude", asked.folder) or ()
-        model = asked.model or start.settings.model
-        named = ("--model", model) if model else ()
-        return ("-p", "--output-format", "stream-json", "--verbose", *named, *allowed)
+        return ("-p", "--output-format", "stream-json", "--verbose", *self.model(), *(self.allowed() or ()))
 
     def homes(self) -> tuple[str, ...]:
         start = self.start

@@ -21,7 +21,6 @@ from quintet.adapters.ai_clis.dialect import (
     summary_of,
     words_of,
 )
-from quintet.domain.executor_flags import permission_flags, reading_flags
 from quintet.domain.executors import CallBegan, CallEnded, Changed, ExecutorPart, Failure, Printed, Said, Spent
 from quintet.domain.messages import Usage
 
@@ -30,6 +29,7 @@ WAITS_FOR_EVER = "waiting for network"
 
 
 class Codex(Dialect):
+    cli = "codex"
     passed = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY", "CODEX_HOME")
     hints: ClassVar[dict[Failure, str]] = {
         Failure.MISSING: "install it: npm install -g @openai/codex",
@@ -37,13 +37,8 @@ class Codex(Dialect):
     }
 
     def flags(self) -> tuple[str, ...] | None:
-        start, asked = self.start, self.start.assignment
-        allowed = permission_flags("codex", asked.profile, contained=start.contained)
-        if not (start.contained or start.writes):
-            allowed = reading_flags("codex", asked.folder) or ()
-        model = asked.model or start.settings.model
-        named = ("--model", model) if model else ()
-        return ("exec", "--json", "--skip-git-repo-check", *allowed, *named, *self._fewer_retries(), "-")
+        allowed = self.allowed() or ()
+        return ("exec", "--json", "--skip-git-repo-check", *allowed, *self.model(), *self._fewer_retries(), "-")
 
     def homes(self) -> tuple[str, ...]:
         return (self._home(),)

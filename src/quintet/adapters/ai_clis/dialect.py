@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from quintet.domain.executor_flags import permission_flags, reading_flags
 from quintet.domain.executors import Assignment, ExecutorPart, Failure
 from quintet.domain.gate import Sandbox
 from quintet.domain.settings import ExecutorSettings
@@ -54,6 +55,7 @@ class Outcome(Struct, frozen=True):
 class Dialect:
     """The common ground; a CLI overrides what differs."""
 
+    cli = ""  # by which `executor_flags` knows it
     passed: tuple[str, ...] = ()  # environment variables it needs
     hints: ClassVar[dict[Failure, str]] = {}
     talks = False  # whether it is spoken to beyond its assignment; then it ends when its stdin does
@@ -69,6 +71,17 @@ class Dialect:
     def flags(self) -> tuple[str, ...] | None:
         """What follows the program; None if it cannot be held where its walls would be its own."""
         raise NotImplementedError
+
+    def allowed(self) -> tuple[str, ...] | None:
+        """The flags that say what it may do; None where its own protection cannot hold it to that."""
+        start, asked = self.start, self.start.assignment
+        if start.contained or start.writes:
+            return permission_flags(self.cli, asked.profile, contained=start.contained)
+        return reading_flags(self.cli, asked.folder)
+
+    def model(self) -> tuple[str, ...]:
+        name = self.start.assignment.model or self.start.settings.model
+        return ("--model", name) if name else ()
 
     def variables(self) -> dict[str, str]:
         """On top of those passed on."""

@@ -23,7 +23,7 @@ from quintet.adapters.ai_clis.dialect import (
 )
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.executor_faults import by_status
-from quintet.domain.executor_flags import permission_flags, reading_flags
+from quintet.domain.executor_flags import permission_flags
 from quintet.domain.executors import CallBegan, CallEnded, Changed, ExecutorPart, Failure, Printed, Said, Spent
 from quintet.domain.gate import Sandbox
 from quintet.domain.messages import Usage
@@ -37,6 +37,7 @@ FIRST_STATUS_CODE = 144  # 400 modulo 256
 
 
 class Gemini(Dialect):
+    cli = "gemini"
     passed = (
         *("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GEMINI_MODEL", "GEMINI_CLI_HOME"),
         *("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_GCA"),
@@ -53,18 +54,13 @@ class Gemini(Dialect):
         self._writing: dict[str, str] = {}
 
     def flags(self) -> tuple[str, ...] | None:
-        start, asked = self.start, self.start.assignment
-        allowed: tuple[str, ...] | None = permission_flags("gemini", asked.profile, contained=start.contained)
-        if not (start.contained or start.writes):
-            allowed = reading_flags("gemini", asked.folder)
-        if allowed is None and start.walls is Sandbox.PARTIAL:  # the kernel tells the project from its folder
-            allowed = permission_flags("gemini", PermissionProfile.NORMAL, contained=False)
+        allowed, folder = self.allowed(), self.start.assignment.folder
+        if allowed is None and self.start.walls is Sandbox.PARTIAL:  # the kernel tells the project from its folder
+            allowed = permission_flags(self.cli, PermissionProfile.NORMAL, contained=False)
         if allowed is None:
             return None
-        model = asked.model or start.settings.model
-        named = ("--model", model) if model else ()
-        beside = ("--include-directories", asked.folder) if asked.folder else ()
-        return ("--output-format", "stream-json", *named, *beside, *allowed)
+        beside = ("--include-directories", folder) if folder else ()
+        return ("--output-format", "stream-json", *self.model(), *beside, *allowed)
 
     def homes(self) -> tuple[str, ...]:
         start = self.start

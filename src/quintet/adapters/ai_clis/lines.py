@@ -55,21 +55,38 @@ class Whole:
 
 
 class Lines:
-    """Takes bytes, gives whole lines to `on_line`, with how many bytes of each were left out."""
+    """Takes bytes, gives whole lines to `on_line`, with how many bytes of each were left out.
+
+    To the file, too, they go whole: another stream writes there as well, and must not come between.
+    """
 
     def __init__(self, whole: Whole, on_line: Callable[[bytes, int], None]) -> None:
         self._whole = whole
+        self._unkept = b""
         self._on_line = on_line
         self._begun = bytearray()
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        self._whole.keep(data)
+        self._keep(data)
         *ended, rest = data.split(b"\n")
         for piece in ended:
             self._extend(piece)
             self._give()
         self._extend(rest)
+
+    def _keep(self, data: bytes) -> None:
+        held = self._unkept + data
+        cut = held.rfind(b"\n", len(self._unkept)) + 1 or (len(held) if len(held) > LINE_BYTES else 0)
+        self._unkept = held[cut:]
+        if cut:
+            self._whole.keep(held[:cut])
+
+    def keep_rest(self) -> None:
+        """What a line without its end said so far."""
+        rest, self._unkept = self._unkept, b""
+        if rest:
+            self._whole.keep(rest)
 
     def _extend(self, piece: bytes) -> None:
         room = LINE_BYTES - len(self._begun)
@@ -84,6 +101,7 @@ class Lines:
 
     def finish(self) -> None:
         """The last line may lack its end."""
+        self.keep_rest()
         self._give()
 
 

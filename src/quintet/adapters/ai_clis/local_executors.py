@@ -22,12 +22,14 @@ from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.sandbox.ground import Containment, Launch
 from quintet.adapters.sandbox.machine import below
 from quintet.domain.errors import ToolFailed
-from quintet.domain.executors import Assignment, Availability, ExecutorPart, Failure
+from quintet.domain.executors import Assignment, Availability, Changed, ExecutorPart, Failure
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Effect, Grant, ordered
 from quintet.domain.settings import ExecutorSettings
 
 VERSION_SECONDS = 15.0
+FLEETING = "was written where only it sees it, and does not last: it may write to the project and to its own home"
+MOST_FLEETING = 5
 
 
 class LocalExecutors:
@@ -104,11 +106,15 @@ class LocalExecutors:
                 yield failed(dialect, Failure.CONTAINMENT, str(error))
                 return
             self._running.add(running)
+            fleeting: dict[str, None] = {}
             try:
                 async with contextlib.aclosing(running.parts()) as parts:
                     async for part in parts:
+                        if isinstance(part, Changed) and dialect.start.contained and not self._lasts(part.path, grant):
+                            fleeting[part.path] = None
                         yield part
                 notes = await self._settled(running, containment, launch)
+                notes += [f"{path} {FLEETING}" for path in list(fleeting)[:MOST_FLEETING]]
                 ended = concluded(running, notes)
             finally:
                 self._running.discard(running)
@@ -172,6 +178,12 @@ class LocalExecutors:
         return msgspec.structs.replace(
             launch, variables={**launch.variables, **home, **passed, **dialect.variables()}, room=None
         )
+
+    def _lasts(self, path: str, grant: Grant) -> bool:
+        """Whether a file that it says it wrote is there for others, too."""
+        whole = os.path.join(self._root, os.path.expanduser(path))
+        real = os.path.realpath(whole)
+        return any(below(each, os.path.realpath(root)) for root in grant.write_roots for each in (whole, real))
 
     async def _settled(self, running: Running, containment: Containment, launch: Launch) -> list[str]:
         notes = await asyncio.to_thread(containment.settle, launch)

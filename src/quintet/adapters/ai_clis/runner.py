@@ -64,7 +64,7 @@ class Running:
     async def parts(self) -> AsyncGenerator[ExecutorPart, None]:
         """What it says, but for its end; over when the program is."""
         while True:
-            while self._pending:
+            while self._pending and not self._must_end():
                 part = self._pending.popleft()
                 if self._held and len(self._pending) < KEPT_LINES // 2:
                     self._go_on()
@@ -74,15 +74,37 @@ class Running:
                     stream.finish()
                 if not self._pending:
                     return
-            elif self.dialect.outcome and self.dialect.outcome.hopeless:
+            elif self._must_end():
                 await self.end()
             else:
                 await self._wait()
 
+    def _must_end(self) -> bool:
+        """Whether it is to be ended now, however much it still says."""
+        if self.child.ended.is_set():
+            return False
+        if self.dialect.outcome and self.dialect.outcome.hopeless:
+            return True
+        left, why = self._time_left()
+        if left is None or left > 0:
+            return False
+        self.given_up = why
+        return True
+
+    def _time_left(self) -> tuple[float | None, tuple[Failure, str] | None]:
+        """Until it is ended whatever it says; None for no end. And what that means, if it is a failure."""
+        now = self._loop.time()
+        if self._outcome_at:
+            linger = TALKER_LINGER_SECONDS if self.dialect.talks else LINGER_SECONDS
+            return max(self._outcome_at + linger - now, 0.0), None
+        if not self._timeout:
+            return None, None
+        overtime = (Failure.OVERTIME, f"it was not done after {self._timeout:g} seconds")
+        return max(self._began + self._timeout - now, 0.0), overtime
+
     async def _wait(self) -> None:
         self._news.clear()
-        waits_since = self._loop.time()
-        left, why = self._patience(waits_since)
+        left, why = self._patience()
         try:
             async with asyncio.timeout(left):
                 await self._news.wait()
@@ -90,18 +112,13 @@ class Running:
             self.given_up = why
             await self.end()
 
-    def _patience(self, now: float) -> tuple[float | None, tuple[Failure, str] | None]:
+    def _patience(self) -> tuple[float | None, tuple[Failure, str] | None]:
         """How long nothing may come from now on, and what it means if nothing does."""
-        if self._outcome_at:
-            linger = TALKER_LINGER_SECONDS if self.dialect.talks else LINGER_SECONDS
-            return max(self._outcome_at + linger - now, 0.0), None
+        left, why = self._time_left()
         silence = self._silence * (CALL_PATIENCE if self._under_way else 1.0)
-        left: float | None = silence or None
-        why = (Failure.SILENT, f"it said nothing for {silence:g} seconds")
-        if self._timeout and (left is None or self._began + self._timeout - now < left):
-            left = max(self._began + self._timeout - now, 0.0)
-            why = (Failure.OVERTIME, f"it was not done after {self._timeout:g} seconds")
-        return left, why
+        if self._outcome_at or not silence or (left is not None and left <= silence):
+            return left, why
+        return silence, (Failure.SILENT, f"it said nothing for {silence:g} seconds")
 
     async def end(self) -> None:
         """Interrupt it, and then end all it started. Cancelling does not stop that."""
@@ -117,6 +134,8 @@ class Running:
             self._watch.cancel()
             self.child.release()
             self._outlet.close()
+            for stream in self._streams:
+                stream.keep_rest()
             self.whole.close()
 
     def _line(self, line: bytes, dropped: int) -> None:
