@@ -144,7 +144,7 @@ def make_core(
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
-    mcp = make_mcp(places, loaded, containment)
+    mcp = make_mcp(places, loaded, containment, vault.learn_from)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment, vault)
     bench = Workbench(

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from quintet.adapters import config
-from quintet.adapters.mcp_client.server_files import as_told
+from quintet.adapters.mcp_client.server_files import OFF, as_told
 from quintet.adapters.mcp_client.server_pool import McpPool
 from quintet.adapters.places import locate
 from quintet.adapters.terms import make_terms
@@ -25,6 +25,7 @@ from quintet.domain.nearest import did_you_mean
 from quintet.domain.visible import visible
 from quintet.mcp_wiring import make_mcp
 from quintet.surfaces.tables import say, say_json, say_table
+from quintet.tools.declare import counted
 
 NONE_YET = (
     'no MCP servers yet: add one to your settings,\n  [mcp.servers.NAME]\n  command = "…"   # or url = "https://…/mcp"'
@@ -38,7 +39,7 @@ def call_arguments(arguments: Namespace) -> str:
     """The arguments of mcp_tool for a call from the command line."""
     try:
         given = json.loads(arguments.arguments)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"the arguments are not JSON: {error}") from None
     if not isinstance(given, dict):
         raise UsageError("the arguments are no JSON object")
@@ -47,9 +48,7 @@ def call_arguments(arguments: Namespace) -> str:
 
 
 def mcp_list(arguments: Namespace) -> int:
-    servers, notes = _pool(arguments)[0].listed()
-    for note in notes:
-        sys.stderr.write(f"{visible(note)}\n")
+    servers = _listed(_pool(arguments)[0])
     if arguments.json:
         say_json([as_told(server) for server in servers])
     elif not servers:
@@ -98,13 +97,10 @@ def mcp_doctor(arguments: Namespace) -> int:
     """Each server started once, all of them together."""
 
     async def looked(pool: McpPool) -> list[dict[str, Any]]:
-        servers, _ = pool.listed()
-        chosen = [_named(pool, name) for name in arguments.servers] or servers
+        chosen = [_named(pool, name) for name in arguments.servers] or _listed(pool)
         return list(await asyncio.gather(*(_looked(pool, server) for server in chosen)))
 
     found = _asked(arguments, looked)
-    for note in _pool(arguments)[0].listed()[1]:
-        sys.stderr.write(f"{visible(note)}\n")
     if arguments.json:
         say_json(found)
     elif not found:
@@ -112,21 +108,33 @@ def mcp_doctor(arguments: Namespace) -> int:
     else:
         rows = [(one["name"], one["state"], visible(one["said"])) for one in found]
         say_table(rows, heading=("SERVER", "STATE", "WHAT IT SAYS"))
-        say(["", f"sandbox  {_pool(arguments)[1]}"])
-    return 0 if all(one["state"] == "ready" for one in found) else 1
+        places = locate(arguments.directory)
+        say(["", f"sandbox  {make_terms(places, config.load(places).settings).sandbox}"])
+    return 1 if any(one["state"] == "broken" for one in found) else 0
 
 
 async def _looked(pool: McpPool, server: McpServer) -> dict[str, Any]:
     began = time.monotonic()
     told: dict[str, Any] = {**as_told(server), "state": "broken", "tools": 0, "resources": 0}
+    if server.problem == OFF:
+        return {**told, "state": "off", "said": OFF, "seconds": 0.0}
     try:
         offer = await pool.offer(server.name)
     except ToolFailed as error:
         return {**told, "said": " ".join(str(error).split()), "seconds": round(time.monotonic() - began, 2)}
     seconds = round(time.monotonic() - began, 2)
-    said = f"{offer.about}: {len(offer.tools)} tools, {len(offer.resources)} resources, {seconds:g} s"
+    has = f"{counted(len(offer.tools), 'tool')}, {counted(len(offer.resources), 'resource')}"
+    said = f"{offer.about}: {has}, {seconds:g} s"
     counts = {"tools": len(offer.tools), "resources": len(offer.resources)}
     return {**told, **counts, "state": "ready", "said": said, "seconds": seconds}
+
+
+def _listed(pool: McpPool) -> list[McpServer]:
+    """The servers; what is wrong with the files that name them is said aside."""
+    servers, notes = pool.listed()
+    for note in notes:
+        sys.stderr.write(f"{visible(note)}\n")
+    return servers
 
 
 def _named(pool: McpPool, name: str) -> McpServer:
@@ -141,7 +149,7 @@ def _asked(arguments: Namespace, question: Callable[[McpPool], Awaitable[Answer]
     """An answer of servers that are started for it and ended after it."""
 
     async def asked() -> Answer:
-        pool, _, close = _pool(arguments)
+        pool, close = _pool(arguments)
         try:
             return await question(pool)
         finally:
@@ -151,13 +159,13 @@ def _asked(arguments: Namespace, question: Callable[[McpPool], Awaitable[Answer]
     return asyncio.run(asked())
 
 
-def _pool(arguments: Namespace) -> tuple[McpPool, str, Callable[[], Awaitable[None]]]:
-    """The servers, what contains them, and how to let go of that."""
+def _pool(arguments: Namespace) -> tuple[McpPool, Callable[[], Awaitable[None]]]:
+    """The servers, and how to let go of what contains them."""
     places = locate(arguments.directory)
     loaded = config.load(places)
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
-    return make_mcp(places, loaded, containment), str(terms.sandbox), containment.close
+    return make_mcp(places, loaded, containment), containment.close
 
 
 def _cut(text: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from argparse import Namespace
+from contextlib import AbstractContextManager, nullcontext
 
 from quintet.adapters import user_tools
 from quintet.adapters.packages import package_part
@@ -18,6 +20,8 @@ from quintet.domain.tool_menu import TOOL_MODES, toolsets_of, with_own
 from quintet.domain.toolspec import ToolSpec
 from quintet.tools.registry import BY_NAME
 
+HOST = "127.0.0.1"
+
 
 async def serve(arguments: Namespace, dials: AxesChange) -> int:
     places = locate(arguments.directory)
@@ -26,14 +30,23 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
     part = package_part("mcp", "mcp", "mcp>=2")
     if not part.ready:
         raise UsageError(f"an MCP server needs a package that is not here: {part.missing.removeprefix('mcp: ')}")
-    from quintet.surfaces.mcp_server import McpSurface
+    with _listening(arguments.http) as listening:
+        from quintet.surfaces.mcp_server import McpSurface
 
-    async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:
-        surface = McpSurface(session, specs, places.name)
-        sys.stderr.write(f"quintet: session {session.id}, {len(specs)} tools\n")
-        if arguments.http is not None:
-            return await surface.over_http(arguments.http, token)
-        return await surface.over_stdio()
+        async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:
+            surface = McpSurface(session, specs, places.name)
+            sys.stderr.write(f"quintet: session {session.id}, {len(specs)} tools\n")
+            return await (surface.over_http(listening, token) if listening else surface.over_stdio())
+
+
+def _listening(port: int | None) -> AbstractContextManager[socket.socket | None]:
+    if port is None:
+        return nullcontext()
+    try:
+        return socket.create_server((HOST, port))
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", "") or "a port is a number from 0 to 65535"
+        raise UsageError(f"--http {port}: {why.partition(' (')[0]}", hint="0 picks a free port.") from None
 
 
 def _specs(places: Places, toolsets: list[str]) -> list[ToolSpec]:

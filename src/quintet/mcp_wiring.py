@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 
 from quintet.adapters.config import Loaded
 from quintet.adapters.mcp_client.server_pool import McpPool
@@ -11,7 +12,12 @@ from quintet.adapters.sandbox.ground import Containment
 from quintet.domain.mcp_port import McpServer
 
 
-def make_mcp(places: Places, loaded: Loaded, containment: Containment) -> McpPool:
+def make_mcp(
+    places: Places,
+    loaded: Loaded,
+    containment: Containment,
+    learn: Callable[[Mapping[str, str]], None] = lambda named: None,
+) -> McpPool:
     def listing() -> tuple[list[McpServer], list[str]]:
         from quintet.adapters.mcp_client.server_files import servers
 
@@ -22,4 +28,5 @@ def make_mcp(places: Places, loaded: Loaded, containment: Containment) -> McpPoo
         containment,
         places.root,
         os.path.join(cache_folder(), "mcp"),
+        learn,
     )

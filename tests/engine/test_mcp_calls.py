@@ -51,6 +51,19 @@ def results(driver: Driver) -> list[tuple[CallStatus, str]]:
     return [(event.status, event.content) for event in driver.of(p.ToolFinished)]
 
 
+def test_s0_what_the_settings_give_a_server_is_a_secret_that_it_may_say_again(project: Path) -> None:
+    server = {"command": sys.executable, "args": ["-S", str(project / "told.py"), str(project / "told.json")]}
+    server |= {"env": {"SHOP_API_KEY": "4-l1teral-key", "REGION": "europe-west"}}
+    shutil.copy(EVIL.parent / "told.py", project / "told.py")
+    tools = [{"name": "echo", "inputSchema": {"type": "object"}}]
+    said = {"content": [{"type": "text", "text": "4-l1teral-key in europe-west"}]}
+    answers = {"tools/list": {"tools": tools}, "resources/list": {"resources": []}, "tools/call": said}
+    (project / "told.json").write_text(json.dumps(answers))
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"evil": server}}))
+    (status, said_then), *_ = results(turn(project, [ECHO], "y"))
+    assert (status, said_then) == (CallStatus.OK, f"{'*' * 13} in europe-west")
+
+
 def test_looking_at_servers_and_their_tools_is_not_asked_about(project: Path) -> None:
     steps = [call("mcp_tool", command="list_servers"), call("mcp_tool", command="list_tools", server="evil")]
     driver = turn(project, steps, axes=RESTRICTED, person=False)

@@ -217,6 +217,8 @@ def test_a_secret_that_is_new_is_kept_back_from_then_on(planted: Path) -> None:
     assert vault.clean("fresh-and-long-enough") == "*" * 21
     vault.learn("told-by-another-program")
     assert vault.text("told-by-another-program") == "*" * 23
+    vault.learn_from({"Authorization": "Bearer of-a-header", "X-Api-Key": "of-another-header", "Region": "europe-west"})
+    assert vault.text("of-a-header of-another-header europe-west") == f"{'*' * 11} {'*' * 17} europe-west"
     (planted / ".env.example").write_text("SAMPLE_TOKEN=put-your-token-here\n")
     vault.fresh()
     assert vault.clean("put-your-token-here") == "put-your-token-here", "an example is no secret"

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -191,8 +192,17 @@ def test_with_a_token_only_those_who_know_it_are_let_in(quintet: Program) -> Non
         (("--toolsets", "swee"), 'toolsets "swee": not one of swe, library,'),
         (("--token-env", "X"), "--token-env goes with --http PORT"),
         (("--http", "0", "--token-env", "NOT_SET"), "there is no such variable"),
+        (("--http", "99999"), "--http 99999: a port is a number from 0 to 65535"),
     ],
 )
 def test_what_is_wrong_with_its_flags_is_said_at_once(quintet: Program, flags: tuple[str, ...], error: str) -> None:
     assert error in quintet.run("mcp-server", *flags).clean(2).err
+    assert quintet.sessions() == []
+
+
+def test_a_port_that_is_taken_is_said_before_a_session_begins(quintet: Program) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = quintet.run("mcp-server", "--http", str(port)).clean(2).err
+    assert said == f"quintet: --http {port}: Address already in use\n0 picks a free port.\n"
     assert quintet.sessions() == []

@@ -185,6 +185,13 @@ def test_a_long_answer_is_cut_in_its_middle_and_kept_whole(servers: Servers) -> 
     assert Path(path).read_text() == "a" * 50_000 + "end"
 
 
+def test_what_is_nested_without_an_end_is_text_and_no_reason_to_fail(servers: Servers) -> None:
+    servers.answers(text("[" * 20_000), structuredContent={"n": 3})
+    assert servers.add().endswith('[\n{\n  "n": 3\n}')
+    call = {"command": "call_tool", "server": "sums", "tool_name": "add", "tool_args": "[" * 20_000}
+    assert "tool_args: an object is wanted" in servers.fails(**call)
+
+
 def test_a_secret_is_neither_in_what_is_kept_whole_nor_half_of_it_at_the_cut(
     servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ from quintet.domain.settings import Settings
 
 T = TypeVar("T")
 MOST_BYTES = 1_000_000  # of an env file
+HEADERS = ("authorization", "proxy-authorization", "cookie")
 
 
 class Vault:
@@ -57,6 +58,13 @@ class Vault:
         if secret and secret not in self._learnt:
             self._learnt.add(secret)
             self._stamps = None
+
+    def learn_from(self, named: Mapping[str, str]) -> None:
+        """What among variables or headers is a secret by its name, whole and without the word before it."""
+        for name, value in named.items():
+            if name.lower() in HEADERS or self._is_secret(name.replace("-", "_")):
+                for part in (value, *value.split()):
+                    self.learn(part)
 
     # ── the redactor
 

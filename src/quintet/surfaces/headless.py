@@ -19,6 +19,7 @@ from quintet.domain import protocol as p
 from quintet.domain.describe import describe
 from quintet.domain.failures import CODES
 from quintet.domain.results import Heard
+from quintet.domain.told_once import ToldOnce
 from quintet.domain.visible import visible
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -38,6 +39,7 @@ class Headless:
         self._parsed = parsed  # the answer is JSON, and the result holds its value
         self._out = out or forgiving(sys.stdout)
         self._diagnostics = Painter(forgiving(sys.stderr))
+        self._told_once = ToldOnce()
         self._interrupts = 0
 
     async def run(self, text: str) -> int:
@@ -111,6 +113,7 @@ class Headless:
 
     def _diagnose(self, recorded: p.Recorded) -> None:
         """On stderr, what a person would want to know of a run they do not watch."""
+        recorded = self._told_once(recorded)
         match recorded.event:
             case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
                 self._diagnostics.print(describe(recorded))

@@ -32,7 +32,6 @@ from quintet.engine.session import Session
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
-HOST = "127.0.0.1"
 PATH = "/mcp"
 MOST_TOLD = 200  # characters of a sign of life
 INSTRUCTIONS = """\
@@ -61,16 +60,15 @@ class McpSurface:
             await self._server.run(read, write, options)
         return 0
 
-    async def over_http(self, port: int, token: str = "") -> int:
+    async def over_http(self, listening: socket.socket, token: str = "") -> int:
         import uvicorn
 
-        with socket.create_server((HOST, port)) as listening:
-            where = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
-            application: Application = self._server.streamable_http_app(host=HOST)
-            config = uvicorn.Config(_guarded(application, token), log_level="warning", lifespan="on", ws="none")
-            sys.stderr.write(f"quintet: an MCP server at {where}\n")
-            sys.stderr.flush()
-            await uvicorn.Server(config).serve(sockets=[listening])
+        host, port = listening.getsockname()
+        application: Application = self._server.streamable_http_app(host=host)
+        config = uvicorn.Config(_guarded(application, token), log_level="warning", lifespan="on", ws="none")
+        sys.stderr.write(f"quintet: an MCP server at http://{host}:{port}{PATH}\n")
+        sys.stderr.flush()
+        await uvicorn.Server(config).serve(sockets=[listening])
         return 0
 
     def _offered(self) -> dict[str, ToolSpec]:

@@ -15,8 +15,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 
-from msgspec import structs
-
 from quintet.domain import badge
 from quintet.domain import protocol as p
 from quintet.domain.axes import Axes
@@ -24,7 +22,7 @@ from quintet.domain.describe import Line, describe, question
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Role
 from quintet.domain.reports import is_step
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.told_once import ToldOnce
 from quintet.domain.visible import visible
 from quintet.engine.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -48,7 +46,7 @@ class Plain:
         self._at_prompt = False
         self._turn = ""  # the submission whose turn is running
         self._said = ""  # its newest reply
-        self._refused = ""  # why its newest refused call was not run
+        self._told_once = ToldOnce()
         self._aside = False  # it is a step of a cycle, whose events say what came of it
         self._reports = False  # it ends with a report: what the person sees is that, not what it is made from
         self._question: p.QuestionAsked | None = None
@@ -160,6 +158,7 @@ class Plain:
                 self._line_open = True
 
     def _event(self, recorded: p.Recorded) -> None:
+        recorded = self._told_once(recorded)
         event = recorded.event
         match event:
             case p.ModelReplied() if event.aside or (self._reports and not event.calls):
@@ -174,11 +173,6 @@ class Plain:
                 self._question = event
                 self._print(question(event))
                 return
-            case p.ToolFinished(status=CallStatus.DENIED):
-                self._refused = event.content.removeprefix("not run: ")
-            case p.TurnFinished() if self._refused and event.reason.endswith(self._refused):
-                event = structs.replace(event, reason="")  # the person has read it
-                recorded = structs.replace(recorded, event=event)
             case p.QuestionAnswered() if self._question and event.question == self._question.question:
                 self._question = None
         self._print(describe(recorded))
@@ -189,7 +183,7 @@ class Plain:
                 if event.data.get("turn") != "":  # else its turn is still to come
                     self._finished(event.submission)
             case p.TurnStarted():
-                self._turn, self._said, self._refused = event.submission, "", ""
+                self._turn, self._said = event.submission, ""
                 self._reports = event.order is not None
                 self._aside = is_step(event.order)
             case p.TurnFinished():

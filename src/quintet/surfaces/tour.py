@@ -13,6 +13,7 @@ import sys
 from quintet.domain import protocol as p
 from quintet.domain.describe import Line, describe
 from quintet.domain.gate import Verdict
+from quintet.domain.told_once import ToldOnce
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import visible
 from quintet.engine.session import Session
@@ -49,6 +50,7 @@ class Tour:
         self._about = about
         self._paint = Painter(forgiving(sys.stdout))
         self._seen = 0
+        self._told_once = ToldOnce()
         self._denied = 0
 
     async def run(self) -> int:
@@ -93,6 +95,7 @@ class Tour:
         return "nothing"
 
     def _show(self, recorded: p.Recorded) -> None:
+        recorded = self._told_once(recorded)
         match recorded.event:
             case p.CommandRan() | p.RunStarted() | p.RunMoved():
                 return

@@ -69,7 +69,7 @@ def _arguments(given: dict[str, Any] | str | None) -> dict[str, Any]:
     if isinstance(given, str) and given.strip():
         try:
             given = json.loads(given)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ToolFailed(f"tool_args: an object is wanted, and this text is no JSON ({error})") from None
     if given and not isinstance(given, dict):
         raise ToolFailed("tool_args: an object is wanted")
@@ -147,7 +147,7 @@ def _says(parts: tuple[McpPart, ...], structured: Any) -> bool:
     for part in parts:
         try:
             said = json.loads(part.text)
-        except ValueError:
+        except (ValueError, RecursionError):  # no JSON, or nested without an end
             said = part.text
         if structured in (said, part.text, {"result": said}, {"result": part.text}):
             return True

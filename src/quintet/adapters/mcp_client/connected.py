@@ -165,7 +165,7 @@ async def connect(server: McpServer, root: str, start: Callable[[], Awaitable[Pi
 
 async def _unchecked(name: str, result: CallToolResult) -> None:
     """The SDK would hold a result to the server's schema with patterns of the server's, which may never come to an
-    end; `schema_check` does it instead.
+    end; `Conversation.call` does it instead, in a bounded number of steps.
     """
 
 

@@ -20,6 +20,7 @@ from quintet.domain.mcp_settings import McpServerSettings
 from quintet.domain.regex import regex
 
 FILE = ".mcp.json"
+OFF = "it is switched off"
 MOST_BYTES = 1_000_000
 NAMES = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp"})
@@ -124,7 +125,7 @@ def _problem(name: str, entry: _Entry, url: str, missing: Iterable[str]) -> str:
     if not NAMES.fullmatch(name):
         return "its name is not one of letters, digits, _ . and -, at most 64"
     if entry.disabled:
-        return "it is switched off"
+        return OFF
     if bool(entry.command) == bool(entry.url):
         return "a command or a url is wanted: one of the two"
     if entry.type == "sse":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from quintet.adapters.packages import install_line
@@ -36,9 +36,20 @@ Listing = Callable[[], tuple[list[McpServer], list[str]]]
 
 
 class McpPool:
-    """`listing` tells which servers there are now; `caches` is the folder of their caches."""
+    """`listing` tells which servers there are now; `caches` is the folder of their caches.
 
-    def __init__(self, listing: Listing, containment: Containment, root: str, caches: str) -> None:
+    `learn` is told the variables and headers of a server before it is started: it may say them again.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        containment: Containment,
+        root: str,
+        caches: str,
+        learn: Callable[[Mapping[str, str]], None] = lambda named: None,
+    ) -> None:
+        self._learn = learn
         self._listing = listing
         self._containment = containment
         self._root = root
@@ -147,6 +158,7 @@ class McpPool:
             connected, conversing = await asyncio.to_thread(_loaded)
         except ImportError:
             raise ToolFailed(f"MCP needs a package that is not here: {install_line(REQUIREMENT)}") from None
+        self._learn({**server.env, **server.headers})
         hint = "" if server.url or server.network else " It has no network; `network = true` in its settings gives one."
         try:
             async with asyncio.timeout(server.timeout):

@@ -1,0 +1,36 @@
+"""Why a call was not run is read once: the end of its turn does not repeat it, and nothing else is left out."""
+
+import pytest
+
+from quintet.domain.axes import Axes
+from quintet.domain.protocol import Event, Recorded, ToolFinished, TurnFinished, TurnStarted
+from quintet.domain.told_once import ToldOnce
+from quintet.domain.toolspec import CallStatus
+
+ASKS = "publish always asks; nobody is attached to ask"
+BEGUN = TurnStarted(turn="turn-1", run="run-1", submission="s-1", text="push", axes=Axes())
+
+
+def refused(why: str) -> ToolFinished:
+    return ToolFinished(call="c-1", tool="bash", status=CallStatus.DENIED, content=f"not run: {why}")
+
+
+def ended(reason: str) -> TurnFinished:
+    return TurnFinished(turn="turn-1", status="blocked", reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("before", "reason", "said"),
+    [
+        ([refused(ASKS)], f"bash: {ASKS}", ""),
+        ([refused(ASKS)], "limits.max_turns = 3", "limits.max_turns = 3"),
+        ([refused(ASKS), refused("no")], f"bash: {ASKS}", f"bash: {ASKS}"),
+        ([refused(ASKS), BEGUN], f"bash: {ASKS}", f"bash: {ASKS}"),
+        ([], f"bash: {ASKS}", f"bash: {ASKS}"),
+    ],
+)
+def test_a_turns_end_says_what_was_not_said_just_now(before: list[Event], reason: str, said: str) -> None:
+    told = ToldOnce()
+    *others, last = [Recorded(n, "", e) for n, e in enumerate([BEGUN, *before, ended(reason)], 1)]
+    assert [told(one) for one in others] == others
+    assert told(last).event == ended(said)
