@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quintet.domain import protocol as p
-from quintet.domain.pull_requests import named, repo_of
+from quintet.domain.pull_requests import elsewhere, named, repo_of
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.planted import commit, git
@@ -32,9 +32,9 @@ def reviewed(root: Path, forge: Hub, wanted: str, replies: list[Any]) -> tuple[D
     return drive(root, script, model, axes=CHAT, settings={"forge.url": forge.server.url}), model
 
 
-@pytest.mark.parametrize("wanted", ["7", '"#7"', "https://github.com/ada/tea/pull/7/files"])
+@pytest.mark.parametrize("wanted", ["7", '"#7"', "https://127.0.0.1/ada/tea/pull/7/files"])
 def test_s3_a_pull_request_that_is_not_here_is_reviewed_as_the_forge_shows_it(repo: Path, wanted: str) -> None:
-    git(repo, "remote", "add", "origin", "git@github.com:ada/tea.git")
+    git(repo, "remote", "add", "origin", "git@127.0.0.1:ada/tea.git")
     with hub() as forge:
         looks = [[call("git_view_pr", repo="ada/tea", pull_number=7)]]
         driver, model = reviewed(repo, forge, wanted, [*looks, REPORT])
@@ -60,8 +60,8 @@ def test_a_pull_request_whose_commits_are_here_is_reviewed_here(repo: Path) -> N
     commit(repo, "Tea")
     head = git(repo, "rev-parse", "HEAD").strip()
     git(repo, "checkout", "-q", "main")
-    git(repo, "remote", "add", "upstream", "https://github.com/ada/tea")
-    git(repo, "remote", "add", "origin", "https://github.com/me/tea")
+    git(repo, "remote", "add", "upstream", "https://127.0.0.1/ada/tea")
+    git(repo, "remote", "add", "origin", "https://127.0.0.1/me/tea")
     with hub() as forge:
         forge.pulls[7] = pull(head={"ref": "tea", "sha": head}, base={"ref": "main", "sha": base})
         driver, model = reviewed(repo, forge, "7", [REPORT])
@@ -74,7 +74,12 @@ def test_a_pull_request_whose_commits_are_here_is_reviewed_here(repo: Path) -> N
 def test_a_pull_request_that_cannot_be_found_begins_nothing(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         assert "has no remote" in (await driver.command("/review 7")).text
-        git(repo, "remote", "add", "origin", "https://github.com/ada/tea")
+        git(repo, "remote", "add", "origin", "https://gitlab.com/ada/tea")
+        said = (await driver.command("/review 7")).text
+        assert "7 is on gitlab.com, and the forge in use is 127.0.0.1: forge.url says which" in said
+        said = (await driver.command("/review https://github.com/ada/tea/pull/7")).text
+        assert "is on github.com, and the forge in use is 127.0.0.1" in said
+        git(repo, "remote", "set-url", "origin", "git@127.0.0.1:ada/tea")
         said = (await driver.command("/review 404")).text
         assert "pull request ada/tea#404 cannot be reviewed: the forge answers 404" in said
 
@@ -97,6 +102,23 @@ def test_a_pull_request_that_cannot_be_found_begins_nothing(repo: Path) -> None:
 )
 def test_a_repository_is_read_from_its_name_or_address(text: str, repo: str) -> None:
     assert repo_of(text) == repo
+
+
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("ada/tea", ""),
+        ("https://github.com/ada/tea", ""),
+        ("https://me@www.github.com:443/ada/tea", ""),
+        ("ssh://git@ssh.github.com:443/ada/tea.git", ""),
+        ("git@work:ada/tea", ""),
+        ("git@gitlab.com:ada/tea.git", "gitlab.com"),
+        ("https://github.com.evil.test/ada/tea", "github.com.evil.test"),
+        ("https://notgithub.com/ada/tea/pull/3", "notgithub.com"),
+    ],
+)
+def test_an_address_of_another_forge_is_told(text: str, host: str) -> None:
+    assert elsewhere(text, "github.com") == host
 
 
 @pytest.mark.parametrize(

@@ -345,7 +345,7 @@ def test_the_console_is_read_once_and_says_where(web: Browsing, site: Site) -> N
         ("const a = [1, {b: 2}]; a.length", "2"),
         ("(() => 'called')()", "called"),
         ("new Promise((done) => setTimeout(() => done('late'), 10))", "late"),
-        ("undefined", "null"),
+        ("undefined", "undefined"),
     ],
 )
 def test_an_expression_is_evaluated_also_where_a_policy_forbids_it(
@@ -359,6 +359,13 @@ def test_an_expression_that_fails_says_why_and_a_long_answer_is_cut(web: Browsin
     assert web.fails("console", content="nowhere.at.all") == "ReferenceError: nowhere is not defined"
     said = web.ok("console", content="'x'.repeat(50000)")
     assert len(said) < 11_000 and said.endswith("… (40000 characters more)")
+    web.ok("navigate", url=site("/"))
+    assert web.ok("console", content="document.querySelector('h1')") == "<h1>Welcome</h1>"
+    assert [web.ok("console", content=value) for value in ("[1]", "null", "void 0", "0 / 0", "() => 'a b'")] == (
+        ["[\n 1\n]", "null", "undefined", "NaN", "a b"]
+    )
+    web.ok("console", content="location.href = '/form'")
+    assert 'button "Send"' in web.ok("view")
 
 
 def test_a_picture_of_the_screen_is_a_file(web: Browsing, site: Site) -> None:

@@ -65,6 +65,14 @@ def closed(url: str) -> bool:
         return tried.connect_ex(("127.0.0.1", int(url.rstrip("/").rpartition(":")[2]))) != 0
 
 
+async def logged(tools: Caller, words: str, **arguments: Any) -> str:
+    """The log, once these words are in it: what a server writes comes after what it answers."""
+    async with asyncio.timeout(20):
+        while words not in (log := (await ok(tools, **arguments)).content):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    return log
+
+
 def test_a_folder_is_served_until_the_session_ends(repo: Path) -> None:
     (repo / "site").mkdir()
     (repo / "site/index.html").write_text("<p>hello</p>")
@@ -76,9 +84,8 @@ def test_a_folder_is_served_until_the_session_ends(repo: Path) -> None:
         urls.append(result.summary)
         assert result.content.startswith(f"The frontend is up at {result.summary} until the session ends")
         assert await got(result.summary) == "<p>hello</p>"
-        log = (await ok(tools, command="logs")).content
+        log = await logged(tools, '"GET / HTTP/1.1" 200', command="logs")
         assert log.startswith(f"── frontend {result.summary}\n")
-        assert '"GET / HTTP/1.1" 200' in log
         assert (await ok(tools, command="logs", app="frontend")).content == log  # a log is no less there for being read
         assert (await ok(tools, command="expose")).content == (
             f"frontend: {result.summary}\nOnly this machine can reach it."
@@ -103,7 +110,7 @@ def test_an_app_finds_its_port_and_is_replaced_by_the_next(repo: Path) -> None:
         assert await got(second.summary) == "hello from the app"
         assert closed(first.summary)
         assert [shell.name for shell in tools.shells.running()] == ["backend"]
-        assert "asked for /" in (await ok(tools, command="logs", app="backend")).content
+        await logged(tools, "asked for /", command="logs", app="backend")
         await tools.call("kill_shell", shell_id="backend")
         assert "backend: it has ended" in (await ok(tools, command="expose")).content
         assert "(ended)" in (await ok(tools, command="logs")).content
@@ -111,9 +118,13 @@ def test_an_app_finds_its_port_and_is_replaced_by_the_next(repo: Path) -> None:
     running(tools, script)
 
 
-def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path) -> None:
+def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (repo / "site").mkdir()
     (repo / "site/.env").write_text("TOKEN=1")
+    (repo / "many").mkdir()
+    for number in range(51):
+        (repo / f"many/{number}.html").touch()
+    monkeypatch.setattr("quintet.tools.deploy_tools.MOST_LOOKED_AT", 50)
     tools = Caller(repo)
 
     async def fails(says: str, **arguments: Any) -> None:
@@ -126,6 +137,7 @@ def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path) -
         await fails("nothing is deployed on this machine yet", command="logs")
         await fails("app is wanted", command="backend")
         await fails("site/.env may hold secrets, and would be served", command="frontend", dir="site")
+        await fails("many holds more than 50 files", command="frontend", dir="many")
         await fails("1024 to 65535", command="frontend", port=80)
         await fails("staging is no target", command="frontend", app="staging")
         await fails("staging is no target", command="expose", app="staging")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,15 +92,18 @@ def test_repositories_are_listed_by_keyword_and_page(repo: Path, forge: Hub) -> 
 def test_checks_are_shown_with_what_failed_first(repo: Path, forge: Hub) -> None:
     forge.runs = lambda: [
         {"id": 1, "name": "build", "status": "completed", "conclusion": "success", "html_url": "https://hub/1"},
+        {"id": 4, "name": "spell", "status": "completed", "conclusion": "success", "html_url": "https://spell/4"}
+        | {"app": {"slug": "speller"}},
         {"id": 2, "name": "test", "status": "completed", "conclusion": "failure", "html_url": "https://hub/2"},
         {"id": 3, "name": "docs", "status": "in_progress", "conclusion": None, "html_url": "https://hub/3"},
     ]
     assert tools(repo, forge).ok("git_pr_checks", **PULL).splitlines() == [
-        "2 passed, 1 failed, 1 open at aaaaaaaaaaaa",
+        "3 passed, 1 failed, 1 open at aaaaaaaaaaaa",
         "failure      test   job 2  https://hub/2",
         "in_progress  docs   job 3  https://hub/3",
         "success      build  job 1  https://hub/1",
         "success      lint",
+        "success      spell         https://spell/4",
     ]
 
 
@@ -138,7 +142,7 @@ def test_a_log_is_fetched_from_where_it_is_kept_without_the_token(repo: Path, fo
 
 def test_a_pull_request_is_opened(repo: Path, forge: Hub) -> None:
     wanted = {"title": "Tea", "head_branch": "tea", "base_branch": "main", "body": "Why", "draft": True}
-    said = tools(repo, forge).ok("git_create_pr", repo="https://github.com/ada/tea.git", **wanted)
+    said = tools(repo, forge).ok("git_create_pr", repo="https://127.0.0.1/ada/tea.git", **wanted)
     assert said == "pull request #8 is open: https://hub.example/made"
     body = {"title": "Tea", "head": "tea", "base": "main", "body": "Why", "draft": True}
     assert forge.made == [("POST", "/repos/ada/tea/pulls", body)]
@@ -245,6 +249,29 @@ def test_a_write_that_fails_on_the_server_is_not_tried_again(repo: Path, forge: 
     assert "it may have been done all the same" in said and len(forge.server.asked) == 1 and forge.made == []
 
 
+def test_a_write_that_is_not_answered_may_have_been_done(repo: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as quiet:
+        url = f"http://127.0.0.1:{quiet.getsockname()[1]}"
+        writing = Caller(repo, forge=GitHub(ForgeSettings(url=url, seconds=0.3)))
+        said = writing.fails("git_comment_on_pr", **PULL, body="once")
+        assert "no answer in 0.3 s" in said and "it may have been done all the same" in said
+    said = writing.fails("git_comment_on_pr", **PULL, body="once")
+    assert "no connection" in said and "may have been done" not in said
+
+
+def test_a_repository_elsewhere_is_not_looked_for_here(repo: Path, forge: Hub) -> None:
+    said = tools(repo, forge).fails("git_comment_on_pr", repo="https://gitlab.com/ada/tea", pull_number=7, body="x")
+    assert "is on gitlab.com, and the forge in use is 127.0.0.1" in said and forge.made == []
+
+
+@pytest.mark.parametrize("answer", [[], "tea", {"message": "hi"}])
+def test_what_is_not_githubs_shape_is_said(repo: Path, forge: Hub, answer: Any) -> None:
+    forge.first = [Answer(answer)]
+    tool = "list_repos" if isinstance(answer, dict) else "git_view_pr"
+    arguments = {} if isinstance(answer, dict) else PULL
+    assert "does not answer as GitHub's REST API does" in tools(repo, forge).fails(tool, **arguments)
+
+
 def test_errors_are_in_the_forges_own_words(repo: Path, forge: Hub) -> None:
     body = {"message": "Validation Failed", "errors": [{"message": "A pull request already exists for ada:tea."}]}
     forge.first = [Answer(body, 422)]
@@ -270,10 +297,12 @@ def test_without_a_token_the_fix_is_said_and_public_things_are_read(
 def test_the_token_of_gh_is_used_where_no_variable_holds_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     gh = tmp_path / "bin/gh"
-    gh.write_text('#!/bin/sh\n[ "$*" = "auth token --hostname hub.corp" ] && echo token-of-gh\n')
+    wanted = '[ "$*" = "auth token --hostname hub.corp" ] && [ "$DBUS_SESSION_BUS_ADDRESS" ]'  # where keyrings are
+    gh.write_text(f"#!/bin/sh\n{wanted} && echo token-of-gh\n")
     gh.chmod(0o755)
     monkeypatch.delenv("GH_TOKEN")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/bin:/usr/bin")
+    monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/bus")
     enterprise = ForgeSettings(url="https://hub.corp/api/v3")
     assert find_token(enterprise, os.environ) == ("token-of-gh", "gh auth token")
     assert find_token(ForgeSettings(), os.environ) == ("", "")

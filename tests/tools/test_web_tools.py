@@ -344,6 +344,7 @@ def test_an_engine_without_a_network_says_what_else_there_is(repo: Path, monkeyp
     [
         ({"query": " "}, "query is empty"),
         ({"query": "x", "start_published_date": "May"}, "YYYY-MM-DD"),
+        ({"query": "x", "start_published_date": "2026-02-31"}, "YYYY-MM-DD"),
     ],
 )
 def test_a_search_for_nothing_is_refused(repo: Path, arguments: dict[str, Any], words: str) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from quintet.adapters.repository import GitRepository
 from quintet.domain.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.outside_ports import Forge
-from quintet.domain.pull_requests import named, repo_of
+from quintet.domain.pull_requests import elsewhere, named, repo_of
 from quintet.domain.subjects import Change, Subject
 
 AWAY = "forge:"  # before owner/name@commit, for a commit that is not here
@@ -32,7 +32,12 @@ class ForgeRepository:
         if not pull or self._forge is None:
             return await self._here.subject(wanted)
         repo, number = pull
-        repo = repo or repo_of(await self._here.remote())
+        address = wanted if repo else await self._here.remote()
+        if other := elsewhere(address, self._forge.host):
+            raise UsageError(
+                f"{wanted} is on {other}, and the forge in use is {self._forge.host}: forge.url says which"
+            )
+        repo = repo or repo_of(address)
         if not repo:
             raise UsageError(
                 f"{wanted}: this project has no remote to look for a pull request at; name it by its address"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -13,13 +12,14 @@ from quintet.domain.outside_settings import ForgeSettings
 GH_SECONDS = 10.0
 _HOSTED = ("GH_TOKEN", "GITHUB_TOKEN")
 _ENTERPRISE = ("GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", *_HOSTED)
+_FOR_GH = ("PATH", "HOME", "XDG_CONFIG_HOME", "GH_CONFIG_DIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # keyring
 MISSING = "no token for the forge: export GH_TOKEN=… or run gh auth login"
 
 
 def variables(settings: ForgeSettings) -> tuple[str, ...]:
     if settings.token_env:
         return (settings.token_env,)
-    return _HOSTED if _host(settings) == "github.com" else _ENTERPRISE
+    return _HOSTED if web_host(settings) == "github.com" else _ENTERPRISE
 
 
 def find_token(settings: ForgeSettings, environment: Mapping[str, str]) -> tuple[str, str]:
@@ -29,12 +29,10 @@ def find_token(settings: ForgeSettings, environment: Mapping[str, str]) -> tuple
             return token, name
     if settings.token_env or not shutil.which("gh"):
         return "", ""
-    kept = {
-        key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "XDG_CONFIG_HOME", "GH_CONFIG_DIR")
-    }
+    kept = {key: value for key, value in environment.items() if key in _FOR_GH}
     try:
         done = subprocess.run(
-            ("gh", "auth", "token", "--hostname", _host(settings)),
+            ("gh", "auth", "token", "--hostname", web_host(settings)),
             cwd="/",
             env=kept,
             stdin=subprocess.DEVNULL,
@@ -49,6 +47,6 @@ def find_token(settings: ForgeSettings, environment: Mapping[str, str]) -> tuple
     return (token, "gh auth token") if token else ("", "")
 
 
-def _host(settings: ForgeSettings) -> str:
-    host = urlsplit(settings.url).hostname or ""
-    return "github.com" if host == "api.github.com" else host
+def web_host(settings: ForgeSettings) -> str:
+    """The forge's own host: that of its API, but for the `api.` that hosted ones have before it."""
+    return (urlsplit(settings.url).hostname or "").removeprefix("api.")

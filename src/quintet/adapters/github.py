@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from quintet.adapters.forge_token import MISSING, find_token
+from quintet.adapters.forge_token import MISSING, find_token, web_host
 from quintet.adapters.web_fetch import Fetched, Fetcher
 from quintet.domain.errors import ToolFailed
 from quintet.domain.outside_settings import ForgeSettings
@@ -23,6 +23,8 @@ from quintet.domain.outside_settings import ForgeSettings
 MOST_BYTES = 30_000_000
 REDIRECTS = 3
 SERVER_ERRORS = (500, 502, 503, 504)
+MOVED = (301, 302, 307, 308)
+MAYBE = "it may have been done all the same: look before you try again"
 TRIES = 3
 SECONDARY_SECONDS = 60.0  # GitHub's word for a secondary limit that names no time
 PER_PAGE = "100"
@@ -39,19 +41,20 @@ class GitHub:
         self._learn = learn  # told of the token, which is a secret
         self._settings = settings
         self._base = settings.url.rstrip("/")
+        self.host = web_host(settings)
         self._first_delay = first_delay
         self._fetcher = Fetcher(seconds=settings.seconds, most_bytes=MOST_BYTES, redirects=REDIRECTS)
         self._token: str | None = None
 
     async def read(self, path: str, tell: Tell, **query: str) -> Any:
-        return _json(await self._asked("GET", self._url(path, query), tell))
+        return _json(await self._asked("GET", self._url(path, query), tell), dict)
 
     async def pages(self, path: str, tell: Tell, *, key: str = "", most: int = 1000) -> list[Any]:
-        url, items = self._url(path, {"per_page": PER_PAGE}), []
+        url = self._url(path, {"per_page": PER_PAGE})
+        items: list[Any] = []
         while url:
             got = await self._asked("GET", url, tell)
-            page = _json(got)
-            items += page[key] if key else page
+            items += _json(got, dict).get(key) or [] if key else _json(got, list)
             url = self._next(got) if len(items) < most else ""
         return items[:most]
 
@@ -62,7 +65,7 @@ class GitHub:
     async def write(self, method: str, path: str, body: dict[str, Any], tell: Tell) -> Any:
         if not await self._find_token():
             raise ToolFailed(MISSING)
-        return _json(await self._asked(method, self._url(path, {}), tell, body=msgspec.json.encode(body)))
+        return _json(await self._asked(method, self._url(path, {}), tell, body=msgspec.json.encode(body)), dict)
 
     async def next_look(self, waited: float, tell: Tell, why: str) -> float:
         left = self._settings.checks_seconds - waited
@@ -90,7 +93,7 @@ class GitHub:
         headers |= {"authorization": f"Bearer {token}"} if token else {}
         headers |= {"content-type": "application/json"} if body else {}
         while True:
-            got = await self._fetcher.send(url, headers, method=method, body=body)
+            got = await self._sent(url, headers, method, body)
             pause = _limited(got)
             if pause is not None:
                 waited += pause
@@ -105,6 +108,14 @@ class GitHub:
                 raise ToolFailed(_problem(got, method, bool(token)))
             else:
                 return got
+
+    async def _sent(self, url: str, headers: dict[str, str], method: str, body: bytes) -> Fetched:
+        try:
+            return await self._fetcher.send(url, headers, method=method, body=body)
+        except ToolFailed as error:
+            if method == "GET" or "no connection" in error.message:
+                raise
+            raise ToolFailed(error.message, hint=MAYBE) from None
 
     async def _find_token(self) -> str:
         if self._token is None:
@@ -134,11 +145,12 @@ def _limited(got: Fetched) -> float | None:
     return SECONDARY_SECONDS if limited else None
 
 
-def _json(got: Fetched) -> Any:
+def _json(got: Fetched, kind: type) -> Any:
     try:
-        return msgspec.json.decode(got.body) if got.body else {}
-    except msgspec.DecodeError:
-        raise ToolFailed("the forge does not answer in JSON", hint="check the address in [forge] url") from None
+        return msgspec.json.decode(got.body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        hint = "check the address in [forge] url"
+        raise ToolFailed("the forge does not answer as GitHub's REST API does", hint=hint) from None
 
 
 def _problem(got: Fetched, method: str, known: bool) -> str:
@@ -152,7 +164,9 @@ def _problem(got: Fetched, method: str, known: bool) -> str:
         more = "the token may not do this, or see it" if known else MISSING
         return f"{what}\neither it is not there, or {more}" if got.status == 404 else f"{what}\n{more}"
     if got.status >= 500 and method != "GET":
-        return f"{what}\nit may have been done all the same: look before you try again"
+        return f"{what}\n{MAYBE}"
+    if got.status in MOVED:
+        return f"{what}\nthe repository has another name now: use that"
     return what
 
 

@@ -179,7 +179,7 @@ async def reach(
         addresses: Sequence[str] = await resolve(place.host, place.port)
     except (OSError, UnicodeError) as error:
         if not proxy:
-            raise ToolFailed(f"{place.host}: no such host ({error})") from None
+            raise ToolFailed(f"{place.host}: no such host ({getattr(error, 'strerror', '') or error})") from None
         addresses = ()  # the proxy may know it
     if guard:
         guard.check(place.host, place.port, addresses)

@@ -50,6 +50,10 @@ class Forge(Protocol):
     Reads that fail on the server's side are tried again, writes never are; both wait for a rate limit to end.
     """
 
+    @property
+    def host(self) -> str:
+        """Where its pages are, and its repositories."""
+
     async def read(self, path: str, tell: Callable[[str], None], **query: str) -> Any:
         """One JSON value."""
 

@@ -12,8 +12,10 @@ from quintet.domain.regex import regex
 MOST_BODY = 6_000
 MOST_PATCHES = 30_000
 PENDING = frozenset({"queued", "in_progress", "pending", "waiting", "requested", "expected"})
+ACTIONS = "github-actions"
 GOOD = frozenset({"success", "neutral", "skipped"})
 _REPO = regex(r"(?:https?://[^/]+/|git@[^:]+:|ssh://[^/]+/)?([\w.-]+/[\w.-]+?)(?:\.git)?/?")
+_HOST = regex(r"\w+://(?:[^/@]*@)?([^/:]+)|[^/@:]*@([^/:]+):")
 _NAMED = regex(r"(?:#|pr-?|PR-?)?(\d{1,6})|https?://[^/]+/([\w.-]+/[\w.-]+)/pull/(\d+)(?:[/?#].*)?")
 
 Json = Mapping[str, Any]
@@ -32,6 +34,13 @@ def repo_of(text: str) -> str:
     return found[1] if found and ".." not in found[1] else ""
 
 
+def elsewhere(text: str, forge: str) -> str:
+    """The host that an address is at, if that is another than the forge's; one without a dot is an alias of ssh's."""
+    found = _HOST.match(text.strip())
+    host = (found[1] or found[2]).lower() if found else ""
+    return host if "." in host and not f".{host}".endswith(f".{forge}") else ""
+
+
 def named(text: str) -> tuple[str, int] | None:
     """The repository (empty: the project's own) and number of a pull request, as a user names one."""
     found = _NAMED.fullmatch(text.strip())
@@ -42,7 +51,7 @@ def named(text: str) -> tuple[str, int] | None:
 
 def shown(pull: Json, files: list[Any], reviews: list[Any], comments: list[Any], remarks: list[Any]) -> str:
     """The pull request in words: what it is, what it changes, what was said of it."""
-    parts = [_head(pull), _cut(pull.get("body") or "(no description)", MOST_BODY), _files(files)]
+    parts = [_head(pull), _cut(pull.get("body") or "(no description)", MOST_BODY), _files(files, pull)]
     talk = [*map(_review, reviews), *map(_remark, remarks), *map(_comment, comments)]
     said = [words for _, words in sorted(talk) if words]
     parts += [f"## Said of it ({len(said)})\n\n" + "\n\n".join(said)] if said else []
@@ -64,8 +73,10 @@ def _head(pull: Json) -> str:
     )
 
 
-def _files(files: list[Any]) -> str:
+def _files(files: list[Any], pull: Json) -> str:
     lines = [f"- {f['filename']} +{f['additions']} -{f['deletions']} {f['status']}" for f in files]
+    more = pull.get("changed_files", 0) - len(files)
+    lines += [f"(and {more} more, which the forge does not list)"] if more > 0 else []
     return "\n".join([f"## Files ({len(files)})", "", *lines])
 
 
@@ -115,12 +126,15 @@ def _cut(text: str, most: int) -> str:
 
 def checks(runs: Iterable[Any], statuses: Iterable[Any]) -> list[Check]:
     """Check runs and commit statuses as one list, what went wrong first."""
-    found = [
-        Check(r["name"], str(r.get("conclusion") or r["status"]), str(r.get("id") or ""), r.get("html_url") or "")
-        for r in runs
-    ]
+    found = [Check(r["name"], str(r.get("conclusion") or r["status"]), _job(r), r.get("html_url") or "") for r in runs]
     found += [Check(s["context"], s["state"], "", s.get("target_url") or "") for s in statuses]
     return sorted(found, key=lambda check: (check.state in GOOD, check.state in PENDING, check.name))
+
+
+def _job(run: Json) -> str:
+    """The CI job of a check run, which has its number; those of other apps have none, and no log."""
+    app = (run.get("app") or {}).get("slug") or ACTIONS
+    return str(run.get("id") or "") if app == ACTIONS else ""
 
 
 def open_checks(found: Iterable[Check]) -> list[Check]:
@@ -137,9 +151,7 @@ def verdict(found: list[Check]) -> str:
 
 
 def table(found: list[Check]) -> str:
-    widths = [max(len(getattr(check, side)) for check in found) for side in ("state", "name")]
-    lines = [
-        f"{check.state:<{widths[0]}}  {check.name:<{widths[1]}}  {f'job {check.job}' if check.job else ''}  {check.url}"
-        for check in found
-    ]
+    rows = [(check.state, check.name, f"job {check.job}" if check.job else "", check.url) for check in found]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width) for row in rows)
     return "\n".join(line.rstrip() for line in lines)

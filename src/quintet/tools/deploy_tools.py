@@ -147,10 +147,14 @@ def _log(bench: Workbench, name: str) -> str:
 def _refuse_secrets(bench: Workbench, folder: str) -> None:
     """What is served can be read by every program of this machine."""
     folders, seen = [folder], 0
-    while folders and seen < MOST_LOOKED_AT:
+    while folders:
         at = folders.pop()
         for entry in bench.files.entries(at):
             seen += 1
+            if seen > MOST_LOOKED_AT:
+                raise ToolFailed(
+                    f"{folder} holds more than {MOST_LOOKED_AT} files: choose the folder of the pages alone"
+                )
             path = posixpath.normpath(posixpath.join(at, entry.name))
             if bench.files.protection.is_secret(path):
                 raise ToolFailed(f"{path} may hold secrets, and would be served: choose the folder of the pages alone")

@@ -36,8 +36,8 @@ async def git_view_pr(bench: Workbench, repo: str, pull_number: int) -> ToolResu
     :repo: the repository, owner/name
     :pull_number: its number
     """
-    forge, base = _forge(bench), _pull(repo, pull_number)
-    issue = f"repos/{_repo(repo)}/issues/{pull_number}"
+    forge, place = _at(bench, repo)
+    base, issue = f"{place}/pulls/{pull_number}", f"{place}/issues/{pull_number}"
     pull = await forge.read(base, bench.progress)
     files = await forge.pages(f"{base}/files", bench.progress)
     lists = [
@@ -64,7 +64,8 @@ async def git_create_pr(
     :draft: whether it is not to be reviewed yet
     """
     wanted = {"title": title, "head": head_branch, "base": base_branch, "body": body, "draft": draft}
-    made = await _forge(bench).write("POST", f"repos/{_repo(repo)}/pulls", wanted, bench.progress)
+    forge, place = _at(bench, repo)
+    made = await forge.write("POST", f"{place}/pulls", wanted, bench.progress)
     return ToolResult(f"pull request #{made['number']} is open: {made['html_url']}", summary=f"#{made['number']}")
 
 
@@ -79,7 +80,8 @@ async def git_update_pr_description(
     :body: the description, in Markdown
     :force: replace what is there
     """
-    forge, path = _forge(bench), _pull(repo, pull_number)
+    forge, place = _at(bench, repo)
+    path = f"{place}/pulls/{pull_number}"
     if not body.strip() and not force:
         raise ToolFailed("body is empty: say the description, or force to take the old one away")
     there = (await forge.read(path, bench.progress)).get("body") or ""
@@ -97,10 +99,11 @@ async def git_pr_checks(bench: Workbench, repo: str, pull_number: int, wait_unti
     :pull_number: its number
     :wait_until_complete: come back when none of them is open any more
     """
-    forge, waited = _forge(bench), 0.0
+    forge, place = _at(bench, repo)
+    waited = 0.0
     while True:
-        pull = await forge.read(_pull(repo, pull_number), bench.progress)
-        commit = f"repos/{_repo(repo)}/commits/{pull['head']['sha']}"
+        pull = await forge.read(f"{place}/pulls/{pull_number}", bench.progress)
+        commit = f"{place}/commits/{pull['head']['sha']}"
         runs = await forge.pages(f"{commit}/check-runs", bench.progress, key="check_runs")
         statuses = await forge.pages(f"{commit}/status", bench.progress, key="statuses")
         found = pulls.checks(runs, statuses)
@@ -123,7 +126,8 @@ async def git_ci_job_logs(bench: Workbench, repo: str, job_id: int) -> ToolResul
     :repo: the repository, owner/name
     :job_id: the job, as git_pr_checks gives it
     """
-    text = await _forge(bench).text(f"repos/{_repo(repo)}/actions/jobs/{job_id}/logs", bench.progress)
+    forge, place = _at(bench, repo)
+    text = await forge.text(f"{place}/actions/jobs/{job_id}/logs", bench.progress)
     lines = len(text.splitlines())
     if (over := len(text) - MOST_LOG) > 0:
         where = kept(bench, f"job-{job_id}.log", text)
@@ -154,17 +158,18 @@ async def git_comment_on_pr(
     :side: RIGHT for the file as it is after, LEFT as before
     :in_reply_to: id of the comment that this replies to
     """
-    forge, base = _forge(bench), _pull(repo, pull_number)
+    forge, place = _at(bench, repo)
+    base = f"{place}/pulls/{pull_number}"
     if not body.strip():
         raise ToolFailed("body is empty: say the comment")
     if in_reply_to:
         where, wanted = f"{base}/comments/{in_reply_to}/replies", {"body": body}
     elif path:
         commit = commit_id or (await forge.read(base, bench.progress))["head"]["sha"]
-        place: dict[str, Any] = {"line": line, "side": side} if line else {"subject_type": "file"}
-        where, wanted = f"{base}/comments", {"body": body, "commit_id": commit, "path": path, **place}
+        spot: dict[str, Any] = {"line": line, "side": side} if line else {"subject_type": "file"}
+        where, wanted = f"{base}/comments", {"body": body, "commit_id": commit, "path": path, **spot}
     else:
-        where, wanted = f"repos/{_repo(repo)}/issues/{pull_number}/comments", {"body": body}
+        where, wanted = f"{place}/issues/{pull_number}/comments", {"body": body}
     made = await forge.write("POST", where, wanted, bench.progress)
     return ToolResult(f"commented: {made.get('html_url', '')} (id {made['id']})", summary=f"#{pull_number}")
 
@@ -186,7 +191,7 @@ async def list_repos(bench: Workbench, keyword: str = "", page: int = 1) -> Tool
     lines = [_listed(repo) for repo in rows]
     more = len(fits) - first - len(rows)
     lines += [f"({more} more: page {max(page, 1) + 1})"] if more > 0 else []
-    return ToolResult("\n".join(lines), summary=counted(len(rows), "repository").replace("repositorys", "repositories"))
+    return ToolResult("\n".join(lines), summary=f"{len(rows)} of {len(fits)}")
 
 
 def _listed(repo: dict[str, Any]) -> str:
@@ -196,15 +201,14 @@ def _listed(repo: dict[str, Any]) -> str:
     return f"{repo['full_name']}  {said}".rstrip()
 
 
-def _repo(text: str) -> str:
-    found = pulls.repo_of(text)
+def _at(bench: Workbench, repo: str) -> tuple[Forge, str]:
+    """The forge, and where on it a repository is."""
+    forge, found = _forge(bench), pulls.repo_of(repo)
+    if other := pulls.elsewhere(repo, forge.host):
+        raise ToolFailed(f"{repo} is on {other}, and the forge in use is {forge.host}: forge.url says which")
     if not found:
-        raise ToolFailed(f'repo = "{text}": owner/name is wanted')
-    return quote(found)
-
-
-def _pull(repo: str, number: int) -> str:
-    return f"repos/{_repo(repo)}/pulls/{number}"
+        raise ToolFailed(f'repo = "{repo}": owner/name is wanted')
+    return forge, f"repos/{quote(found)}"
 
 
 def _forge(bench: Workbench) -> Forge:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Any
 
 from quintet.domain.errors import ToolFailed
@@ -44,7 +43,7 @@ async def web_search(
     if not query.strip():
         raise ToolFailed("query is empty: words to look for are wanted")
     since = start_published_date[:10]
-    if since and not re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", since):
+    if since and not _is_day(since):
         raise ToolFailed(f'start_published_date = "{start_published_date}": a day is wanted, YYYY-MM-DD')
     count = min(max(num_results, 1), MOST_RESULTS)
     found, by = await _web(bench).search(Sought(query, count, include_domains, exclude_domains, since))
@@ -54,6 +53,15 @@ async def web_search(
     note = [f"({counted(undated, 'result')} without a date may be older)"] if undated else []
     shown = [f"{number}. {_result(one)}" for number, one in enumerate(found, 1)]
     return ToolResult("\n\n".join([*shown, *note]), summary=f"{counted(len(found), 'result')}, {by}")
+
+
+def _is_day(text: str) -> bool:
+    from datetime import date
+
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _result(found: Found) -> str:

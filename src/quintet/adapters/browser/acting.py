@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from quintet.adapters.browser.looking import element, named
+from quintet.adapters.browser.looking import GOING, element, named
 from quintet.adapters.browser.tab import Tab
 from quintet.domain.browser_ports import Direction, Target, Upload
 from quintet.domain.errors import ToolFailed
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle
 
 ACTION_SECONDS = 3.0  # that an element has to become visible, still and free
+MOST_ANSWER = 10_000  # characters of what an expression gives
 CLICKED = ("performing click action", "waiting for scheduled navigations to finish")  # where Playwright was by then
 TYPED_BY_KEY = 200  # characters; more are put in at once
 SET_AT_ONCE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})
@@ -86,6 +87,13 @@ ONLY_SELECT = """() => {
 ONLY_PICKER = """() => {
   const all = document.querySelectorAll("input[type=file]");
   return all.length === 1 ? all[0] : null;
+}"""
+
+ANSWER = """(value, most) => {
+  const whole = value instanceof Node ? value.outerHTML || value.textContent
+    : typeof value === "object" ? JSON.stringify(value, null, 1) : value;
+  const text = String(whole);
+  return [text.slice(0, most), Math.max(0, text.length - most)];
 }"""
 
 
@@ -196,6 +204,18 @@ async def scroll(tab: Tab, direction: Direction, id: str) -> str:
     if not distance:
         return f"{where} does not scroll any further {direction}"
     return f"scrolled {where} {direction} by {distance} px"
+
+
+async def evaluate(tab: Tab, expression: str) -> str:
+    """What an expression gives, as text; cut in the page, so that no more of it than that comes here."""
+    handle = await tab.page.evaluate_handle(expression)
+    try:
+        text, more = await handle.evaluate(ANSWER, MOST_ANSWER)
+    except Exception as error:
+        if not any(words in str(error) for words in GOING):
+            raise
+        return "(the page has gone elsewhere, and what it gave with it)"
+    return f"{text}… ({more} characters more)" if more else str(text)
 
 
 async def select_option(tab: Tab, index: int, id: str) -> str:

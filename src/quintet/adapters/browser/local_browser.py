@@ -22,7 +22,6 @@ if TYPE_CHECKING:  # a session loads these at its first look at a page
 ACT_SECONDS = 60.0
 EVALUATE_SECONDS = 10.0
 PICTURE_SECONDS = 10.0
-MOST_ANSWER = 10_000  # characters of what an expression gives
 DOWNLOAD_SECONDS = 5.0  # that a call waits for a download; it is told of later if it takes longer
 PHONE_WIDTH, PHONE_HEIGHT = 412, 915
 PHONE_AGENT = (
@@ -146,18 +145,20 @@ class LocalBrowser:
         return await self._act(tab, lambda at: acting.select_files(at, files))
 
     async def evaluate(self, expression: str, tab: int) -> Seen:
+        from quintet.adapters.browser import acting
+
         async with self._turn:
             at = await self._ready(tab)
             at.check()
             await self._tabs.guarded(at.devtools())  # by which a script that does not end is ended
             try:
-                value = await self._tabs.guarded(at.during(at.page.evaluate(expression), EVALUATE_SECONDS))
+                said = await self._tabs.guarded(at.during(acting.evaluate(at, expression), EVALUATE_SECONDS))
             except TimeoutError:
                 await at.interrupt()
                 raise ToolFailed(f"it took more than {EVALUATE_SECONDS:g} s and was given up") from None
             await at.settle(self._timeout)
             notes = self._tabs.heard(at)
-            return Seen("", (*notes, at.open_dialog())) if at.dialog else Seen(_answer(value), notes)
+            return Seen("", (*notes, at.open_dialog())) if at.dialog else Seen(said or "", notes)
 
     async def set_mobile(self, enabled: bool, tab: int) -> Seen:
         async def set_up(at: Tab) -> str:
@@ -262,10 +263,3 @@ def _keep(folder: str, name: str, data: bytes) -> str:
     with open(path, "wb") as file:
         file.write(data)
     return path
-
-
-def _answer(value: Any) -> str:
-    import json
-
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1, default=str)
-    return text if len(text) <= MOST_ANSWER else f"{text[:MOST_ANSWER]}… ({len(text) - MOST_ANSWER} characters more)"
