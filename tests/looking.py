@@ -9,7 +9,7 @@ from quintet.adapters.processes import LocalProcesses
 from quintet.domain.grants import Grant
 
 
-def alive(*argv: str, seconds: float = 5.0) -> bool:
+def alive(*argv: str, seconds: float = 30.0) -> bool:
     """Whether a process with exactly this command line still runs; it gets a moment to go."""
     deadline = time.monotonic() + seconds
     while found := _running(argv):
@@ -32,6 +32,6 @@ def _running(argv: tuple[str, ...]) -> bool:
 async def put_up_a_room(processes: LocalProcesses, cwd: str, grant: Grant) -> None:
     """Two commands of one grant, and the walls of the third are kept up for it."""
     for _ in range(2):
-        await processes.run(("true",), cwd=cwd, grant=grant, timeout=10)
+        await processes.run(("true",), cwd=cwd, grant=grant, timeout=60)
     while not processes.rooms.free:  # noqa: ASYNC110  its inside says when it is up
         await asyncio.sleep(0.005)

@@ -126,9 +126,9 @@ def test_text_is_handed_on_before_the_reply_ends() -> None:
             model_at(server.base_url) as model,
         ):
             stream = model.stream(ASKED)
-            assert await asyncio.wait_for(anext(stream), 3) == TextPart("one")
+            assert await asyncio.wait_for(anext(stream), 60) == TextPart("one")
             await stream.aclose()  # type: ignore[attr-defined]
-            await asyncio.wait_for(server.all_closed(), 5)
+            await asyncio.wait_for(server.all_closed(), 60)
 
     asyncio.run(go())
 
@@ -595,7 +595,7 @@ def test_cancellation_closes_the_socket() -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await asyncio.wait_for(server.all_closed(), 5)
+            await asyncio.wait_for(server.all_closed(), 60)
 
     asyncio.run(go())
 

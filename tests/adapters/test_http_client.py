@@ -195,7 +195,7 @@ def test_leaving_an_answer_early_closes_its_connection() -> None:
             async with to.post("/chat", {}, b"{}") as response:
                 async for _ in response:
                     break
-            await asyncio.wait_for(server.all_closed(), 5)
+            await asyncio.wait_for(server.all_closed(), 60)
 
     asyncio.run(go())
 
@@ -210,7 +210,7 @@ def test_cancellation_closes_the_socket(only: int) -> None:
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            await asyncio.wait_for(server.all_closed(), 5)
+            await asyncio.wait_for(server.all_closed(), 60)
 
     asyncio.run(go())
 
@@ -223,7 +223,7 @@ def test_closing_the_client_closes_its_connections() -> None:
             async with to.post("/chat", {}, b"{}") as response:
                 await to.close()
                 assert await response.rest(1.0) == b'{"ok":1}'
-            await asyncio.wait_for(server.all_closed(), 5)
+            await asyncio.wait_for(server.all_closed(), 60)
 
     asyncio.run(go())
 
@@ -286,7 +286,7 @@ def test_silence_is_a_timeout(only: int) -> None:
             with pytest.raises(ModelTimeout, match=r"silent for 0\.05 s") as caught:
                 await post_once(server.base_url, idle=0.05)
             assert "models.local.timeout" in str(caught.value)
-            await asyncio.wait_for(server.all_closed(), 5)
+            await asyncio.wait_for(server.all_closed(), 60)
 
     asyncio.run(go())
 
@@ -398,7 +398,7 @@ def test_the_rest_of_an_answer_is_bounded() -> None:
             return await response.rest(seconds)
 
     long = Reply(body=[b"x" * 10_000] * 50, only=100_000, then="hang")
-    assert asyncio.run(asyncio.wait_for(rest(long, 5.0), 2.0)) == b"x" * 65_536
+    assert asyncio.run(asyncio.wait_for(rest(long, 600.0), 60.0)) == b"x" * 65_536
     assert asyncio.run(rest(Reply(body=[b"x" * 100], only=200, then="close"), 5.0)).startswith(b"xxx")
     assert asyncio.run(rest(Reply(body=[b"x" * 100], only=200, then="hang"), 0.05)).startswith(b"xxx")
 

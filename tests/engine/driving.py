@@ -12,7 +12,7 @@ from quintet.engine.session import Session
 from quintet.testing import CountingIds, FrozenClock, ScriptedModel
 
 BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-SECONDS = 20.0
+SECONDS = 120.0  # a limit, not a measure
 E = TypeVar("E", bound=p.Event)
 
 
@@ -43,6 +43,11 @@ class Driver:
         event = await self.until(lambda e: isinstance(e, kind))
         assert isinstance(event, kind)
         return event
+
+    async def until_status(self, status: str) -> None:
+        async with asyncio.timeout(SECONDS):
+            while self.session.state.status != status:  # noqa: ASYNC110  no event tells of it
+                await asyncio.sleep(0.01)
 
     async def command(self, line: str) -> p.CommandRan:
         submission = await self.session.say(line)

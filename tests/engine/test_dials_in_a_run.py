@@ -1,6 +1,5 @@
 """A dial turned by the user in the middle of a run lands where its scope says."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import pytest
 
 from quintet.domain import protocol as p
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.messages import CallPart
 from quintet.domain.steering import Scope
 from quintet.domain.toolspec import CallStatus
 from quintet.testing import ScriptedModel, call
@@ -22,9 +22,14 @@ AXES = [
 ]
 
 
-def slow_tool(repo: Path, seconds: float = 0.4) -> ScriptedModel:
-    (repo / "Makefile").write_text(f"test:\n\tsleep {seconds}\n")
-    return ScriptedModel([[call("bash", command="make test")], "done"])
+def held_tool(repo: Path, *more: CallPart) -> ScriptedModel:
+    """Calls a tool that runs until it is let go, and these in the same step."""
+    (repo / "Makefile").write_text("test:\n\twhile ! [ -e go ]; do sleep 0.02; done\n")
+    return ScriptedModel([[call("bash", command="make test"), *more], "done"])
+
+
+def let_go(repo: Path) -> None:
+    (repo / "go").touch()
 
 
 @pytest.mark.parametrize(("word", "value", "field", "wanted"), AXES, ids=[axis[0] for axis in AXES])
@@ -37,12 +42,13 @@ def test_s3_7_3_each_axis_lands_at_its_scope(
         await driver.until_type(p.ToolStarted)
         await driver.command(f"/steer {word} {value} {scope}")
         assert getattr(driver.axes, field) != wanted, "an active tool is never changed under"
+        let_go(repo)
         await driver.until_type(p.ToolFinished)
         finished = await driver.until_type(p.TurnFinished)
         assert finished.status in ("done", "blocked")
         await driver.command("/status")
 
-    driver = drive(repo, script, slow_tool(repo))
+    driver = drive(repo, script, held_tool(repo))
     names = driver.types()
     if scope is Scope.NEXT_MILESTONE:
         assert "DialsTurned" not in names and len(driver.session.state.pending) == 1
@@ -84,7 +90,7 @@ def test_now_interrupts_the_tool_where_the_settings_let_it(repo: Path) -> None:
         assert turned.after.permission_profile is PermissionProfile.NORMAL
         assert (await driver.until_type(p.TurnFinished)).answer == "done"
 
-    drive(repo, script, slow_tool(repo, 30), settings={"dials.abort_active_tool": True})
+    drive(repo, script, held_tool(repo), settings={"dials.abort_active_tool": True})
 
 
 def test_a_tightened_profile_holds_for_the_next_call_of_the_same_step(repo: Path) -> None:
@@ -92,11 +98,10 @@ def test_a_tightened_profile_holds_for_the_next_call_of_the_same_step(repo: Path
         await driver.session.say("work")
         await driver.until_type(p.ToolStarted)
         await driver.command("/permission-profile restricted")
+        let_go(repo)
         await driver.until_type(p.TurnFinished)
 
-    (repo / "Makefile").write_text("test:\n\tsleep 0.4\n")
-    step = [call("bash", command="make test"), call("Write", file_path="made.txt", content="x")]
-    driver = drive(repo, script, ScriptedModel([step, "done"]))
+    driver = drive(repo, script, held_tool(repo, call("Write", file_path="made.txt", content="x")))
     assert not (repo / "made.txt").exists()
     assert driver.of(p.ToolFinished)[1].status is CallStatus.DENIED
 
@@ -151,13 +156,14 @@ def test_next_sets_assisted_and_lets_a_paused_run_go(repo: Path) -> None:
         await driver.session.say("work")
         await driver.until_type(p.ToolStarted)
         await driver.command("/pause")
+        let_go(repo)
         await driver.until_type(p.ToolFinished)
-        await asyncio.sleep(0.05)
+        await driver.until_status("paused")
         await driver.command("/next")
         assert (await driver.until_type(p.TurnFinished)).status == "done"
         assert driver.axes.run_control is RunControl.ASSISTED
 
-    drive(repo, script, slow_tool(repo))
+    drive(repo, script, held_tool(repo))
 
 
 @pytest.mark.parametrize(
@@ -218,10 +224,11 @@ def test_s3_7_3_each_axis_and_scope_lands_where_it_says_at_every_moment(
         elif moment == IN_TOOL:
             await driver.until_type(p.ToolStarted)
             await driver.command(line)
+            let_go(repo)
         await driver.until_type(p.TurnFinished)
         await driver.command("/status")
 
-    model: Any = {IDLE: ScriptedModel(["done"]), STREAMING: Waiting(), IN_TOOL: slow_tool(repo)}[moment]
+    model: Any = {IDLE: ScriptedModel(["done"]), STREAMING: Waiting(), IN_TOOL: held_tool(repo)}[moment]
     driver = drive(repo, script, model)
     names, turned = driver.types(), driver.of(p.DialsTurned)
     after = LANDS_AFTER[moment, scope]

@@ -306,13 +306,14 @@ def test_pause_holds_the_run_at_its_next_step_and_resume_lets_it_go(repo: Path) 
         await driver.session.say("work")
         await driver.until_type(p.ToolStarted)
         assert (await driver.command("/pause")).ok
+        (repo / "paused").touch()
         await driver.until_type(p.ToolFinished)
-        await asyncio.sleep(0.1)
-        assert len(model.requests) == 1 and driver.session.state.status == "paused"
+        await driver.until_status("paused")
+        assert len(model.requests) == 1
         await driver.command("/resume")
         assert (await driver.until_type(p.TurnFinished)).answer == "done"
 
-    (repo / "Makefile").write_text("test:\n\tsleep 0.3\n")
+    (repo / "Makefile").write_text("test:\n\twhile ! [ -e paused ]; do sleep 0.02; done\n")
     model = ScriptedModel([[call("bash", command="make test")], "done"])
     drive(repo, script, model)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.adapters.model_server import Reply
 from tests.looking import alive
-from tests.surfaces.program import BUILD, EDIT, Model, Program, call, stuck_after
+from tests.surfaces.program import BUILD, EDIT, SECONDS, Model, Program, call, stuck_after
 
 AXES = {
     "work_mode": "chat",
@@ -151,7 +151,7 @@ def test_exit_130_an_interrupt_keeps_the_partial_reply(quintet: Program, model: 
     assert lines[-1]["type"] == "model_requested"
     server.asked()
     child.send_signal(number)
-    out, err = child.communicate(timeout=10)
+    out, err = child.communicate(timeout=SECONDS)
     assert (child.returncode, err) == (130, "")
     assert json.loads(out.splitlines()[-1])["status"] == "interrupted"
     (replied,) = quintet.events("model_replied")
@@ -170,7 +170,7 @@ def test_an_interrupt_ends_the_tool_that_runs(quintet: Program, model: Model) ->
     child = quintet.start("-p", "wait", "--mode", "build", "--autonomous", "--permission-profile", "trusted")
     ready.read_text()
     child.send_signal(signal.SIGINT)
-    child.communicate(timeout=10)
+    child.communicate(timeout=SECONDS)
     assert child.returncode == 130
     assert not alive("sleep", "60.157")
     (finished,) = quintet.events("tool_finished")

@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from quintet.domain.tool_menu import TOOL_MODES
 from tests.surfaces.program import PROGRAM, Program
 
-SECONDS = 40.0
+SECONDS = 120.0
 EDITING = ("--mode", "build", "--permission-profile", "normal")
 Use = Callable[[Client], Awaitable[None]]
 

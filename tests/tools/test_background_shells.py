@@ -22,7 +22,7 @@ from tests.engine.driving import Driver, drive
 from tests.looking import alive
 from tests.tools.calling import Caller
 
-SECONDS = 40.0
+SECONDS = 120.0
 EACH = (pytest.param(Sandbox.BWRAP, marks=pytest.mark.system("bwrap")), Sandbox.PARTIAL, Sandbox.NONE)
 TRUSTED = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
 

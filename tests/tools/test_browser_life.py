@@ -110,7 +110,7 @@ def kill(web: Browsing) -> None:
     running.browser.on("disconnected", lambda _: gone.set())
     chromium = [pid for pid in web.running() if Path(f"/proc/{pid}/comm").read_text().startswith("chrom")]
     os.kill(chromium[0], signal.SIGKILL)
-    web.loop.run_until_complete(asyncio.wait_for(gone.wait(), 20))
+    web.loop.run_until_complete(asyncio.wait_for(gone.wait(), 60))
 
 
 def test_a_tab_that_crashes_is_opened_anew(web: Browsing, site: Site) -> None:
@@ -127,7 +127,7 @@ async def crash(page: Any) -> None:
     gone = asyncio.Event()
     page.on("crash", lambda _: gone.set())
     crashing = asyncio.ensure_future(session.send("Page.crash"))
-    await asyncio.wait_for(gone.wait(), 20)
+    await asyncio.wait_for(gone.wait(), 60)
     crashing.cancel()
 
 

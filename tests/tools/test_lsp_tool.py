@@ -67,7 +67,7 @@ def children() -> list[tuple[int, str]]:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             if holds():
                 return

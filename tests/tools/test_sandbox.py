@@ -331,7 +331,7 @@ def test_a_path_swapped_for_a_link_while_it_is_used_reaches_nothing(walled: Insi
     outside = tmp_path / "outside"
     outside.mkdir()
     line = (
-        f"for i in $(seq 200); do mkdir -p d; echo a > d/f; rm -rf d; ln -sfn {outside} d; echo planted > d/f; "
+        f"for i in $(seq 50); do mkdir -p d; echo a > d/f; rm -rf d; ln -sfn {outside} d; echo planted > d/f; "
         "rm -f d; done 2>/dev/null"
     )
     walled(line)

@@ -9,6 +9,7 @@ import pytest
 
 from quintet.domain.axes import AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode
 from quintet.domain.board import OtherSession, UnderWay
+from quintet.domain.screen_settings import THEMES
 from quintet.domain.tasks import Intent, Task, TaskStatus, TaskText
 from quintet.testing import call
 from tests.engine.test_turns import Waiting
@@ -75,6 +76,28 @@ def test_the_first_time_it_says_what_works_without_a_model(repo: Path) -> None:
     watch(repo, script, size=(80, 16), first_time=lambda: True, found=lambda: found)
 
 
+def worn(person: Person, words: str) -> str:
+    """The colours and weights of the piece of the screen with these words in it."""
+    for strip in person.ui.screen._compositor.render_strips():
+        for line_filter in person.ui._filters:
+            strip = strip.apply_filter(line_filter, person.ui.screen.background_colors[1])
+        for segment in strip:
+            if words in segment.text:
+                return str(segment.style)
+    raise AssertionError(words)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_what_is_highlighted_in_a_list_can_be_told_from_the_rest(repo: Path, theme: str) -> None:
+    async def script(person: Person) -> None:
+        await person.press("f2")
+        await person.sees("keys and commands", "Shift+Tab", "Ctrl+Shift+A")
+        await person.pilot.pause()
+        assert worn(person, "Shift+Tab, Ctrl+Shift+M") != worn(person, "Ctrl+Shift+A")
+
+    watch(repo, script, theme=theme)
+
+
 def test_the_board(repo: Path) -> None:
     def task(name: str, title: str, status: TaskStatus = TaskStatus.TODO, **more: object) -> Task:
         depends = more.pop("depends_on", ())
@@ -98,6 +121,10 @@ def test_the_board(repo: Path) -> None:
         await person.sees("task-004", "q5-older")
         await person.pilot.pause(0.1)
         person.looks_like("board-100")
+        for theme in THEMES:
+            person.ui.wear(theme)
+            await person.pilot.pause()
+            assert worn(person, "task-002 tests") != worn(person, "task-003 docs"), theme
 
     watch(repo, script, size=(100, 20), under_way=lambda: stored)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.system("tmux")
-SECONDS = 30.0
+SECONDS = 120.0
 QUINTET = f"{shlex.quote(sys.executable)} -m quintet"
 SANE = "0 1 0"  # no alternate screen, a cursor, no mouse reports
 

@@ -85,7 +85,13 @@ THEMES = {
         dark=True,
     ),
     "16": Theme(name="16", ansi=True, dark=True, variables=_ANSI_VARIABLES, **_ANSI),  # type: ignore[arg-type]
-    "plain": Theme(name="plain", ansi=True, dark=True, variables=_ANSI_VARIABLES, **_ANSI),  # type: ignore[arg-type]
+    "plain": Theme(
+        name="plain",
+        ansi=True,
+        dark=True,
+        variables={**_ANSI_VARIABLES, "block-cursor-text-style": "bold underline"},
+        **_ANSI,  # type: ignore[arg-type]
+    ),
 }
 
 _COLOURS: dict[str, dict[str, str]] = {

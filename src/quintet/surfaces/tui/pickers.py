@@ -73,7 +73,10 @@ class Picker(ModalScreen[Picked | None]):
             border: none; padding: 0; height: auto; max-height: 14; background: $surface;
             &:focus { border: none; background-tint: $foreground 0%; }
             & > .option-list--option { padding: 0; }
-            & > .option-list--option-highlighted { color: $foreground; background: $surface; text-style: reverse; }
+            & > .option-list--option-highlighted {
+                color: $block-cursor-foreground; background: $block-cursor-background;
+                text-style: $block-cursor-text-style;
+            }
         }
         & .none { height: auto; color: $text-muted; display: none; }
         & .detail { height: auto; max-height: 12; overflow-y: auto; margin-top: 1; color: $text-muted; }

@@ -106,7 +106,7 @@ class Popup(Widget):
         width = self.content_size.width
         lines: list[Content] = []
         if heading := self._heading():
-            lines.append(Content.styled(fitted(clean(heading), width), "$text-muted"))
+            lines.append(Content.styled(fitted(clean(heading), width), "dim"))
         first = self._first()
         labels = [clean(row.label) for row in self.rows]
         column = min(max((cell_len(label) for label in labels), default=0), max(width // 2, 12))
@@ -126,7 +126,7 @@ class Popup(Widget):
         about = fitted(about, max(room - column - 2, 0))
         if chosen:
             return Content.styled(f"› {name}  {about}", "reverse")
-        return Content.assemble(f"  {name}  ", (about, "$text-muted"))
+        return Content.assemble(f"  {name}  ", (about, "dim"))
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)

@@ -10,23 +10,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
 
 from msgspec import Struct
-from rich.cells import cell_len
-from rich.table import Table
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from quintet.domain.board import Entry, Kind
 from quintet.surfaces.tui.looks import style
-from quintet.surfaces.tui.styled import clean
+from quintet.surfaces.tui.pickers import aligned
+from quintet.surfaces.tui.styled import clean, fitted
 
 SECONDS = 1.0
 EMPTY = "nothing is under way: no tasks, questions, shells or other sessions"
+_COLOURS = {"info": "$primary", **{role: f"${role}" for role in ("success", "warning", "error", "accent")}}
 KEYS = "Enter acts · p pause · t todo · x cancel · Esc closes"
 
 
@@ -49,9 +50,6 @@ class TaskBoard(ModalScreen[str]):
                            background: $surface; }
     TaskBoard OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: $surface; }
     TaskBoard OptionList:focus { border: none; background-tint: $foreground 0%; }
-    TaskBoard OptionList:focus > .option-list--option-highlighted {
-        color: $foreground; background: $surface; text-style: reverse;
-    }
     TaskBoard #below { height: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -104,18 +102,12 @@ class TaskBoard(ModalScreen[str]):
     def _options(self, entries: Sequence[Entry]) -> list[Option]:
         if not entries:
             return [Option(Text(EMPTY, style(self._wears, "dim")), disabled=True)]
-        widest = max(cell_len(clean(entry.text)) for entry in entries)
-        room = max(min(widest, self.app.size.width // 2), 10)
-        return [Option(self._row(entry, room)) for entry in entries]
-
-    def _row(self, entry: Entry, room: int) -> Table:
-        row = Table.grid(padding=(0, 1), expand=True)
-        row.add_column(width=1)
-        row.add_column(width=room, no_wrap=True, overflow="ellipsis")
-        row.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
-        role = style(self._wears, entry.role)
-        row.add_row(Text(entry.mark, role), Text(clean(entry.text)), Text(clean(entry.about)))
-        return row
+        width = max(self.app.size.width * 96 // 100 - 6, 10)  # the box less its border, its padding and the mark
+        lines = aligned([(fitted(clean(entry.text), width // 2), entry.about) for entry in entries], width)
+        return [
+            Option(Content.assemble((entry.mark, _COLOURS.get(entry.role, "")), f" {line}"))
+            for entry, line in zip(entries, lines, strict=True)
+        ]
 
     @property
     def _entry(self) -> Entry | None:
