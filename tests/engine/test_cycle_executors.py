@@ -243,6 +243,7 @@ def test_s4_the_wait_can_be_skipped_and_a_hanging_start_is_cancelled(repo: Path)
         await driver.until(lambda e: isinstance(e, p.ExecutorEnded))
         assert (await driver.command("/retry")).ok
         await driver.until(lambda e: isinstance(e, p.ExecutorSaid))
+        assert (await driver.command("/retry")).text == "nothing waits to be tried again"
         await driver.session.submit(p.Interrupt())
         end = await until_stopped(driver)
         assert (end.status, statuses(repo)) == ("interrupted", {"a": "todo"})

@@ -95,12 +95,13 @@ def test_a_second_plan_gets_ids_that_nothing_has(repo: Path) -> None:
     assert (end.status, end.done) == ("done", 2)
 
 
-def test_what_an_earlier_cycle_has_done_is_done_again_where_it_is_asked_for_again(repo: Path) -> None:
+@pytest.mark.parametrize("most", [0, 1])
+def test_what_an_earlier_cycle_did_or_left_is_done_where_it_is_asked_for_again(repo: Path, most: int) -> None:
     again = "run the tests and then show the last 2 commits"
-    run(repo, again)
+    assert run(repo, again, settings={"cycle.max_units": most})[1].left == most
     driver, end = run(repo, again)
     (made,) = driver.of(p.PlanMade)
-    assert [task.id for task in made.tasks] == ["task-003", "task-004"]
+    assert [(task.id, task.depends_on) for task in made.tasks] == [("task-003", ()), ("task-004", ("task-003",))]
     assert (end.status, end.done) == ("done", 2)
 
 

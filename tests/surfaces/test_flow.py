@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.engine.cycles import NOTE, THREE, TWO, statuses
 from tests.surfaces.program import Program
 
@@ -94,3 +96,16 @@ def test_in_a_plain_session_a_plan_is_shown_and_waits_for_accept(quintet: Progra
     assert "~~~~" not in out and "plan     2 tasks" in out and "waiting  the plan waits for you: /accept" in out
     assert out.index("waiting  ") < out.index("accepted 2 tasks, by user") < out.index("done     2 of 2 tasks done")
     assert "cycle    done, completed" in out
+
+
+@pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning")
+def test_at_a_terminal_a_plan_is_built_on_a_yes_and_no_prompt_comes_between(quintet: Program) -> None:
+    terminal = quintet.plain("--control", "assisted", "--permission-profile", "normal")
+    terminal.sees("› ")
+    terminal.types(f"/plan {TWO}")
+    terminal.sees("[n] not now")
+    terminal.types("a")
+    assert "›" not in terminal.sees("accepted 2 tasks", "done     2 of 2 tasks done").partition("accepted")[2]
+    terminal.sees("› ")
+    terminal.types("/quit")
+    assert terminal.leaves()[0] == 0

@@ -134,10 +134,8 @@ def going_on(desk: Desk) -> Beginning | None:
 
 
 def retry(desk: Desk, line: CommandLine) -> Outcome:
-    cycle = desk.state.cycle
-    if cycle is None or not cycle.at_work:
+    if not desk.skip_wait():
         raise UsageError("nothing waits to be tried again")
-    desk.skip_wait()
     return Outcome("tries again at once")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 from quintet.domain import plan_text
 from quintet.domain.axes import AxesChange, RunControl, WorkMode
@@ -226,14 +227,14 @@ class CycleRun:
             return None
         if self._shop.cycle.phase is CyclePhase.CHECKING_DONE:
             self._moved(CyclePhase.CHECKING_TODO)
-        self._moved(CyclePhase.PROCESSING, task, found.place, found.total)
+        self._moved(CyclePhase.PROCESSING, task, current=found.place, total=found.total)
         return await self._units.execute(task, found.place, found.total)
 
     async def _verify(self, task: Task) -> Rest | None:
         shop, cycle = self._shop, self._shop.cycle
         if not await self._units.claim(task):
             return None
-        self._moved(CyclePhase.VERIFYING, task)
+        self._moved(CyclePhase.VERIFYING, task, by=cycle.verifier)
         verdict = await self._verifier.verify(task)
         if isinstance(verdict, Rest):
             await surely(self._units.let_go(task.id))
@@ -280,22 +281,8 @@ class CycleRun:
             await surely(self._units.failed(task, "the user", answer.note or "not approved"))
         return None
 
-    def _moved(self, phase: CyclePhase, task: Task | None = None, current: int = 0, total: int = 0) -> None:
-        cycle = self._shop.cycle
-        by = {CyclePhase.VERIFYING: cycle.verifier}.get(phase, "")
-        self._shop.journal.post(
-            CycleMoved(
-                run=cycle.run,
-                phase=phase,
-                iteration=cycle.iteration,
-                task=task.id if task else "",
-                title=task.title if task else "",
-                by=by,
-                attempt=cycle.attempt if task else 0,
-                current=current,
-                total=total,
-            )
-        )
+    def _moved(self, phase: CyclePhase, task: Task | None = None, **more: Any) -> None:
+        self._shop.journal.post(self._shop.at(phase, task, **more))
 
     # ── the end
 

@@ -63,8 +63,8 @@ class Desk(Protocol):
     def follow(self, question: QuestionAsked, then: Callable[[QuestionAnswered], list[Event] | None]) -> None:
         """What follows from the answer to a question; with None nothing does, and what it was to begin does not."""
 
-    def skip_wait(self) -> None:
-        """End the wait before something is tried again."""
+    def skip_wait(self) -> bool:
+        """End the wait before something is tried again; False if nothing waits."""
 
     def go_deep_if_told(self, question: QuestionAsked) -> None:
         """When the question is answered `d`, turn the model mode to deep."""

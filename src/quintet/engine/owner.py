@@ -69,6 +69,7 @@ class Owner:
         self._go.set()
         self._wake = asyncio.Event()
         self._skip = asyncio.Event()
+        self._skip.set()
         self._turns = Turns(core, self.journal, self._questions, self._keeper, self._go)
         self._turn_task: asyncio.Task[None] | None = None
         self._closing = False
@@ -364,8 +365,10 @@ class Owner:
         self.follow(question, follow)
         self.journal.post(question)
 
-    def skip_wait(self) -> None:
+    def skip_wait(self) -> bool:
+        waits = not self._skip.is_set()
         self._skip.set()
+        return waits
 
     def _workshop(self) -> Workshop:
         owner = f"{self.state.session}/{self._lease.owner}"

@@ -13,7 +13,7 @@ from quintet.domain.cycle_events import PlannedTask
 from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.errors import UsageError
 from quintet.domain.executors import NATIVE, Role
-from quintet.domain.protocol import CycleMoved, PlanMade, TurnFinished
+from quintet.domain.protocol import PlanMade, TurnFinished
 from quintet.domain.reports import Order
 from quintet.domain.steering import Activity, Scope
 from quintet.domain.task_page import read_pages, write_page
@@ -35,8 +35,7 @@ class PlanStep:
     async def make(self) -> Rest | None:
         """None if a plan was made, be it that it adds nothing."""
         shop, cycle = self._shop, self._shop.cycle
-        iteration = cycle.iteration + 1
-        shop.journal.post(CycleMoved(run=cycle.run, phase=CyclePhase.PLANNING, iteration=iteration, by=cycle.planner))
+        shop.journal.post(shop.at(CyclePhase.PLANNING, iteration=cycle.iteration + 1, by=cycle.planner))
         answer = await (self._native() if cycle.planner == NATIVE else self._by_cli())
         if isinstance(answer, Rest):
             return answer

@@ -6,7 +6,6 @@ from quintet.domain.command_line import CommandLine
 from quintet.domain.describe import task_moved
 from quintet.domain.errors import QuintetError, UsageError
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.protocol import TaskMoved
 from quintet.engine.desk import Desk, Outcome
 
 
@@ -40,6 +39,7 @@ def _show(desk: Desk, words: tuple[str, ...]) -> Outcome:
 
 async def _move(desk: Desk, words: tuple[str, ...]) -> Outcome:
     from quintet.engine.task_tables import parse_status
+    from quintet.engine.workshop import task_moved as moved_event
 
     if len(words) != 2:
         raise UsageError("/tasks move ID STATUS, for example /tasks move task-001 paused")
@@ -49,15 +49,7 @@ async def _move(desk: Desk, words: tuple[str, ...]) -> Outcome:
         raise
     except QuintetError as error:  # nothing of the session's is wrong: it is the command that cannot be done
         raise UsageError(error.message, hint=error.hint) from error
-    assert move.before
-    event = TaskMoved(
-        task=task.id,
-        title=task.title,
-        before=move.before,
-        after=move.after,
-        reason=move.reason,
-        transition=move.number,
-    )
+    event = moved_event(task, move)
     return Outcome(task_moved(event), [event], data={"task": task.id})
 
 

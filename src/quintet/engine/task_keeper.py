@@ -72,12 +72,12 @@ class TaskKeeper:
         return {task.id for task in self.store.tasks()}
 
     def standing(self, milestones: tuple[str, ...]) -> list[TaskText]:
-        """What the open tasks say, and all but the cancelled of some milestones: a further plan need not say it again.
+        """What the tasks of a cycle say, all but the cancelled ones: a further plan of it need not say it again.
 
-        What another cycle has done is no answer to what is asked for now.
+        A task of another cycle is no answer to what is asked for now, be it done or open: this one would not do it.
         """
         tasks = [task for task in self.look().tasks if task.status is not TaskStatus.CANCELLED]
-        return [task.text for task in tasks if task.status not in OVER or task.milestone in milestones]
+        return [task.text for task in tasks if task.milestone in milestones]
 
     def check(self, texts: Sequence[TaskText]) -> None:
         """Raises where tasks of a plan could not be added to those that are there."""

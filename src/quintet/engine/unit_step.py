@@ -13,7 +13,7 @@ from quintet.domain.cycle import Rest, findings_page, request_of
 from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.errors import QuintetError, TaskTaken
 from quintet.domain.executors import NATIVE, Role
-from quintet.domain.protocol import CycleMoved, Interrupt, QuestionAsked, Submitted, TurnFinished
+from quintet.domain.protocol import Interrupt, QuestionAsked, Submitted, TurnFinished
 from quintet.domain.steering import Boundary
 from quintet.domain.tasks import Approval, Task, TaskStatus, after_failure
 from quintet.engine import dials
@@ -87,20 +87,8 @@ class UnitStep:
         if landed := dials.reach(shop.state, Boundary.UNIT_START):
             journal.post(*landed)
         task = await shop.move(task, S.RUNNING, f"unit {attempt}")
-        cycle = shop.cycle
-        await journal.append(
-            CycleMoved(
-                run=cycle.run,
-                phase=CyclePhase.EXECUTING,
-                iteration=cycle.iteration,
-                task=task.id,
-                title=task.title,
-                by=cycle.executor,
-                attempt=attempt,
-                current=current,
-                total=total,
-            )
-        )
+        place = {"attempt": attempt, "current": current, "total": total}
+        await journal.append(shop.at(CyclePhase.EXECUTING, task, by=shop.cycle.executor, **place))
         try:
             ending = await self._carried_out(task)
             rest = await surely(self._settled(task, ending))
@@ -158,7 +146,7 @@ class UnitStep:
         match ending.status:
             case "done":
                 done = await shop.move(task, S.VERIFYING, "its unit is done")
-                self._moved(CyclePhase.MOVING_COMPLETED, done)
+                shop.journal.post(shop.at(CyclePhase.MOVING_COMPLETED, done))
                 return self._overspent(done)
             case "interrupted" | "cancelled" | "limit":
                 await self._put_back(task, ending.reason)
@@ -199,18 +187,3 @@ class UnitStep:
     def unit_over(self) -> None:
         if landed := dials.reach(self._shop.state, Boundary.UNIT_END):
             self._shop.journal.post(*landed)
-
-    def _moved(self, phase: CyclePhase, task: Task) -> None:
-        cycle = self._shop.cycle
-        self._shop.journal.post(
-            CycleMoved(
-                run=cycle.run,
-                phase=phase,
-                iteration=cycle.iteration,
-                task=task.id,
-                title=task.title,
-                attempt=cycle.attempt,
-                current=cycle.current,
-                total=cycle.total,
-            )
-        )

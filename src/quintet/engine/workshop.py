@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from quintet.domain.cycle import Rest, limit_hit
+from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.cycle_state import CycleState
-from quintet.domain.protocol import Countdown, Event, TaskMoved, TurnFinished
+from quintet.domain.protocol import Countdown, CycleMoved, TaskMoved, TurnFinished
 from quintet.domain.state import SessionState
 from quintet.domain.tasks import Task, TaskMove, TaskStatus
 from quintet.engine.checkpointing import Keeper
@@ -31,7 +32,7 @@ class Workshop(Struct):
     questions: Questions
     checkpoints: Keeper
     go: asyncio.Event  # clear while the run is paused
-    skip: asyncio.Event  # set by /retry: wait no longer
+    skip: asyncio.Event  # clear while a wait goes on; /retry sets it
     owner: str  # of this session's claims on tasks
     began: float = 0.0  # when this stretch did, by the monotonic clock
 
@@ -57,6 +58,15 @@ class Workshop(Struct):
     def tasks(self) -> TaskKeeper:
         return self.core.tasks()
 
+    def at(self, phase: CyclePhase, task: Task | None = None, **more: Any) -> CycleMoved:
+        """The event that the cycle has come to a phase, with the task it is at and that one's place among all."""
+        cycle = self.cycle
+        known: dict[str, Any] = {"run": cycle.run, "phase": phase, "iteration": cycle.iteration}
+        if task:
+            known |= {"task": task.id, "title": task.title}
+            known |= {"attempt": cycle.attempt, "current": cycle.current, "total": cycle.total}
+        return CycleMoved(**(known | more))
+
     async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "") -> Task:
         """Move a task that this session has claimed, and put a copy of the move into the journal."""
         moved, move = await self.tasks.move(
@@ -69,17 +79,20 @@ class Workshop(Struct):
         """Count down; /retry ends it at once, a cancelled one is over."""
         self.skip.clear()
         left = seconds
-        while left > 0 and not self.skip.is_set():
-            self.journal.signal(Countdown(why=why, seconds=left))
-            slept = asyncio.ensure_future(self.core.clock.sleep(min(1.0, left)))
-            skipped = asyncio.ensure_future(self.skip.wait())
-            try:
-                await asyncio.wait((slept, skipped), return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                slept.cancel()
-                skipped.cancel()
-                await asyncio.gather(slept, skipped, return_exceptions=True)
-            left -= 1.0
+        try:
+            while left > 0 and not self.skip.is_set():
+                self.journal.signal(Countdown(why=why, seconds=left))
+                slept = asyncio.ensure_future(self.core.clock.sleep(min(1.0, left)))
+                skipped = asyncio.ensure_future(self.skip.wait())
+                try:
+                    await asyncio.wait((slept, skipped), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    slept.cancel()
+                    skipped.cancel()
+                    await asyncio.gather(slept, skipped, return_exceptions=True)
+                left -= 1.0
+        finally:
+            self.skip.set()
 
 
 def rest_after(ending: TurnFinished) -> Rest:
@@ -89,7 +102,7 @@ def rest_after(ending: TurnFinished) -> Rest:
     return Rest(ending.status, "\n".join(filter(None, (said, hint))))
 
 
-def task_moved(task: Task, move: TaskMove, run: str) -> Event:
+def task_moved(task: Task, move: TaskMove, run: str = "") -> TaskMoved:
     assert move.before
     return TaskMoved(
         task=task.id,

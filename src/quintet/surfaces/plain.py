@@ -190,6 +190,9 @@ class Plain:
                 if event.answer != self._said and not self._aside:  # of a shell line, or of `complete`
                     self._print([Line(visible(line)) for line in event.answer.splitlines()])
                 self._finished(self._turn)
+            case p.CycleBegan() | p.CycleResumed():  # also one that an answer began, which is no input of its own
+                self._busy.add(event.submission)
+                self._idle.clear()
             case p.CycleStopped():
                 self._finished(event.submission)
             case p.DialsTurned():
