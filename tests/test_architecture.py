@@ -123,6 +123,8 @@ def test_looking_something_up_needs_no_event_loop() -> None:
         "shutil",
         "quintet.app",
         "quintet.domain.protocol",
+        "quintet.domain.gate",
+        "quintet.domain.ports",
     }
 
 
@@ -144,6 +146,8 @@ def test_opening_a_session_loads_no_model_no_settings_parser_and_no_client_of_la
         "quintet.adapters.offline_rules.model",
         "quintet.adapters.languages",
         "quintet.adapters.language_client",
+        "quintet.adapters.agent_source",
+        "quintet.adapters.shell_grammar",
         "pypdf",
         "pypdfium2",
     }

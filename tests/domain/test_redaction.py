@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -142,6 +143,28 @@ def test_an_event_is_cleaned_in_its_texts_and_stays_an_event() -> None:
     assert redaction.in_json(p.encode(event)) and not redaction.in_json(p.encode(cleaned))
     plain = p.Noticed(level="info", code="X", text="nothing")
     assert redaction.clean(plain) is plain
+
+
+class Held(msgspec.Struct, frozen=True):
+    texts: tuple[Any, ...]
+
+
+@pytest.mark.parametrize(
+    "beside", ["", "\ud800", {1, 2}, 1 << 70], ids=["nothing", "no UTF-8", "a set", "a big number"]
+)
+@given(secret=SECRETS, before=AROUND, behind=AROUND)
+def test_a_value_is_cleaned_as_its_texts_are(beside: Any, secret: str, before: str, behind: str) -> None:
+    """Whatever stands in the secret or beside it: also what has no JSON form."""
+    redaction, text = Redaction([secret]), f"{before}{secret}{behind}"
+    cleaned = redaction.clean(Held((beside, {text: [text]}, Held((before, text)))))
+    safe = redaction.text(text)
+    assert cleaned == Held((beside, {safe: [safe]}, Held((redaction.text(before), safe))))
+
+
+@pytest.mark.parametrize("secret", ["planted-3141", 'says "no"', "umläut-and-…"])
+def test_half_a_secret_beside_a_cut_goes_from_a_value_too(secret: str) -> None:
+    cleaned = Redaction([secret]).clean(Held((f"a {secret[:6]}…", Held(("plain",)))))
+    assert cleaned == Held(("a ******…", Held(("plain",))))
 
 
 @given(

@@ -16,7 +16,6 @@ from quintet.domain.grants import Effect
 from quintet.domain.page_view import changes
 from quintet.domain.ports import Workbench
 from quintet.domain.toolspec import ToolResult, Touch
-from quintet.domain.web_addresses import file_named
 from quintet.tools.declare import counted, tool
 
 NEEDS = ("chromium", "playwright")
@@ -38,6 +37,8 @@ def _acting(arguments: dict[str, Any]) -> Touch:
 
 def _address(arguments: dict[str, Any]) -> Touch:
     """A file: address is a path that is read; the gate keeps it inside the project."""
+    from quintet.domain.web_addresses import file_named  # brings all there is to addresses: not for every start
+
     path = file_named(arguments["url"])
     return Touch(frozenset({Effect.READ}), reads=(path,)) if path else Touch(LOOKING)
 
