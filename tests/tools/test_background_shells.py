@@ -46,6 +46,13 @@ class Shells:
     async def type(self, text: str, enter: bool = True, shell: str = "1") -> ToolResult:
         return await self.call("write_to_shell", shell_id=shell, content=text, press_enter=enter)
 
+    async def ended(self, command: str, **options: Any) -> None:
+        """Runs a command to its end, and reads nothing of what it says."""
+        await self.start(f"read x; {command}", **options)
+        name = options.get("bash_id", "1")
+        await self.caller.shells.write(name, "\n")
+        await until(lambda: not self.caller.shells.running())
+
     async def until(self, word: str, said: str = "", shell: str = "1") -> str:
         """Everything read until this word has come."""
         async with asyncio.timeout(SECONDS):
@@ -104,8 +111,7 @@ def test_a_shell_goes_on_while_other_things_are_done_and_tells_only_what_is_new(
 
 def test_a_filter_shows_only_the_lines_that_match(tools: Caller) -> None:
     async def script(shells: Shells) -> None:
-        await shells.start("sleep 0.5; printf 'error: a\\nfine\\nerror: b\\n'", bash_id="log")
-        await until(lambda: not tools.shells.running())
+        await shells.ended("printf 'error: a\\nfine\\nerror: b\\n'", bash_id="log")
         shown = await shells.call("bash_output", bash_id="log", filter="^error")
         assert shown.content == "error: a\nerror: b\n(exit 0)"
 
@@ -114,9 +120,7 @@ def test_a_filter_shows_only_the_lines_that_match(tools: Caller) -> None:
 
 def test_line_ends_of_a_terminal_are_plain_and_its_escapes_are_kept_as_text(tools: Caller) -> None:
     async def script(shells: Shells) -> None:
-        await shells.start("read x; printf '\\033[31mred\\033[0m\\nend\\n'")
-        await tools.shells.write("1", "\n")
-        await until(lambda: not tools.shells.running())
+        await shells.ended("printf '\\033[31mred\\033[0m\\nend\\n'")
         said = (await shells.call("bash_output", bash_id="1")).content
         assert "\x1b[31mred\x1b[0m\nend\n" in said and "\r" not in said
 
@@ -125,8 +129,7 @@ def test_line_ends_of_a_terminal_are_plain_and_its_escapes_are_kept_as_text(tool
 
 def test_much_output_is_bounded_in_what_is_kept_and_in_what_is_shown(tools: Caller) -> None:
     async def script(shells: Shells) -> None:
-        await shells.start("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo the end")
-        await until(lambda: not tools.shells.running())
+        await shells.ended("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo the end")
         shown = (await shells.call("bash_output", bash_id="1")).content
         assert len(shown) < 31_000 and shown.endswith("the end\n(exit 0)")
         whole = Path(shown.partition("the whole is in ")[2].partition(" …")[0])

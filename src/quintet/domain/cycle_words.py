@@ -107,6 +107,7 @@ def _ended(event: c.ExecutorEnded) -> Words:
     if event.ok or event.retry_in is None:  # how its task or the cycle goes on from there says why
         return notes
     said = event.reason if event.reason.startswith(event.executor) else f"{event.executor}: {event.reason}"
+    said = said.rstrip(".")
     return [*notes, (f"{event.failure or 'failed'}: {said}; again in {event.retry_in:g} s", "warning")]
 
 

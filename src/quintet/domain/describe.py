@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from quintet.domain import badge, cycle_words, persona, rules
 from quintet.domain import protocol as p
@@ -70,6 +70,10 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"rule     {rules.describe(e.rule)} · quintet rules revoke {e.rule.id}", "dim")]
         case p.ToolStarted(tool=tool) if tool in QUIET:
             return []
+        case p.ToolStarted(tool=tool) as e if tool == STARTING:
+            about = json.decode(e.arguments)
+            again = f", attempt {about['attempt']}" if about["attempt"] > 1 else ""
+            return [Line(f"▸ {about['executor']}: {about['role']}{again}", "accent")]
         case p.ToolStarted() as e:
             return [Line(f"▸ {e.tool} {brief(e.arguments)}", "accent")]
         case p.ToolFinished() as e:
