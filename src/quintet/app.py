@@ -158,6 +158,10 @@ def make_core(
         mcp=mcp,
         **outside.at_hand(),
     )
+
+    def crashed(error: BaseException) -> None:
+        log_crash(places, error, vault.text)
+
     artifacts = Artifacts(places.runs)
     checkpoints = ShadowCheckpoints(places.checkpoints, places.root)
     core = Core(
@@ -168,7 +172,7 @@ def make_core(
         settings=loaded.settings,
         toolbox=Toolbox(
             {**BY_NAME, finish_step.name: finish_step, **(own.specs if own else {})},
-            Hands(bench, rule_book, vault),
+            Hands(bench, rule_book, vault, crashed),
             make_grammar(),
             terms,
             loaded.settings.tools.presentation,
@@ -197,7 +201,7 @@ def make_core(
         ),
         person=person,
         settings_text=lambda: "\n".join(config.as_lines(loaded)),
-        log_crash=lambda error: log_crash(places, error, vault.text),
+        log_crash=crashed,
         log=lambda text: log(places, vault.text(text)),
     )
     core.open_elsewhere = lambda session: _is_open(core, session)

@@ -6,6 +6,7 @@ Everything the engine learns about a call from the outside comes through here, a
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import structs
@@ -18,10 +19,17 @@ from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec
 
 
 class Hands:
-    def __init__(self, bench: Workbench, rule_book: RuleBook | None = None, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self,
+        bench: Workbench,
+        rule_book: RuleBook | None = None,
+        redactor: Redactor | None = None,
+        log_crash: Callable[[BaseException], None] = lambda error: None,
+    ) -> None:
         self._bench = bench
         self._redactor = redactor or Redaction()
         self._rule_book = rule_book
+        self._log_crash = log_crash
 
     def rules(self) -> tuple[Rule, ...]:
         return self._rule_book.rules() if self._rule_book else ()
@@ -66,6 +74,10 @@ class Hands:
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             return refused(f"{where}{error.strerror or error}")
+        except Exception as error:  # a fault of ours: the call is lost, the run is not
+            self._log_crash(error)
+            said = f"{spec.name} broke: {type(error).__name__}: {error}"
+            return refused(f"{said}. That is a fault of the tool, not of the call; the log has it. Try another way.")
 
 
 def refused(text: str) -> ToolResult:
