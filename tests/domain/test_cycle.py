@@ -62,7 +62,11 @@ STEPS = [
     (planned(), Board(reviewing=task("a"), ready=task("b"), left=2, total=2), Approve(task("a"))),
     (planned(), Board(done=2, total=2), Rest("done", "", CyclePhase.COMPLETED)),
     (planned(), Board(), Rest("done", "the planner found nothing to do", CyclePhase.NO_TODO)),
-    (planned(), Board(done=1, failed=1, total=2), Rest("failed", "1 of 2 tasks failed", CyclePhase.FAILED)),
+    (
+        planned(),
+        Board(done=1, failed=1, given_up=("b",), total=2),
+        Rest("failed", "given up: b; `quintet tasks show b` says why", CyclePhase.FAILED),
+    ),
     (planned(), Board(left=1, total=1, held=("b is blocked",)), Rest("blocked", "b is blocked")),
     (planned(), Board(left=1, total=2, failed=1, held=("b waits for a",)), Rest("failed", "b waits for a")),
     (planned(), Board(left=1, total=1, running=("a",)), Rest("blocked", "at work in another process: a")),

@@ -68,11 +68,13 @@ def run(
     root: Path, scripts: list[Any], text: str = "/plan do it", settings: Any = THREE_CLIS, **options: Any
 ) -> tuple[Driver, p.CycleStopped, ScriptedExecutors]:
     executors, ends = ScriptedExecutors(scripts), list[p.CycleStopped]()
+    model, after = options.pop("model", None), options.pop("after", None)
 
     async def script(driver: Driver) -> None:
         ends.append(await stretch(driver, text))
+        if after:
+            await after(driver)
 
-    model = options.pop("model", None)
     driver = drive(root, script, model, executors=executors, settings=settings, clock=FrozenClock(), **options)
     return driver, ends[0], executors
 
@@ -103,6 +105,29 @@ def test_s4_one_plans_another_executes_the_third_verifies_and_each_start_is_a_de
     started = [e.call for e in driver.of(p.ToolStarted)]
     assert [e.call for e in driver.of(p.ToolFinished)] == started and len(started) == 4
     assert phases(driver)[-1] == "completed" and statuses(repo) == {"a": "done"}
+
+
+@BWRAP
+def test_what_ai_clis_did_is_in_the_log_and_in_the_costs(repo: Path) -> None:
+    said: list[str] = []
+
+    async def look(driver: Driver) -> None:
+        said.append((await driver.command("/cost --by stage")).text)
+        said.append((await driver.command("/logs")).text)
+
+    scripts = [
+        pages("a"),
+        failing(Failure.UNREACHABLE),
+        writes(repo, "a.txt"),
+        [Spent(Usage(7, 3)), Ended(True, "DONE\nit is there")],
+        pages(),
+    ]
+    run(repo, scripts, after=look)
+    costs = {line.split()[0]: line.split()[1:] for line in said[0].splitlines()}
+    assert costs["execute"] == ["2", "1", "100", "0", "20", "0.2500"]
+    assert costs["verify"] == ["1", "0", "7", "0", "3", "0.0000"]
+    assert "gemini does not say what it costs: 1 start of it counts as 0." in said[0]
+    assert ["execute", "codex"] == next(line for line in said[1].splitlines() if "unreachable" in line).split()[2:4]
 
 
 @BWRAP

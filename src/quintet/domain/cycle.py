@@ -37,6 +37,7 @@ class Board(Struct, frozen=True, gc=False):
     held: tuple[str, ...] = ()  # why the others cannot begin, some of them
     total: int = 0
     done: int = 0
+    given_up: tuple[str, ...] = ()  # some of those that failed
     failed: int = 0
     left: int = 0
 
@@ -95,6 +96,7 @@ def board(tasks: Sequence[Task], milestones: Collection[str] | None, busy: Colle
         held=tuple(_held(task, waiting) for task in oldest if _is_held(task, waiting))[:MOST_NAMED],
         total=len(mine),
         done=sum(task.status is TaskStatus.DONE for task in mine),
+        given_up=tuple(task.id for task in oldest if task.status is TaskStatus.FAILED)[:MOST_NAMED],
         failed=sum(task.status is TaskStatus.FAILED for task in mine),
         left=sum(task.status not in OVER for task in mine),
     )
@@ -166,7 +168,8 @@ def _end(found: Board) -> Rest:
         status = "failed" if found.failed else "blocked"
         return Rest(status, "; ".join(found.held) or f"{found.left} tasks cannot begin")
     if found.failed:
-        return Rest("failed", f"{found.failed} of {found.total} tasks failed", CyclePhase.FAILED)
+        why = f"given up: {', '.join(found.given_up)}; `quintet tasks show {found.given_up[0]}` says why"
+        return Rest("failed", why, CyclePhase.FAILED)
     if not found.total:
         return Rest("done", "the planner found nothing to do", CyclePhase.NO_TODO)
     return Rest("done", "", CyclePhase.COMPLETED)

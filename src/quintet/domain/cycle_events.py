@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from quintet.domain.axes import Axes
 from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.executors import Failure, Role
 from quintet.domain.messages import Usage
@@ -124,6 +125,10 @@ class ExecutorEnded(Tagged, frozen=True, kw_only=True, gc=False):
     """One start of an AI CLI ended; with `retry_in` it is started again."""
 
     call: str
+    turn: str
+    run: str
+    conversation: str
+    axes: Axes
     executor: str
     role: Role
     attempt: int
@@ -132,6 +137,7 @@ class ExecutorEnded(Tagged, frozen=True, kw_only=True, gc=False):
     reason: str = ""
     hint: str = ""
     exit_code: int | None = None
+    seconds: float = 0.0
     changed: tuple[str, ...] = ()  # files it says it changed
     notes: tuple[str, ...] = ()  # what the sandbox stopped
     usage: Usage = Usage()

@@ -1,4 +1,4 @@
-"""What model requests were made and what they cost: one pass over a journal's events.
+"""What model requests were made and what they cost: one pass over a journal's events. A start of an AI CLI is one, too.
 
 A request is what `model_requested` says of it, joined by its step with the reply or the failure that ended it. Costs
 are those on record, at the prices of the time; a price that is set later changes nothing that was.
@@ -9,18 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from msgspec import Struct
+from msgspec import Struct, field, structs
 
 from quintet.domain import badge
 from quintet.domain.axes import Axes, WorkMode
 from quintet.domain.columns import GAP, table
 from quintet.domain.errors import UsageError
+from quintet.domain.executors import Role
 from quintet.domain.messages import Usage
 from quintet.domain.nearest import did_you_mean
-from quintet.domain.protocol import ModelConsulted, ModelFailed, ModelReplied, ModelRequested, Recorded, TurnFinished
+from quintet.domain.protocol import (
+    ExecutorEnded,
+    ModelConsulted,
+    ModelFailed,
+    ModelReplied,
+    ModelRequested,
+    Recorded,
+    TurnFinished,
+)
 
 # The types of events read here.
-KINDS = ("model_requested", "model_replied", "model_failed", "model_consulted", "turn_finished")
+KINDS = ("model_requested", "model_replied", "model_failed", "model_consulted", "executor_ended", "turn_finished")
+ROLES = frozenset(map(str, Role))  # the stages of what AI CLIs did
 CONSULT = "consult"  # the stage of a request that a call made
 LEVELS = {"info": 0, "warning": 1, "error": 2}
 _LEVEL_OF = {"ok": "info", "open": "info", "retry": "warning", "interrupted": "warning", "error": "error"}
@@ -72,7 +82,11 @@ class Requests:
             case ModelFailed(step=step, error=error, retry_in=again):
                 return self._closed(step, "error" if again is None else "retry", recorded, error.code)
             case ModelConsulted() as event:
-                return [_consulted(recorded, event)]
+                return [_whole(recorded, event, event.call, CONSULT, event.model)]
+            case ExecutorEnded(ok=ok, failure=failure, retry_in=again) as event:
+                outcome = "ok" if ok else "retry" if again is not None else "error" if failure else "interrupted"
+                line = _whole(recorded, event, event.call, event.role, event.executor)
+                return [structs.replace(line, outcome=outcome, level=_LEVEL_OF[outcome], code=str(failure or ""))]
             case TurnFinished(turn=turn):
                 steps = [step for step in self._steps.pop(turn, ()) if step in self._open]
                 return [line for step in steps for line in self._closed(step, "interrupted", self._partial.get(step))]
@@ -117,7 +131,8 @@ def _line(
     )
 
 
-def _consulted(recorded: Recorded, event: ModelConsulted) -> RequestLine:
+def _whole(recorded: Recorded, event: ModelConsulted | ExecutorEnded, step: str, stage: str, model: str) -> RequestLine:
+    """A request that is told by one event, when it is over."""
     return RequestLine(
         seq=recorded.seq,
         at=recorded.at,
@@ -125,11 +140,11 @@ def _consulted(recorded: Recorded, event: ModelConsulted) -> RequestLine:
         conversation=event.conversation,
         run=event.run,
         turn=event.turn,
-        step=event.call,
+        step=step,
         user_mode="Chat" if event.axes.work_mode is WorkMode.CHAT else "Agent",
-        stage=CONSULT,
-        model=event.model,
-        attempt=1,
+        stage=stage,
+        model=model,
+        attempt=getattr(event, "attempt", 1),
         tool_count=0,
         reasoning=False,
         axes=event.axes,
@@ -308,6 +323,7 @@ class Costs(Struct):
     rows: list[Tally]
     total: Tally
     unpriced: dict[str, int]  # models that had no price, and how many requests count as nothing for it
+    untold: dict[str, int] = field(default_factory=dict)  # AI CLIs that did not say what they cost, the same
 
 
 def costs(lines: Iterable[RequestLine], by: str) -> Costs:
@@ -316,13 +332,15 @@ def costs(lines: Iterable[RequestLine], by: str) -> Costs:
     rows: dict[str, Tally] = {}
     total = Tally("total")
     unpriced: dict[str, int] = {}
+    untold: dict[str, int] = {}
     for line in lines:
         name = key(line)
         rows.setdefault(name, Tally(name)).add(line)
         total.add(line)
         if not line.cost and line.model != FREE and line.usage != Usage():
-            unpriced[line.model] = unpriced.get(line.model, 0) + 1
-    return Costs(by, list(rows.values()), total, unpriced)
+            free = untold if line.stage in ROLES else unpriced
+            free[line.model] = free.get(line.model, 0) + 1
+    return Costs(by, list(rows.values()), total, unpriced, untold)
 
 
 def cost_lines(found: Costs) -> list[str]:
@@ -334,6 +352,9 @@ def cost_lines(found: Costs) -> list[str]:
             f"{model} had no price: {count} request{'s'[: count != 1]} of it count{'s'[: count == 1]} as 0. "
             f"Set models.{model}.price_input and price_output for those to come."
         )
+    for executor, count in found.untold.items():
+        starts = f"{count} start{'s'[: count != 1]} of it count{'s'[: count == 1]} as 0"
+        lines.append(f"{executor} does not say what it costs: {starts}.")
     return lines
 
 

@@ -155,7 +155,7 @@ class ExecutorStart:
         except asyncio.CancelledError:
             journal.post(finished_call(call, ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)))
             stopped = Ended(False, reason="interrupted")
-            journal.post(self._ended(call.id, attempt, stopped, heard, None))
+            journal.post(self._ended(call.id, attempt, stopped, heard, core.clock.monotonic() - began))
             journal.post(*await surely(shop.checkpoints.after(watched)))
             raise
         finally:
@@ -165,12 +165,12 @@ class ExecutorStart:
         wait = follows if isinstance(follows, backoff.Again) else None
         if isinstance(follows, backoff.GiveUp) and follows.reason:
             ended = structs.replace(ended, hint="\n".join(filter(None, (ended.hint, follows.reason))))
-        seconds = round(core.clock.monotonic() - began, 3)
+        seconds = core.clock.monotonic() - began
         status = CallStatus.OK if ended.ok else CallStatus.ERROR
         text = (ended.answer or ended.reason)[:MOST_OUTPUT]
         changed = await surely(shop.checkpoints.after(watched))
-        journal.post(*changed, finished_call(call, ToolResult(text, status, summary=self._name), seconds))
-        journal.post(self._ended(call.id, attempt, ended, heard, wait.seconds if wait else None))
+        journal.post(*changed, finished_call(call, ToolResult(text, status, summary=self._name), round(seconds, 3)))
+        journal.post(self._ended(call.id, attempt, ended, heard, seconds, wait))
         return ended, wait
 
     async def _listen(self, call: str, prepared: Prepared, prompt: str, heard: Heard) -> None:
@@ -214,9 +214,16 @@ class ExecutorStart:
         retry = self._shop.core.settings.retry
         return backoff.after_failure(attempt, ended.failure or Failure.CRASHED, ended.resets_in, retry)
 
-    def _ended(self, call: str, attempt: int, ended: Ended, heard: Heard, retry_in: float | None) -> ExecutorEnded:
+    def _ended(
+        self, call: str, attempt: int, ended: Ended, heard: Heard, seconds: float, again: backoff.Again | None = None
+    ) -> ExecutorEnded:
+        state = self._shop.state
         return ExecutorEnded(
             call=call,
+            turn=self._turn.id,
+            run=self._shop.cycle.run,
+            conversation=state.session,
+            axes=state.axes,
             executor=self._name,
             role=self._role,
             attempt=attempt,
@@ -225,9 +232,10 @@ class ExecutorStart:
             reason=ended.reason,
             hint=ended.hint,
             exit_code=ended.exit_code,
+            seconds=round(seconds, 3),
             changed=tuple(dict.fromkeys(heard.changed))[:MOST_CHANGED],
             notes=ended.notes,
             usage=heard.usage,
             cost=heard.cost,
-            retry_in=retry_in,
+            retry_in=again.seconds if again else None,
         )

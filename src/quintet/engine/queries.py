@@ -106,7 +106,8 @@ def cycle_line(cycle: dict[str, Any]) -> str:
     """Where a cycle stands, in a line: of the newest session, or of this one."""
     unit = f"unit {cycle['current']}/{cycle['total']} {cycle['title']}" if cycle["task"] else ""
     who = " · ".join(f"{role} {cycle[role]}" for role in ("planner", "executor", "verifier"))
-    state = f"{cycle['status']}, {cycle['phase']}, iteration {cycle['iteration']}"
+    phase = f"{cycle['phase']}, " if cycle["phase"] != cycle["status"] else ""
+    state = f"{cycle['status']}, {phase}iteration {cycle['iteration']}"
     why = cycle["reason"].partition("\n")[0]
     return "   ".join(part for part in (state, unit, f"units {cycle['units']}", why, who) if part)
 
