@@ -24,21 +24,20 @@ def table(
     every = [heading, *rows] if heading and rows else list(rows)
     if not every:
         return []
-    widths = [max(map(cells, column)) for column in zip(*every, strict=True)]
+    columns = list(zip(*every, strict=True))
+    widths = [_width(column) for column in columns]
     if least:
         widths = [max(pair) for pair in zip(widths, least, strict=True)]
     free = len(widths) - 1 not in right
     before = sum(widths[:-1]) + len(GAP) * (len(widths) - 1)
-    folded = free and room - before >= LEAST_ROOM
     if free:
         widths[-1] = 0
-    lines: list[str] = []
-    for row in every:
-        last, *more = _folded(row[-1], room - before) if folded else [row[-1]]
-        columns = zip([*row[:-1], last], widths, strict=True)
-        lines.append(GAP.join(_padded(cell, width, n in right) for n, (cell, width) in enumerate(columns)).rstrip())
-        lines += [" " * before + piece for piece in more]
-    return lines
+    padded = [_padded(column, widths[n], n in right) for n, column in enumerate(columns)]
+    if not free or room - before < LEAST_ROOM:
+        return [GAP.join(row).rstrip() for row in zip(*padded, strict=True)]
+    below = "\n" + " " * before
+    padded[-1] = [below.join(_folded(cell, room - before)) for cell in columns[-1]]
+    return [line.rstrip() for row in zip(*padded, strict=True) for line in GAP.join(row).split("\n")]
 
 
 def cells(text: str) -> int:
@@ -50,9 +49,15 @@ def cells(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _padded(cell: str, width: int, right: bool) -> str:
-    padding = " " * (width - cells(cell))
-    return padding + cell if right else cell + padding
+def _width(column: Sequence[str]) -> int:
+    return max(map(len if "".join(column).isascii() else cells, column))
+
+
+def _padded(column: Sequence[str], width: int, right: bool) -> list[str]:
+    if "".join(column).isascii():
+        return [cell.rjust(width) for cell in column] if right else [cell.ljust(width) for cell in column]
+    paddings = [" " * (width - cells(cell)) for cell in column]
+    return [pad + cell if right else cell + pad for pad, cell in zip(paddings, column, strict=True)]
 
 
 def _folded(text: str, room: int) -> Iterable[str]:
