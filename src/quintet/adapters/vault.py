@@ -74,6 +74,10 @@ class Vault:
     def fresh(self) -> None:
         self._refresh()
 
+    @property
+    def known(self) -> Redaction:
+        return self._now()
+
     def clean(self, value: T) -> T:
         return self._now().clean(value)
 
