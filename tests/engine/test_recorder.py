@@ -75,6 +75,30 @@ def test_what_ends_at_once_waits_for_the_consequences_of_what_came_before_it(
     assert kinds in (["inbox", "consequence", "over"], ["inbox", "consequence", "reply.over"])
 
 
+def test_an_interrupt_that_comes_while_a_failure_waits_to_come_in_is_not_lost() -> None:
+    """The turn goes on with the failure, which it may try again after, and ends at its next wait."""
+    tape, seen = Lines(), list[str]()
+
+    async def turn(recorder: Recorder) -> None:
+        await failing(recorder)
+        seen.append("told of the failure")
+        await asyncio.sleep(0)
+        seen.append("tried again")
+
+    async def interrupted() -> None:
+        recorder = Recorder(tape)
+        recorder.add("inbox")
+        task = asyncio.create_task(turn(recorder))
+        await asyncio.sleep(0)
+        assert tape.kinds() == ["inbox", "ask"]  # the failure is at the door
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(interrupted())
+    assert (tape.kinds(), seen) == (["inbox", "ask", "reply.over"], ["told of the failure"])
+
+
 def test_at_rest_it_is_let_in_without_going_round() -> None:
     tape = Lines()
     rounds = 0

@@ -61,8 +61,7 @@ class RecordedPort:
             await recorder.settled()
             recorder.add(kind, [])
         except (Exception, asyncio.CancelledError) as error:
-            await recorder.settled_at_last()
-            recorder.add(kind, error=error)
+            await recorder.come_in_at_last(kind, error)
             raise
 
 

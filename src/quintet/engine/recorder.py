@@ -8,7 +8,6 @@ written down ends the recording, not the run. What is written is handed on when 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
@@ -94,8 +93,7 @@ class Recorder:
             value = await wait
             await self.settled()
         except BaseException as error:
-            await self.settled_at_last()
-            self.add(kind, error=error)
+            await self.come_in_at_last(kind, error)
             raise
         self.add(kind, shown(value))
         return value
@@ -107,12 +105,23 @@ class Recorder:
             self._waiting.append(door)
             await door
 
-    async def settled_at_last(self) -> None:
-        """The same for what has failed or was cancelled: it has to come in, however often it is cancelled."""
-        while True:
-            with contextlib.suppress(asyncio.CancelledError):
+    async def come_in_at_last(self, kind: str, error: BaseException | None = None) -> None:
+        """For what has failed, or was cancelled: it has to come in, however often it is cancelled at the door.
+
+        That is not forgotten: its task's next wait ends so, as in a replay.
+        """
+        cancelled, settled = False, False
+        while not settled:
+            try:
                 await self.settled()
-                break
+                settled = True
+            except asyncio.CancelledError:
+                cancelled = True
+        self.add(kind, error=error)
+        if cancelled and not isinstance(error, asyncio.CancelledError):
+            task = asyncio.current_task()
+            assert task
+            task.cancel()
 
     def _stir(self) -> None:
         self.count += 1

@@ -101,7 +101,7 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
         chance=lambda: recorder.asked("chance", chance),
         durable=_Writes(recorder).durable,
         settled=recorder.settled,
-        on_close=lambda: _closing(recorder),
+        on_close=lambda: recorder.come_in_at_last("close"),
     )
 
 
@@ -116,11 +116,6 @@ def _own(spec: ToolSpec, recorder: Recorder) -> ToolSpec:
         return recorder.asked("bind", lambda: spec.bind(arguments))
 
     return structs.replace(spec, bind=bind, touch=lambda values: recorder.asked("touch", lambda: spec.touch(values)))
-
-
-async def _closing(recorder: Recorder) -> None:
-    await recorder.settled_at_last()
-    recorder.add("close")
 
 
 class _Writes:
@@ -289,9 +284,7 @@ class RecordedModel:
                 await recorder.settled()
             recorder.add("reply.over")
         except (Exception, asyncio.CancelledError) as error:
-            if recorder.count != latest:
-                await recorder.settled_at_last()
-            recorder.add("reply.over", error=error)
+            await recorder.come_in_at_last("reply.over", error)
             raise
 
     def _note(self, part: Part) -> None:

@@ -116,11 +116,16 @@ def task_moved(task: Task, move: TaskMove, run: str = "") -> TaskMoved:
 
 
 async def surely(work: Coroutine[Any, Any, T]) -> T:
-    """Do this to its end, however often it is cancelled meanwhile: it puts things back in order."""
-    task = asyncio.ensure_future(work)
-    while True:
+    """Do this to its end, however often it is cancelled meanwhile: it puts things back in order.
+
+    Who is cancelled meanwhile is so afterwards: their next wait ends so.
+    """
+    task, cancelled = asyncio.ensure_future(work), False
+    while not task.done():
         try:
-            return await asyncio.shield(task)
+            await asyncio.wait({task})
         except asyncio.CancelledError:
-            if task.done():
-                raise
+            cancelled = True
+    if cancelled and (current := asyncio.current_task()):
+        current.cancel()
+    return task.result()
