@@ -271,6 +271,25 @@ def test_rewind_takes_back_only_the_files_or_only_the_conversation(repo: Path, k
 # ── agents and past inputs
 
 
+def test_an_input_that_is_not_clear_to_the_menu_asks_which_item_is_meant(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("/agents planner")
+        await person.wait(lambda: person.ui.state.agent, "the agent")
+        await opened(person, *"change", "enter")
+        assert picker(person)._why == "change: several menu items match"  # type: ignore[attr-defined]
+        assert shown(person) == ["3", "5"]
+        await person.press("escape")
+        await closed(person)
+        assert person.ui.state.turns == 0 and "› change" in person.text
+        await opened(person, *"change", "enter")
+        await person.press("5", "enter")
+        await closed(person)
+        await person.sees("it touches nothing")
+        assert person.ui.state.turns == 1
+
+    look(repo, script, "it touches nothing")
+
+
 def test_an_agent_is_entered_and_left(repo: Path) -> None:
     async def script(person: Person) -> None:
         await opened(person, *"/agents", "enter")

@@ -104,7 +104,8 @@ class Picker(ModalScreen[Picked | None]):
     # ── what a picker is of
 
     async def rows(self) -> list[PickRow]:
-        raise NotImplementedError
+        """What there is to choose from."""
+        return []
 
     async def detail(self, row: PickRow) -> str:
         """What is said about the highlighted row."""

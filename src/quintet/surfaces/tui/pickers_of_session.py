@@ -134,3 +134,21 @@ class HistoryPicker(Picker):
     async def rows(self) -> list[PickRow]:
         different = dict.fromkeys(self._past)
         return [PickRow(text, (text,), text if "\n" in text or len(text) > 60 else "") for text in different]
+
+
+class MenuPicker(Picker):
+    """The items of an agent's menu that an input may mean."""
+
+    heading = "which of these?"
+    verb = "does it"
+
+    def __init__(self, why: str, items: list[tuple[str, str]]) -> None:
+        super().__init__()
+        self._why = why
+        self._items = items
+
+    async def rows(self) -> list[PickRow]:
+        return [PickRow(number, (f"{number}.", label)) for number, label in self._items]
+
+    async def note(self) -> str:
+        return self._why

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from quintet.domain.command_line import CommandLine, format_command
 from quintet.domain.errors import QuintetError
-from quintet.domain.protocol import Say
+from quintet.domain.protocol import CommandRan, Say
 
 if TYPE_CHECKING:
     from quintet.surfaces.tui.keyed_ui import KeyedUi
@@ -46,6 +46,23 @@ async def agent(ui: KeyedUi) -> None:
     if ui.around.at_hand and (picked := await _picked(ui, AgentPicker(ui.around.at_hand, current))):
         entering = CommandLine("agents", (picked.id,))
         await ui.submit(Say(text=format_command(entering) if picked.id != LEAVE else "/dismiss"))
+
+
+def unclear_choice(ran: CommandRan) -> tuple[str, list[tuple[str, str]]] | None:
+    """Why an input was not clear to the agent's menu, and the items it may mean, if that is what answered it."""
+    event = ran.data.get("event", {})
+    if event.get("type") != "CLARIFY_CHOICE":
+        return None
+    command = event["command"]
+    return f"{ran.line}: {command['reason']}", [(str(one["index"]), one["label"]) for one in command["candidates"]]
+
+
+async def menu_item(ui: KeyedUi, why: str, items: list[tuple[str, str]]) -> None:
+    """Which item of the agent's menu an input means; its number is what a person would type."""
+    from quintet.surfaces.tui.pickers_of_session import MenuPicker
+
+    if picked := await _picked(ui, MenuPicker(why, items)):
+        await ui.submit(Say(text=picked.id))
 
 
 async def session(ui: KeyedUi) -> None:

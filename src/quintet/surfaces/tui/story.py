@@ -188,7 +188,7 @@ class Story:
 
     def _command_ran(self, recorded: p.Recorded, event: p.CommandRan) -> None:
         lines = describe(recorded)
-        if lines and event.line.startswith("/"):
+        if lines and (event.line.startswith("/") or "event" in event.data):  # a command, or an agent's
             self._ran = event.submission
             turned = self.blocks.pop() if self.blocks and self.blocks[-1] is self._turned else None
             self._add(Said(event.line, "dim"))

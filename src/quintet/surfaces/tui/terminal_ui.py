@@ -210,8 +210,9 @@ class TerminalUi(KeyedUi):
                     self._want(asked.text)
             case p.QuestionAnswered() as answered:
                 self._answered(answered.question)
-            case p.TurnStarted():
+            case p.TurnStarted() as started:
                 self._decided = []
+                self.own.discard(started.submission)
             case p.TaskMoved() | p.RunMoved() if news:
                 self._look_again()
             case p.TurnFinished() as finished if news:
@@ -220,14 +221,14 @@ class TerminalUi(KeyedUi):
                     self._want(f"{finished.status}: {self.around.name}")
             case p.CheckpointTaken():
                 self.query_one(StatusLine).checkpoint = local_time(recorded.at)
-            case p.InputReceived() as received:
-                self.own.discard(received.submission)
             case p.CommandRan() as ran if ran.submission in self.own:
                 self.own.discard(ran.submission)
                 if ran.data.get("quit"):
                     self.exit(0)
                 if theme := ran.data.get("theme"):
                     self.wear(str(theme))
+                if (unclear := picking.unclear_choice(ran)) and not self.typed:
+                    self.run_worker(picking.menu_item(self, *unclear), exit_on_error=False)
 
     def _ask(self, asked: p.QuestionAsked) -> None:
         panel = self.query_one(QuestionPanel)
