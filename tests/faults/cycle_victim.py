@@ -46,6 +46,11 @@ class CountingRows(MortalStore):
 async def main(project: str, writes: int) -> None:
     session, store = await opened(project, writes, AXES, SETTINGS, kind=CountingRows)
     state = session.state
+    if (
+        state.cycle and not state.waiting and not live(state)
+    ):  # killed when it was over: asked again, it would plan again
+        await session.close()
+        return
     if not state.waiting:
         await session.say("/resume" if live(state) else f"/plan\n{wanted()}")
     async for item in session.events(session.since):
