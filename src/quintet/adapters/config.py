@@ -152,12 +152,14 @@ def from_text(text: str, path: str) -> list[Leaf]:
     import tomllib
 
     try:
-        tables = tomllib.loads(text)
+        leaves = list(_leaves(tomllib.loads(text)))
+    except RecursionError:
+        raise SettingsError(f"{path}: nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         problem, _, place = str(error).rpartition(" (at ")
         line = next((w for w in place.replace(",", " ").split() if w.isdigit()), str(len(text.splitlines())))
         raise SettingsError(f"{path}:{line}: not valid TOML: {problem or error}") from None
-    return [Leaf(key, value, path, f"{path}:{_line_of(text, key)}") for key, value in _leaves(tables)]
+    return [Leaf(key, value, path, f"{path}:{_line_of(text, key)}") for key, value in leaves]
 
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:

@@ -17,6 +17,7 @@ import msgspec
 
 from quintet.adapters.forge_token import MISSING, find_token, web_host
 from quintet.adapters.web_fetch import Fetched, Fetcher
+from quintet.domain import bounded_json
 from quintet.domain.errors import ToolFailed
 from quintet.domain.outside_settings import ForgeSettings
 
@@ -147,8 +148,8 @@ def _limited(got: Fetched) -> float | None:
 
 def _json(got: Fetched, kind: type) -> Any:
     try:
-        return msgspec.json.decode(got.body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return bounded_json.decode(got.body, kind)
+    except msgspec.DecodeError:
         hint = "check the address in [forge] url"
         raise ToolFailed("the forge does not answer as GitHub's REST API does", hint=hint) from None
 
@@ -173,7 +174,7 @@ def _problem(got: Fetched, method: str, known: bool) -> str:
 def _said(got: Fetched) -> list[str]:
     """What the forge says went wrong."""
     try:
-        answer = msgspec.json.decode(got.body)
+        answer = bounded_json.decode(got.body)
     except msgspec.DecodeError:
         return []
     if not isinstance(answer, dict):

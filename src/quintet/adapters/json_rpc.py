@@ -15,6 +15,8 @@ from typing import Any
 
 import msgspec
 
+from quintet.domain import bounded_json
+
 MOST_BYTES = 50_000_000  # of one message
 MOST_HEADERS = 20
 METHOD_NOT_FOUND = -32601
@@ -109,7 +111,7 @@ class Connection:
         why = "it ended"
         try:
             while True:
-                await self._take(msgspec.json.decode(await self._body(), type=_Message))
+                await self._take(bounded_json.decode(await self._body(), _Message))
         except asyncio.IncompleteReadError:
             pass
         except (ValueError, asyncio.LimitOverrunError, msgspec.MsgspecError) as error:

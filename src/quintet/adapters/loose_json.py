@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
+from quintet.domain import bounded_json
 
 
 def decoded(data: bytes | bytearray | str) -> Any:
     try:
-        return msgspec.json.decode(data)
-    except (ValueError, RecursionError):
+        return bounded_json.decode(data)
+    except ValueError:
         return None
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from quintet.adapters.apart import apart
 from quintet.adapters.web_fetch import Fetched, Fetcher
+from quintet.domain import bounded_json
 from quintet.domain.errors import ToolFailed
 from quintet.domain.outside_ports import Found, Sought
 from quintet.domain.outside_settings import WebSettings
@@ -140,7 +141,7 @@ def _answer(who: str, got: Fetched) -> dict[str, Any]:
     if got.status != 200:
         raise ToolFailed(f"{who} answers {got.status}: {got.body[:200].decode('utf-8', 'replace').strip()}")
     try:
-        answer = msgspec.json.decode(got.body)
+        answer = bounded_json.decode(got.body)
     except msgspec.DecodeError:
         answer = None
     if not isinstance(answer, dict):

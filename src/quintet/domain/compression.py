@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct, structs
 
+from quintet.domain import bounded_json
 from quintet.domain.messages import Message, Role, ToolCall
 from quintet.domain.regex import regex
 from quintet.domain.settings import CompressionSettings
@@ -226,7 +226,7 @@ def _results(messages: Sequence[Message]) -> Iterable[tuple[int, ToolCall, str]]
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
     try:
-        values = msgspec.json.decode(call.arguments)
+        values = bounded_json.decode(call.arguments)
     except ValueError:
         return {}
     return values if isinstance(values, dict) else {}

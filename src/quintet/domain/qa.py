@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 from msgspec import Struct
 
+from quintet.domain import bounded_json
 from quintet.domain.reasoning import without
 
 
@@ -52,7 +53,7 @@ def read_report(reply: str) -> QaReport:
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:
         try:
-            return msgspec.json.decode(text[start : end + 1].encode("utf-8", "replace"), type=QaReport)
-        except (msgspec.DecodeError, msgspec.ValidationError):
+            return bounded_json.decode(text[start : end + 1].encode("utf-8", "replace"), QaReport)
+        except msgspec.DecodeError:
             pass
     return QaReport(text or "the reviewer said nothing")

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field, structs
 
+from quintet.domain import bounded_json
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.regex import regex
@@ -230,6 +231,6 @@ def _proof_after(before: Proof, line: str, effects: frozenset[Effect], ok: bool,
 
 def _line(arguments: str) -> str:
     try:
-        return str(msgspec.json.decode(arguments)["command"])
+        return str(bounded_json.decode(arguments)["command"])
     except (msgspec.DecodeError, KeyError, TypeError):
         return ""

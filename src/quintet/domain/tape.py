@@ -233,7 +233,7 @@ def read(data: bytes, name: str, version: int) -> Recording:
             _take(recording, text, version)
         except Unplayable as error:
             raise Unplayable(f"{name}: {error.message}", hint=error.hint) from None
-        except (msgspec.DecodeError, UnicodeError) as error:
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise Unplayable(f"{name}: line {number} is damaged ({error})") from None
     if not recording.segments:
         raise Unplayable(f"{name}: the recording holds no run: it ends before one begins")

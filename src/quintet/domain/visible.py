@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec.json import decode
+from quintet.domain.bounded_json import decode
 
 _KEPT = frozenset("\n\t")
 

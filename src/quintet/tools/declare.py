@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from quintet.domain import bounded_json
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.errors import ToolFailed, UsageError
 from quintet.domain.grants import Effect
@@ -22,6 +23,7 @@ from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
 TEXTS = frozenset({"content", "old_string", "new_string"})  # may hold any character
 Function = Callable[..., Awaitable[ToolResult]]
 Choice = TypeVar("Choice", bound=StrEnum)
+MOST_ARGUMENTS = 8_000_000  # characters of one call; no model writes as much
 LONGEST_NAME = 64  # what model servers take
 _COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself is slow to import
 
@@ -147,9 +149,11 @@ class _Parameters:
     def bind(self, arguments: str) -> dict[str, Any]:
         """Keyword arguments from JSON text; what is wrong with it is said so that a model can mend it."""
         name = self._function.__name__
+        if len(arguments) > MOST_ARGUMENTS:
+            raise ToolFailed(f"{name}: the arguments are {len(arguments)} characters; {MOST_ARGUMENTS} is the most")
         try:
-            values = msgspec.json.decode(arguments or "{}")
-        except (msgspec.DecodeError, UnicodeError) as error:
+            values = bounded_json.decode(arguments or "{}")
+        except msgspec.DecodeError as error:
             raise ToolFailed(f"{name}: the arguments are not JSON ({error})") from None
         try:
             bound = msgspec.convert(values, self.struct())

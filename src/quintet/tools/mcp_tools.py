@@ -8,6 +8,7 @@ import os
 import time
 from typing import Any, Literal
 
+from quintet.domain import bounded_json
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
 from quintet.domain.mcp_port import McpAnswer, McpOffer, McpPart, McpServers, McpTool
@@ -68,8 +69,8 @@ def _arguments(given: dict[str, Any] | str | None) -> dict[str, Any]:
     """Some models write the object as text."""
     if isinstance(given, str) and given.strip():
         try:
-            given = json.loads(given)
-        except (ValueError, RecursionError) as error:
+            given = bounded_json.decode(given)
+        except ValueError as error:
             raise ToolFailed(f"tool_args: an object is wanted, and this text is no JSON ({error})") from None
     if given and not isinstance(given, dict):
         raise ToolFailed("tool_args: an object is wanted")
@@ -146,8 +147,8 @@ def _says(parts: tuple[McpPart, ...], structured: Any) -> bool:
     """Whether a text says the same: servers give both, for clients that know only one."""
     for part in parts:
         try:
-            said = json.loads(part.text)
-        except (ValueError, RecursionError):  # no JSON, or nested without an end
+            said = bounded_json.decode(part.text)
+        except ValueError:  # no JSON, or nested without an end
             said = part.text
         if structured in (said, part.text, {"result": said}, {"result": part.text}):
             return True

@@ -71,7 +71,7 @@ class Codex(Dialect):
         try:
             with open(os.path.join(self._home(), "config.toml"), "rb") as file:
                 return tomllib.load(file)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
 
     def take(self, event: dict[str, Any]) -> Iterator[ExecutorPart]:

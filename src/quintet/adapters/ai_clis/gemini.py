@@ -85,7 +85,7 @@ class Gemini(Dialect):
                 settings = json.load(file)
         except FileNotFoundError:
             settings = {}
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return ""
         if not isinstance(settings, dict) or not isinstance(settings.setdefault("general", {}), dict):
             return ""

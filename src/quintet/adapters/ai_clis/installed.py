@@ -52,7 +52,7 @@ class Program(Struct, frozen=True):
                     found = json.load(file)
                     if isinstance(found, dict) and isinstance(found.get("version"), str) and found.get("name"):
                         return str(found["version"])
-            except (OSError, ValueError):
+            except (OSError, ValueError, RecursionError):
                 pass
             folder = os.path.dirname(folder)
         return ""

@@ -6,9 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-import msgspec
-
 from quintet.adapters.output import WHOLE_BYTES
+from quintet.domain import bounded_json
 from quintet.domain.redaction import Chunks
 
 LINE_BYTES = 4_000_000  # a longer line is cut, and then it is no event any more
@@ -112,10 +111,10 @@ def event_in(line: bytes) -> dict[str, Any] | None:
     if not line.lstrip().startswith(b"{"):
         return None
     try:
-        found = msgspec.json.decode(line)
-    except (ValueError, RecursionError):
+        found = bounded_json.decode(line)
+    except ValueError:
         try:
-            found = msgspec.json.decode(line.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
+            found = bounded_json.decode(line.decode("utf-8", "replace"))
+        except ValueError:
             return None
     return found if isinstance(found, dict) else None

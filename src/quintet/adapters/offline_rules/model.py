@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 from msgspec import Struct
 
+from quintet.adapters.loose_json import as_dict, decoded
 from quintet.adapters.offline_rules.intents import CAN_DO, Intent, RunTests
 from quintet.adapters.offline_rules.phrasing import parse
 from quintet.adapters.offline_rules.programs import needs, program
@@ -66,7 +67,7 @@ class OfflineRules:
             return Said(self._cannot(said), done=False)
         offered = {tool.name for tool in request.tools}
         work = [done for done in past if done.tool != MENU]
-        entered = msgspec.json.decode(past[-1].arguments)["mode"] if past and past[-1].tool == MENU else ""
+        entered = as_dict(decoded(past[-1].arguments)).get("mode", "") if past and past[-1].tool == MENU else ""
         if not work and MENU in offered and not entered and not {"Read", "grep"} <= offered:
             return _enter(HOME)
         if not work and entered in ("", HOME) and (missing := _missing(intents, offered)):
@@ -174,4 +175,4 @@ def _taken(step: Step, waiting: list[Done], unasked: frozenset[Effect]) -> bool:
 
 
 def _same(call: Call, done: Done) -> bool:
-    return call.tool == done.tool and call.arguments == msgspec.json.decode(done.arguments)
+    return call.tool == done.tool and call.arguments == decoded(done.arguments)

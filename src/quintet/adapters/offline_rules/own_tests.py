@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-import msgspec
 from msgspec import Struct
 
 from quintet.adapters.offline_rules.steps import Program, Said, Steps, ask, ask_if_unasked, read_all, refused
+from quintet.domain import bounded_json
 from quintet.domain.grants import Effect
 from quintet.domain.regex import regex
 
@@ -110,9 +110,9 @@ def _command(marks: str) -> Steps[str]:
 def _npm_has_tests() -> Steps[bool]:
     (shown,) = yield from read_all(["package.json"])
     try:
-        scripts = msgspec.json.decode(shown.text).get("scripts", {})
+        scripts = bounded_json.decode(shown.text).get("scripts", {})
         return bool(scripts.get("test")) and "no test specified" not in scripts["test"]
-    except (msgspec.DecodeError, AttributeError):
+    except (ValueError, AttributeError, TypeError):
         return False
 
 

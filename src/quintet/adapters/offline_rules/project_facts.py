@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-import msgspec
-
 from quintet.adapters.offline_rules.steps import Program, Said, Steps, ask, counted, listed, read_all, refused
+from quintet.domain import bounded_json
 from quintet.domain.regex import regex
 
 LANGUAGES = {
@@ -94,13 +93,13 @@ def _entries(paths: list[str]) -> Steps[str]:
         try:
             scripts = tomllib.loads(shown.text).get("project", {}).get("scripts", {})
             found += [f"{name} = {target}" for name, target in scripts.items()]
-        except (tomllib.TOMLDecodeError, AttributeError):
+        except (tomllib.TOMLDecodeError, AttributeError, RecursionError):
             pass
     if "package.json" in paths:
         (shown,) = yield from read_all(["package.json"])
         try:
-            package = msgspec.json.decode(shown.text)
+            package = bounded_json.decode(shown.text)
             found += [f"{key}: {package[key]}" for key in ("main", "bin") if package.get(key)]
-        except (msgspec.DecodeError, AttributeError, TypeError):
+        except (ValueError, AttributeError, TypeError):
             pass
     return ", ".join(found[:MOST_ENTRIES])

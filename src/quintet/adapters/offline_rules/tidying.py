@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-import msgspec
 from msgspec import Struct
 
 from quintet.adapters.offline_rules.intents import Tidy
 from quintet.adapters.offline_rules.steps import Program, Said, Steps, ask, listed, read_all, refused
+from quintet.domain import bounded_json
 
 MARKS = (
     "{pyproject.toml,setup.cfg,tox.ini,.flake8,ruff.toml,.ruff.toml,.pylintrc,.isort.cfg,package.json,eslint.config.*,"
@@ -132,9 +132,11 @@ _MARKED = (
 def _from_package() -> Steps[set[str]]:
     (shown,) = yield from read_all(["package.json"])
     try:
-        package = msgspec.json.decode(shown.text)
-    except msgspec.DecodeError:
+        package = bounded_json.decode(shown.text)
+    except ValueError:
         return set()
-    scripts = package.get("scripts", {})
+    if not isinstance(package, dict):
+        return set()
+    scripts = package.get("scripts") or ()
     found = {f"npm run {name}" for name in ("lint", "format") if name in scripts}
     return found | {tool for key, tool in (("eslintConfig", "eslint"), ("prettier", "prettier")) if key in package}
