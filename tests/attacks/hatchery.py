@@ -1,0 +1,196 @@
+"""Runs of the real program, each forked from a process that has imported it, as this user or as one without rights.
+
+`Hatchery.start` gives a run its arguments, folder, environment and three handles; it is a session of its own, at a
+terminal if its input is one. What a run leaves behind becomes a child of the hatchery, so `leftovers` can name it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import fcntl
+import functools
+import importlib
+import json
+import os
+import runpy
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.surfaces.forked import IMPORTED, become, serve
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+PATH = "/usr/local/bin:/usr/bin:/bin"
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+SETTLING_SECONDS = 20.0  # a limit: what was killed may take its time to go
+ALSO_IMPORTED = (
+    "tomllib",
+    "ssl",
+    "quintet.mcp_serving",
+    "quintet.surfaces.plain",
+    "quintet.surfaces.tui.terminal_ui",
+    "quintet.tui_wiring",
+    "quintet.doctor_lookups",
+    "quintet.adapters.sandbox.bubblewrap",
+    "quintet.adapters.sandbox.landlock",
+    "quintet.adapters.http_model",
+    "quintet.adapters.shell_grammar",
+)
+
+
+@dataclass
+class Run:
+    """A run of the program: its process, and word of its end."""
+
+    pid: int
+    _news: Any
+    code: int | None = None
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit code; nothing if it has not ended by then."""
+        if self.code is None:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._news, selectors.EVENT_READ)
+                if not selector.select(seconds):
+                    return None
+            self.code = os.waitstatus_to_exitcode(json.loads(self._news.readline()))
+            self._news.close()
+        return self.code
+
+    def end(self) -> int:
+        """Ends it, if it has not."""
+        if self.wait(0) is None:
+            os.kill(self.pid, signal.SIGKILL)
+        code = self.wait(60)
+        assert code is not None
+        return code
+
+
+@dataclass(frozen=True)
+class User:
+    """Whose rights a run has, and the Python that this user can start."""
+
+    name: str
+    uid: int
+    python: tuple[str, ...]
+    env: dict[str, str] = field(default_factory=dict)
+
+
+class Hatchery:
+    def __init__(self, user: User) -> None:
+        self.user = user
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        env = {"PATH": PATH, "HOME": "/nonexistent", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **user.env}
+        with theirs:
+            self._process = subprocess.Popen(
+                [*user.python, "-m", "tests.attacks.hatchery", str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                cwd=ROOT,
+                env=env,
+            )
+
+    def start(self, arguments: Sequence[str], cwd: Path, env: dict[str, str], handles: Sequence[int]) -> Run:
+        told, tells = os.pipe()
+        request = {"argv": list(arguments), "cwd": str(cwd), "env": {"LANG": "C.UTF-8", **self.user.env, **env}}
+        socket.send_fds(self._socket, [json.dumps(request).encode()], [*handles, tells])
+        os.close(tells)
+        news = open(told, "rb", buffering=0)  # noqa: SIM115  closed by the run
+        return Run(int(news.readline()), news)
+
+    def leftovers(self) -> list[str]:
+        """What a run left running, ended here; call it when no run is under way."""
+        until = time.monotonic() + SETTLING_SECONDS
+        while (left := self._children()) and time.monotonic() < until:
+            time.sleep(0.02)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        return [f"{pid}: {line}" for pid, line in left.items()]
+
+    def _children(self) -> dict[int, str]:
+        pid = self._process.pid
+        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return {int(child): line for child in found if (line := _line(int(child)))}
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+
+def _line(pid: int) -> str:
+    """The command line of a process that lives."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return "" if state in "ZX" else words.strip() or "?"
+
+
+def me() -> User:
+    return User("root" if os.getuid() == 0 else "user", os.getuid(), (sys.executable,))
+
+
+@functools.cache
+def somebody() -> User | str:
+    """A user without rights, or why there can be none here."""
+    if os.getuid() != 0:
+        return me()
+    setpriv = shutil.which("setpriv")
+    if not setpriv:
+        return "needs setpriv"
+    become = (setpriv, "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups")
+    packages = [entry for entry in sys.path if entry.endswith("site-packages")]
+    env = {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *packages])}
+    minor = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for python in (sys.executable, f"/usr/bin/{minor}", f"/usr/local/bin/{minor}"):
+        command = (*become, python)
+        try:
+            done = subprocess.run([*command, "-c", "import quintet.app, apsw, ssl"], env=env, capture_output=True)
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return User("user", NOBODY, command, env)
+    return f"needs a {minor} that user {NOBODY} may run"
+
+
+@functools.cache
+def hatchery(user_name: str) -> Hatchery:
+    """The one hatchery of a user, for the whole test run."""
+    user = me() if user_name == me().name else somebody()
+    assert isinstance(user, User), user
+    made = Hatchery(user)
+    atexit.register(made.close)
+    return made
+
+
+# ── in the process that is forked
+
+
+def main() -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(SUBREAPER, 1, 0, 0, 0)
+    for name in (*IMPORTED, *ALSO_IMPORTED):
+        importlib.import_module(name)
+    came = serve(socket.socket(fileno=int(sys.argv[1])))
+    if not came:
+        return
+    os.setsid()
+    become(*came)
+    if os.isatty(0):
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    runpy.run_module("quintet", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
