@@ -15,6 +15,7 @@ from quintet.adapters.artifacts import Artifacts
 from quintet.adapters.clock import RandomIds, SystemClock
 from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.hook_runner import ShellHooks
+from quintet.adapters.host_programs import program
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
@@ -142,6 +143,7 @@ def make_core(
     servers = LocalLanguageServers(
         files,
         own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
+        contained=terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
     mcp = make_mcp(places, loaded, containment, vault.learn_from)
@@ -359,9 +361,9 @@ def looks(path: str) -> tuple[str, str, str]:
 
 
 def find_ripgrep() -> str:
-    """The rg that came with Quintet, else the one on PATH."""
+    """The rg that came with Quintet, else the one on PATH; where it would be if there is none."""
     beside = os.path.join(os.path.dirname(sys.executable), "rg")
-    return beside if os.path.exists(beside) else "rg"
+    return beside if os.path.exists(beside) else program("rg") or beside
 
 
 def log_crash(places: Places, error: BaseException, redacted: Callable[[str], str] | None = None) -> None:

@@ -111,8 +111,9 @@ def tools_doctor(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     loaded, specs = config.load(places), _specs(places).values()
     sandbox = parts.sandbox_in_force(loaded.settings.sandbox.use)
+    may_run = loaded.trusted or sandbox.ready
     around = parts.Surroundings(
-        places.root, find_ripgrep(), loaded.trusted or sandbox.ready, OWN_PYTHON, loaded.settings
+        places.root, find_ripgrep(), may_run, OWN_PYTHON, loaded.settings, contained=sandbox.ready
     )
     found = {name: parts.look(name, around) for name in parts_of(specs)}
     tools = readiness(specs, found)

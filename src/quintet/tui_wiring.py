@@ -44,7 +44,7 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         branch=lambda: branch(places.root),
         found=found_here,
         first_time=lambda: _first_time(places),
-        tour=(sys.executable, "-m", "quintet", "tour"),
+        tour=(sys.executable, "-P", "-m", "quintet", "tour"),  # not from the folder we stand in
         under_way=lambda: under_way(places),
         at_hand=at_hand(path, options.get("settings")),
         trust_question=trust_question(places),

@@ -14,6 +14,7 @@ import pytest
 from msgspec import structs
 
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.host_programs import stay_out_of
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.proc import descendants, process_start
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl
@@ -261,17 +262,21 @@ def fake(folder: Path, name: str, code: str) -> None:
     program.chmod(0o755)
 
 
-def test_a_server_of_the_projects_own_runs_only_where_its_code_may(repo: Path) -> None:
+def test_a_server_of_the_projects_own_runs_only_in_a_sandbox(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the user's own environment is activated, and so first on PATH."""
     fake(repo / ".venv/bin", "ty", SAYS_HELLO)
+    monkeypatch.setenv("PATH", f"{repo}/.venv/bin:{os.environ['PATH']}")
+    stay_out_of(str(repo))
 
-    async def untrusted(tools: Asking) -> None:
+    async def on_the_host(tools: Asking) -> None:
         assert await tools.ask("file_diagnostics", "tally/count.py") == "no diagnostics"
 
-    async def trusted(tools: Asking) -> None:
+    async def contained(tools: Asking) -> None:
         assert f"hello from {repo}/.venv/bin/ty" in await tools.refused("file_diagnostics", "tally/count.py")
 
-    asking(repo, untrusted)
-    asking(repo, trusted, own_code=True)
+    asking(repo, on_the_host)
+    asking(repo, on_the_host, own_code=True)
+    asking(repo, contained, own_code=True, contained=True)
 
 
 def test_a_server_that_may_run_the_projects_code_needs_trust(repo: Path, tmp_path: Path) -> None:
@@ -379,6 +384,7 @@ def test_a_server_ends_when_quintet_is_killed(repo: Path) -> None:
     script = f"""
 import asyncio
 from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.host_programs import stay_out_of
 from quintet.adapters.language_servers import LocalLanguageServers
 async def main():
     path = {str(repo / "tally/count.py")!r}

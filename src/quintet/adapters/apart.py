@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from quintet.adapters.processes import child_environment
+from quintet.adapters.processes import own_environment
 from quintet.domain.errors import ToolFailed
 
 MOST_BYTES = 50_000_000  # of an answer
@@ -20,7 +20,7 @@ PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy", "SSL_CERT_FILE"
 
 async def apart(script: str, request: Mapping[str, Any], body: bytes, seconds: float, *, online: bool = False) -> Any:
     """What the script makes of a request and a body; `online` tells it the proxies of this machine."""
-    environment = child_environment()
+    environment = own_environment()
     if online:
         environment |= {key: value for key, value in os.environ.items() if key in PROXIES or key.lower() in PROXIES}
     process = await asyncio.create_subprocess_exec(

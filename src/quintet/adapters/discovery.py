@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 
 from msgspec import Struct
+
+from quintet.adapters.host_programs import program
 
 OPENAI, ANTHROPIC = "openai", "anthropic"
 SECONDS = 0.3  # for a server on loopback
@@ -44,7 +45,7 @@ def keys() -> list[Found]:
 
 
 def clis() -> list[Found]:
-    return [Found(name, f"{name} on PATH") for name in CLIS if shutil.which(name)]
+    return [Found(name, f"{name} on PATH") for name in CLIS if program(name)]
 
 
 def servers(usual: tuple[tuple[str, str, int], ...] = LOCAL) -> list[Found]:

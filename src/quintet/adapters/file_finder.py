@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from quintet.adapters.own_git import looking
 from quintet.adapters.processes import own_environment
 from quintet.domain.file_rank import ranked
 
@@ -122,23 +123,22 @@ class ProjectFinder:
 
 def files_below(root: str, ripgrep: str) -> list[str]:
     """Every file below a folder that git does not ignore and whose name can be typed, relative to it."""
-    listers = (
-        [ripgrep, "--no-config", "--no-messages", "--files", "--hidden", "--null", "--glob=!.git"],
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-    )
-    for argv in listers:
-        names = _listed_by(argv, root)
-        if names is not None:
-            return [name for name in names if name.isprintable()]
-    return _walked(root)
+    argv = [ripgrep, "--no-config", "--no-messages", "--files", "--hidden", "--null", "--glob=!.git"]
+    names = _listed_by(argv, root, own_environment())
+    if names is None:
+        with looking(root) as view:
+            if view:
+                argv = [*view.argv(("ls-files", "--cached", "--others", "--exclude-standard", "-z"))]
+                names = _listed_by(argv, root, view.variables)
+    return _walked(root) if names is None else [name for name in names if name.isprintable()]
 
 
-def _listed_by(argv: list[str], root: str) -> list[str] | None:
+def _listed_by(argv: list[str], root: str, environment: dict[str, str]) -> list[str] | None:
     try:
         child = subprocess.Popen(
             argv,
             cwd=root,
-            env=own_environment(),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

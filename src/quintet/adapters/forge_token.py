@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from quintet.adapters.host_programs import host_path, program
 from quintet.domain.outside_settings import ForgeSettings
 
 GH_SECONDS = 10.0
@@ -27,12 +27,13 @@ def find_token(settings: ForgeSettings, environment: Mapping[str, str]) -> tuple
     for name in variables(settings):
         if token := environment.get(name, "").strip():
             return token, name
-    if settings.token_env or not shutil.which("gh"):
+    gh = program("gh")
+    if settings.token_env or not gh:
         return "", ""
-    kept = {key: value for key, value in environment.items() if key in _FOR_GH}
+    kept = {key: value for key, value in environment.items() if key in _FOR_GH} | {"PATH": host_path()}
     try:
         done = subprocess.run(
-            ("gh", "auth", "token", "--hostname", web_host(settings)),
+            (gh, "auth", "token", "--hostname", web_host(settings)),
             cwd="/",
             env=kept,
             stdin=subprocess.DEVNULL,

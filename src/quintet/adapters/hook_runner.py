@@ -9,7 +9,7 @@ import asyncio
 from typing import IO
 
 from quintet.adapters.proc import descendants
-from quintet.adapters.processes import child_environment, kill_tree
+from quintet.adapters.processes import kill_tree, own_environment
 from quintet.domain.hook_places import HookEnd
 
 MOST_BYTES = 1_000_000  # of what a hook prints that is read
@@ -29,7 +29,7 @@ class ShellHooks:
                     "-c",
                     command,
                     cwd=cwd,
-                    env=child_environment(),
+                    env=own_environment(),
                     stdin=given,
                     stdout=out,
                     stderr=err,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from quintet.adapters.processes import child_environment
+from quintet.adapters.processes import child_environment, own_environment
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.ports import Diagnostic, Files, Place
@@ -38,19 +38,24 @@ Wrap = Callable[[Sequence[str], str, Grant], Sequence[str]]  # argv, cwd, grant 
 
 
 class LocalLanguageServers:
-    """`own_code` says whether code of the project may run: it is trusted, or `wrap` contains it."""
+    """`own_code` says whether code of the project may run: it is trusted, or `wrap` contains it.
+
+    `contained` says that `wrap` does; only then a server that lies in the project is one.
+    """
 
     def __init__(
         self,
         files: Files,
         *,
         own_code: bool = False,
+        contained: bool = False,
         wrap: Wrap = lambda argv, cwd, grant: argv,
         search: tuple[str, ...] | None = None,
         answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
         self._files = files
         self._own_code = own_code
+        self._contained = contained
         self._wrap = wrap
         self._search = search
         self._answer_seconds = answer_seconds
@@ -85,7 +90,7 @@ class LocalLanguageServers:
         from quintet.adapters.languages import choose, folders, language_of
 
         language = language_of(path)
-        search = self._search or folders(self._files.root, self._own_code)
+        search = self._search or folders(self._files.root, self._contained)
         server, program = choose(language, search, self._own_code)
         name = server.argv[0]
 
@@ -145,4 +150,5 @@ class LocalLanguageServers:
 
             self._cache = tempfile.mkdtemp(prefix="quintet-servers-")
         own = {"XDG_CACHE_HOME": self._cache, "CARGO_TARGET_DIR": os.path.join(self._cache, "target")}
-        return {**child_environment(), **TOOLS_STAY_HOME, **own}
+        around = child_environment() if self._contained else own_environment()
+        return {**around, **TOOLS_STAY_HOME, **own}

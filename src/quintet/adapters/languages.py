@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from quintet.adapters import host_programs
 from quintet.domain.errors import ToolFailed
 
 OWN_FOLDERS = (".venv/bin", "venv/bin", "node_modules/.bin")  # where projects keep servers of their own
@@ -113,11 +114,14 @@ def language_of(path: str) -> Language:
     return _BY_SUFFIX[suffix]
 
 
-def folders(root: str, own_code: bool) -> tuple[str, ...]:
-    """Where servers are looked for: in the project if its code may run, beside Quintet, on PATH."""
-    own = [os.path.join(root, folder) for folder in OWN_FOLDERS] if own_code else []
+def folders(root: str, contained: bool) -> tuple[str, ...]:
+    """Where servers are looked for: in the project if they run in a sandbox, beside Quintet, on PATH."""
+    beside = os.path.dirname(sys.executable)
+    if not contained:
+        return (beside, *host_programs.folders())
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return (*own, os.path.dirname(sys.executable), *(folder for folder in path if os.path.isabs(folder)))
+    own = (os.path.join(root, folder) for folder in OWN_FOLDERS)
+    return (*own, beside, *(folder for folder in path if os.path.isabs(folder)))
 
 
 def choose(language: Language, search: tuple[str, ...], own_code: bool) -> tuple[Server, str]:

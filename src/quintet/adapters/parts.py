@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,7 +14,9 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from quintet.adapters import languages, sandbox
+from quintet.adapters.host_programs import program
 from quintet.adapters.packages import install_line, package_part
+from quintet.adapters.processes import own_environment
 from quintet.adapters.routed_models import NO_MODEL, routed
 from quintet.domain.consulting import Route
 from quintet.domain.errors import ToolFailed
@@ -36,13 +37,14 @@ class Surroundings(Struct, frozen=True):
     own_code: bool  # whether code of the project may run
     pythons: tuple[str, ...]  # folders in which the project may keep a Python
     settings: Settings = Settings()
+    contained: bool = False  # whether it would run in a whole sandbox
 
 
 def look(name: str, around: Surroundings) -> Part:
     if check := CHECKS.get(name):
         return check(around)
-    where = shutil.which(name)
-    return Part(name, bool(where), where or "", "" if where else f"{name}: it is not on PATH")
+    where = program(name)
+    return Part(name, bool(where), where, "" if where else f"{name}: it is not on PATH")
 
 
 def sandbox_in_force(use: str) -> Part:
@@ -81,13 +83,20 @@ def _pytest(around: Surroundings) -> Part:
 
 
 def _runs(name: str, argv: Sequence[str], missing: str) -> Part:
-    """Whether a program is found and runs; outside the project, whose folder might hold one of the same name."""
+    """Whether a program is found outside the project, and runs."""
+    found = program(argv[0])
+    if not found:
+        return Part(name, False, "", missing)
     try:
         done = subprocess.run(
-            argv, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False
+            (found, *argv[1:]),
+            cwd="/",
+            env=own_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
         )
-    except FileNotFoundError:
-        return Part(name, False, "", missing)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Part(name, False, "", f"{missing} ({argv[0]} is there and does not run: {error})")
     said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().partition("\n")[0]
@@ -98,7 +107,7 @@ def _runs(name: str, argv: Sequence[str], missing: str) -> Part:
 
 def _language_server(around: Surroundings) -> Part:
     """For the languages of the project; ready if the one with the most files has a server."""
-    search = languages.folders(around.root, around.own_code)
+    search = languages.folders(around.root, around.contained)
     found, missing, ready = [], [], True
     for place, language in enumerate(_languages(around.root)):
         try:

@@ -6,6 +6,7 @@ import os
 
 from msgspec import Struct
 
+from quintet.adapters.host_programs import stay_out_of
 from quintet.domain.errors import UsageError
 
 
@@ -102,6 +103,7 @@ def locate(path: str = ".") -> Places:
     if not os.path.isdir(start):
         raise UsageError(f"{path}: no such folder")
     root = _git_root(start) or start
+    stay_out_of(root)
     folder = "".join(c if c.isalnum() or c in "._-" else "_" for c in os.path.basename(root))[:40]
     return Places(
         root,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from quintet.adapters.git_folders import git_folders
 from quintet.adapters.places import Places
 from quintet.adapters.sqlite.database import clear_errors, connect_to_read
 from quintet.adapters.sqlite.rows import Rows
@@ -77,9 +78,11 @@ class PremisesHere:
         return list(disks.values())
 
     def unfinished_git(self) -> str:
-        folder = _git_folder(self._places.root)
-        found = [doing for name, doing in _UNFINISHED.items() if os.path.exists(os.path.join(folder, name))]
-        return found[0] if folder and found else ""
+        folders = git_folders(self._places.root)
+        if folders is None:
+            return ""
+        found = [doing for name, doing in _UNFINISHED.items() if os.path.exists(os.path.join(folders.own, name))]
+        return found[0] if found else ""
 
     def missing_programs(self, line: str) -> list[str]:
         from quintet.adapters.shell_grammar import BashGrammar
@@ -96,12 +99,3 @@ class PremisesHere:
         if "/" in program:
             return os.access(os.path.join(self._places.root, os.path.expanduser(program)), os.X_OK)
         return which(program) is not None
-
-
-def _git_folder(root: str) -> str:
-    """The folder git keeps of this project's work tree; empty if it is no repository."""
-    path = os.path.join(root, ".git")
-    if os.path.isfile(path):  # a work tree of another repository says where its own is
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return os.path.join(root, file.read().partition("gitdir:")[2].strip())
-    return path if os.path.isdir(path) else ""

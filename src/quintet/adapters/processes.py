@@ -14,16 +14,19 @@ from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
+from quintet.adapters.host_programs import host_path
 from quintet.adapters.output import Inlet, Output, Taker
+from quintet.adapters.own_git import looking_from
 from quintet.adapters.proc import descendants, process_start
 from quintet.adapters.sandbox.ground import Containment, Launch
 from quintet.adapters.sandbox.rooms import Rooms
 from quintet.adapters.vault import Vault
 from quintet.domain.errors import ToolFailed
-from quintet.domain.grants import Grant
+from quintet.domain.grants import Grant, Sandbox
 from quintet.domain.ports import Finished
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ", "VIRTUAL_ENV")
+PLAIN_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
 
 
@@ -33,9 +36,9 @@ def child_environment() -> dict[str, str]:
 
 
 def own_environment() -> dict[str, str]:
-    """For a program that Quintet itself runs: a child's, and where the user's settings for it are. No secrets."""
+    """For a program that runs outside the sandbox: a child's, without the project's folders on PATH. No secrets."""
     there = os.environ.get("XDG_CONFIG_HOME")
-    return {**child_environment(), **({"XDG_CONFIG_HOME": there} if there else {})}
+    return {**child_environment(), "PATH": host_path(), **({"XDG_CONFIG_HOME": there} if there else {})}
 
 
 def _environment(launch: Launch) -> dict[str, str]:
@@ -84,9 +87,32 @@ class LocalProcesses:
         contained: bool = True,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
-        launch = Launch(tuple(argv), cwd)
+        launch = Launch(tuple(argv), cwd, {"PATH": host_path()})
         if contained:  # looking for what has to be covered reads folders: not on the loop
             launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
+        return await self._run(launch, grant, timeout, keep, whole, on_output)
+
+    async def git(
+        self, words: Sequence[str], *, cwd: str, grant: Grant, timeout: float, keep: int = 30_000
+    ) -> Finished:
+        if self._containment.kind is Sandbox.BWRAP:  # whatever the repository names runs in there, and only reads
+            return await self.run((*PLAIN_GIT, *words), cwd=cwd, grant=grant, timeout=timeout, keep=keep)
+        with contextlib.ExitStack() as look:
+            view = await asyncio.to_thread(look.enter_context, looking_from(cwd))
+            seen = structs.replace(grant, read_roots=(*grant.read_roots, view.folder))
+            launch = await asyncio.to_thread(self._containment.launch, view.argv(words), cwd, seen)
+            launch = structs.replace(launch, variables={**launch.variables, **view.variables})
+            return await self._run(launch, grant, timeout, keep)
+
+    async def _run(
+        self,
+        launch: Launch,
+        grant: Grant,
+        timeout: float,
+        keep: int,
+        whole: str = "",
+        on_output: Callable[[str], None] | None = None,
+    ) -> Finished:
         launch = with_secrets(launch, grant, self._vault)
         output = Output(keep, on_output, whole, self._vault.chunks() if self._vault else None)
         child = await self.rooms.enter(launch, output) or Child(launch, output)

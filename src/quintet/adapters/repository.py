@@ -1,6 +1,7 @@
 """The project's git repository as reviews need it: what changed, and how many lines a file has. Only reads.
 
-Git runs contained like every other process, and may write nothing.
+Git runs contained like every other process and may write nothing; without a whole sandbox it runs none of the
+repository's programs.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from quintet.domain.subjects import WORKING_TREE, Change, Subject, read_numstat
 
 GIT_SECONDS = 20.0
 MOST_BYTES = 4_000_000  # of what git prints
-_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
 _NUMSTAT = ("diff", "--no-ext-diff", "--no-textconv", "--numstat", "-z", "--relative")
 _RANGE = regex(r"(.*?)(\.{2,3})(.*)", re.S)
 _READS = Grant((Effect.READ,))
@@ -119,8 +119,8 @@ class GitRepository:
         return counts
 
     async def _git(self, *arguments: str) -> str:
-        done = await self._processes.run(
-            (*_GIT, *arguments), cwd=self._files.root, grant=_READS, timeout=GIT_SECONDS, keep=MOST_BYTES
+        done = await self._processes.git(
+            arguments, cwd=self._files.root, grant=_READS, timeout=GIT_SECONDS, keep=MOST_BYTES
         )
         if done.exit_code or done.timed_out:
             raise ToolFailed(done.output.strip().partition("\n")[0] or f"git ended with {done.exit_code}")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import subprocess
+
+from quintet.adapters.own_git import environment, git_program, ran
 
 FILES = {
     "slugs.py": '''"""Turn titles into slugs for addresses."""
@@ -55,4 +56,4 @@ def make(folder: str) -> None:
             file.write(text)
     identity = ("-c", "user.name=Quintet tour", "-c", "user.email=tour@localhost", "-c", "commit.gpgsign=false")
     for command in (("init", "-q", "-b", "main"), ("add", "."), (*identity, "commit", "-q", "-m", "Start slugs")):
-        subprocess.run(("git", *command), cwd=folder, check=True, capture_output=True)
+        ran((git_program() or "git", *command), environment(), folder)

@@ -12,14 +12,13 @@ import fcntl
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 
-from quintet.adapters.processes import own_environment
+from quintet.adapters.git_folders import git_folders, is_plain, read_plain
+from quintet.adapters.own_git import environment, git_program, looking, ran, settings_of, user_settings
 from quintet.domain.errors import ToolFailed
 
 LARGEST_FILE = 100_000_000
-GIT_SECONDS = 20.0
 # Contents as they are: no attribute of the project's converts anything. `!` where git takes no plain no.
 ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
 CONFIG = """\
@@ -46,20 +45,11 @@ class ProjectGit:
     """Where the project's own repository keeps things; found without running git."""
 
     def __init__(self, root: str) -> None:
-        self.folder = self.common = ""
-        self.algorithm = "sha1"
-        dot = os.path.join(root, ".git")
-        if os.path.isfile(dot):  # a worktree, or a submodule
-            with open(dot, encoding="utf-8", errors="surrogateescape") as file:
-                dot = os.path.join(root, file.read().removeprefix("gitdir:").strip())
-        if not os.path.isdir(dot):
-            return
-        self.folder = self.common = os.path.realpath(dot)
-        with contextlib.suppress(OSError), open(os.path.join(dot, "commondir"), encoding="utf-8") as file:
-            self.common = os.path.realpath(os.path.join(self.folder, file.read().strip()))
-        with contextlib.suppress(OSError), open(os.path.join(self.common, "config"), errors="replace") as file:
-            if re.search(r"^\s*objectformat\s*=\s*sha256", file.read(), re.M | re.I):
-                self.algorithm = "sha256"
+        found = git_folders(root)
+        self.folder = found.own if found else ""
+        self.common = found.common if found else ""
+        config = read_plain(os.path.join(self.common, "config")).decode("utf-8", "replace") if found else ""
+        self.algorithm = "sha256" if re.search(r"^\s*objectformat\s*=\s*sha256", config, re.M | re.I) else "sha1"
 
     @property
     def objects(self) -> str:
@@ -83,13 +73,12 @@ class ShadowGit:
         self.objects = os.path.join(folder, "objects")
         self.project = ProjectGit(root)
         self._index = os.path.join(folder, "index")
-        self._git = shutil.which("git") or ""
         self._made = False
 
     @property
     def there(self) -> bool:
         """Whether there is a git to work with."""
-        return bool(self._git)
+        return bool(git_program())
 
     @contextlib.contextmanager
     def locked(self, name: str = "lock", *, wait: bool = True) -> Iterator[int]:
@@ -104,34 +93,11 @@ class ShadowGit:
 
     def run(self, lock: int, *arguments: str, given: bytes = b"", accept: Sequence[int] = (0,)) -> bytes:
         """One git command of the shadow's own; ToolFailed unless it ends as is accepted."""
-        return self._ran(self.environment(), lock, arguments, given, accept)
+        return ran((git_program() or "git", *arguments), self.environment(), self.root, given, accept, (lock,))
 
     def environment(self) -> dict[str, str]:
         own = {"GIT_DIR": self.folder, "GIT_WORK_TREE": self.root, "GIT_INDEX_FILE": self._index}
-        quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
-        return {"PATH": os.environ.get("PATH", os.defpath), "HOME": self.folder, "LC_ALL": "C", **own, **quiet}
-
-    def _ran(
-        self, environment: dict[str, str], lock: int, arguments: Sequence[str], given: bytes, accept: Sequence[int]
-    ) -> bytes:
-        try:
-            done = subprocess.run(
-                (self._git, *arguments),
-                cwd=self.root,
-                env=environment,
-                stdin=None if given else subprocess.DEVNULL,
-                input=given or None,
-                capture_output=True,
-                timeout=GIT_SECONDS,
-                pass_fds=(lock,),
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise ToolFailed(f"git {' '.join(arguments)[:60]}: {error}") from error
-        if done.returncode not in accept:
-            said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-            raise ToolFailed(f"git {' '.join(arguments)[:60]}: {said or f'ended with {done.returncode}'}")
-        return done.stdout
+        return environment(HOME=self.folder, **own)
 
     # ── trees
 
@@ -244,16 +210,14 @@ class ShadowGit:
         for name in ("objects/info", "objects/pack", "refs", "info"):
             os.makedirs(os.path.join(self.folder, name), mode=0o700, exist_ok=True)
         version = int(self.project.algorithm != "sha1")
-        excludes = self._user_excludes(lock).replace("\\", "\\\\").replace('"', '\\"')
+        excludes = dict(user_settings())["core.excludesfile"].replace("\\", "\\\\").replace('"', '\\"')
         config = CONFIG.format(version=version, excludes=f'"{excludes}"', algorithm=self.project.algorithm)
         self._write("HEAD", "ref: refs/heads/none\n")
         self._write("config", config if version else config.partition("[extensions]")[0])
         self._write("info/attributes", ATTRIBUTES)
         self._write("objects/info/alternates", f"{self.project.objects}\n" if self.project.objects else "")
-        excluded = ""
-        with contextlib.suppress(OSError), open(self.project.exclude, errors="surrogateescape") as file:
-            excluded = file.read()
-        self._write("info/exclude", excluded)
+        excluded = read_plain(self.project.exclude) if self.project.exclude else b""
+        self._write("info/exclude", excluded.decode("utf-8", "surrogateescape"))
         if not os.path.exists(self._index):
             with contextlib.suppress(ToolFailed, OSError):
                 self._seed(lock)
@@ -269,20 +233,22 @@ class ShadowGit:
         What it says of a file holds for us only if the file is kept as it is: an entry with an attribute that converts,
         or one that git is told not to look at, is looked at again.
         """
-        if not os.path.exists(self.project.index):
+        if not is_plain(self.project.index):
             return
         beside = f"{self._index}.seed"
-        shutil.copyfile(self.project.index, beside)
+        shutil.copyfile(self.project.index, beside, follow_symlinks=False)
         for name in os.listdir(self.project.folder):
-            if name.startswith("sharedindex."):
-                shutil.copyfile(os.path.join(self.project.folder, name), os.path.join(self.folder, name))
-        converts = self._theirs(lock, "config", "--get", "core.autocrlf").strip().lower()
+            if name.startswith("sharedindex.") and is_plain(source := os.path.join(self.project.folder, name)):
+                shutil.copyfile(source, os.path.join(self.folder, name), follow_symlinks=False)
+        converted = dict(settings_of(self.project.common)).get("core.autocrlf", "").lower()
         os.replace(beside, self._index)
         entries = [_entry(line) for line in self.run(lock, "ls-files", "-z", "-s", "-v").split(b"\0")[:-1]]
         asked = b"".join(path + b"\0" for *_, path in entries)
-        said = self._theirs(lock, "check-attr", "-z", "--stdin", *_CONVERTING, given=asked).split(b"\0")
+        with looking(self.root) as view:
+            answer = view.ask("check-attr", "-z", "--stdin", *_CONVERTING, given=asked) if view else b""
+        said = answer.split(b"\0")
         doubtful = {path for path, value in zip(said[::3], said[2::3], strict=False) if value not in _PLAIN}
-        everything = converts in (b"true", b"input") or len(said) // 3 < len(entries) * len(_CONVERTING)
+        everything = converted in ("true", "input") or len(said) // 3 < len(entries) * len(_CONVERTING)
         lines = []
         for tag, bits, content, stage, path in entries:
             if bits == b"160000" or stage != b"0":
@@ -292,20 +258,6 @@ class ShadowGit:
         if lines:
             self.run(lock, "update-index", "-z", "--index-info", given=b"".join(lines))
             self.run(lock, "update-index", "-q", "--refresh", accept=(0, 1))
-
-    def _theirs(self, lock: int, *arguments: str, given: bytes = b"") -> bytes:
-        """What only the project's own git knows: its configuration and attributes, which are read and not run."""
-        environment = {**own_environment(), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
-        quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-        return self._ran(environment, lock, (*quiet, *arguments), given, (0, 1))
-
-    def _user_excludes(self, lock: int) -> str:
-        """The file of patterns that the user ignores everywhere."""
-        usual = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-        with contextlib.suppress(ToolFailed):
-            if said := self._theirs(lock, "config", "--type=path", "--get", "core.excludesFile"):
-                return os.fsdecode(said).strip()
-        return os.path.join(usual, "git", "ignore")
 
 
 def _state(bits: str, name: str) -> str:

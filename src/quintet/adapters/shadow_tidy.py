@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterable
 
+from quintet.adapters.own_git import git_program
 from quintet.adapters.shadow_git import ShadowGit
 
 MOST_PACKS = 20
@@ -133,7 +134,7 @@ class Tidier:
         if self._stopped:
             return None
         with subprocess.Popen(
-            ("git", *arguments),
+            (git_program(), *arguments),
             cwd=self._shadow.root,
             env=self._shadow.environment(),
             stdin=subprocess.PIPE,

@@ -128,11 +128,13 @@ class Processes(Protocol):
         contained: bool = True,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
-        """Run to the end, or kill the whole process tree at the timeout or on cancellation.
-
-        Of the output at most `keep` bytes are kept; the middle goes first, and then all of it to the file `whole`.
+        """Run to the end, or kill the whole process tree at the timeout or on cancellation. Of the output at most
+        `keep` bytes are kept; the middle goes first, and then all of it to the file `whole`.
         Only a program of Quintet's own that reads and runs nothing else goes without containment.
         """
+
+    async def git(self, words: Sequence[str], *, cwd: str, grant: Grant, timeout: float, keep: int = ...) -> Finished:
+        """Look at the repository of a folder with git; no program that the repository names runs on the host."""
 
 
 class HookRunner(Protocol):

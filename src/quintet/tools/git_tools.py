@@ -183,7 +183,10 @@ async def _git(bench: Workbench, repo_path: str, *arguments: str, then: tuple[st
     folder = bench.files.real(repo_path)
     output = ""
     for command in filter(None, (arguments, then)):
-        done = await bench.processes.run((*_PLAIN, *command), cwd=folder, grant=bench.grant, timeout=GIT_SECONDS)
+        if set(bench.grant.effects) <= {Effect.READ}:
+            done = await bench.processes.git(command, cwd=folder, grant=bench.grant, timeout=GIT_SECONDS)
+        else:
+            done = await bench.processes.run((*_PLAIN, *command), cwd=folder, grant=bench.grant, timeout=GIT_SECONDS)
         if done.exit_code:
             raise ToolFailed(done.output.strip() or f"git ended with {done.exit_code}")
         output += done.output

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 
 from msgspec import Struct
 
@@ -14,6 +13,7 @@ from quintet.adapters.ai_clis.claude import Claude
 from quintet.adapters.ai_clis.codex import Codex
 from quintet.adapters.ai_clis.dialect import Dialect
 from quintet.adapters.ai_clis.gemini import Gemini
+from quintet.adapters.host_programs import program
 from quintet.adapters.sandbox.machine import below, home
 from quintet.domain.executors import ACP, AI_CLIS, Failure
 from quintet.domain.nearest import did_you_mean
@@ -71,9 +71,9 @@ def find(name: str, settings: dict[str, ExecutorSettings]) -> Program:
         words = shlex.split(command)
     except ValueError as error:
         return Program(name, kind, own, problem=f"its command cannot be read: {error}: {command}")
-    program = os.path.expanduser(words[0]) if words else ""
-    path = shutil.which(program) if program else None
-    if path is None:
-        problem = f"{program or command} is not on PATH; {kind.hints[Failure.MISSING]}"
+    wanted = os.path.expanduser(words[0]) if words else ""
+    path = program(os.path.abspath(wanted) if os.sep in wanted else wanted) if wanted else ""
+    if not path:
+        problem = f"{wanted or command} is not on PATH; {kind.hints[Failure.MISSING]}"
         return Program(name, kind, own, tuple(words), problem=problem)
-    return Program(name, kind, own, tuple(words), os.path.abspath(path))
+    return Program(name, kind, own, tuple(words), path)

@@ -16,9 +16,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from quintet.adapters.browser.way_out import WayOut
+from quintet.adapters.host_programs import program
 from quintet.adapters.packages import package_part
 from quintet.adapters.proc import descendants, process_start
-from quintet.adapters.processes import child_environment
+from quintet.adapters.processes import own_environment
 from quintet.domain.errors import ToolFailed
 from quintet.domain.outside_settings import BrowserSettings
 from quintet.domain.readiness import Part
@@ -57,7 +58,7 @@ FLAGS = (
 def find(settings: BrowserSettings) -> str:
     """The browser's program; a ToolFailed says how to get one."""
     wanted = os.path.expanduser(settings.path)
-    found = next((path for name in ((wanted,) if wanted else PROGRAMS) if (path := shutil.which(name))), "")
+    found = next((path for name in ((wanted,) if wanted else PROGRAMS) if (path := program(name))), "")
     if found:
         return found
     if wanted:
@@ -166,7 +167,7 @@ def _folder() -> str:
 
 
 def _environment(folder: str) -> dict[str, str]:
-    return {**child_environment(), "TMPDIR": folder}
+    return {**own_environment(), "TMPDIR": folder}
 
 
 def _driver_process(driver: Playwright) -> int:

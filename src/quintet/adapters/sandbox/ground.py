@@ -10,6 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from quintet.adapters.host_programs import host_path
 from quintet.adapters.sandbox.guarded import Guarded, Scanner
 from quintet.adapters.sandbox.machine import below
 from quintet.domain.grants import Effect, Grant, Sandbox
@@ -146,7 +147,9 @@ class Uncontained:
         self._ground = ground
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch:
-        if not set(grant.effects) - READING or Effect.OUTSIDE in grant.effects:
+        if not set(grant.effects) - READING:  # goes unasked: by no program of the project's
+            return Launch(tuple(argv), cwd, {"PATH": host_path()})
+        if Effect.OUTSIDE in grant.effects:
             return Launch(tuple(argv), cwd)
         watched = self._ground.missing(self._ground.scanner.scan(), grant)
         return Launch(minded(self._ground.bounded(argv)), cwd, watched=watched)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, minded
+from quintet.adapters.host_programs import host_path
+from quintet.adapters.sandbox.ground import MINDER, READING, Ground, Launch, minded
 from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, git_common, toolchains
 from quintet.domain.grants import Effect, Grant, Sandbox
 
@@ -38,6 +39,8 @@ class Landlock:
         walls = {"landlock": True, "network": grant.network, "read": read, "write": write}
         text = msgspec.json.encode(walls).decode()
         variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
+        if not set(grant.effects) - READING:  # goes unasked: by no program of the project's
+            variables["PATH"] = host_path()
         watched = ground.missing(guarded, grant)
         return Launch(minded(ground.bounded(argv), text), cwd, variables, watched)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from quintet.adapters.git_folders import git_folders
+from quintet.adapters.host_programs import program
+
 SYSTEM = ("/usr", "/opt", "/nix", "/snap", "/etc")
 ALIASES = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr, or folders on older systems
 HIDDEN_SYSTEM = (
@@ -27,12 +30,8 @@ CREDENTIALS = (".cargo/credentials", ".cargo/credentials.toml", ".gem/credential
 
 
 def on_path(name: str) -> str:
-    """Where a program is, empty if it is nowhere; a folder on PATH that depends on where we stand does not count."""
-    for folder in os.get_exec_path():
-        path = os.path.join(folder, name)
-        if os.path.isabs(path) and os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return ""
+    """Where a program is, empty if it is nowhere that counts: outside every project, whatever folder we stand in."""
+    return program(name)
 
 
 def home() -> str:
@@ -71,21 +70,5 @@ def below(path: str, folder: str) -> bool:
 
 def git_common(repository: str) -> tuple[str, ...]:
     """The folders that the `.git` file of a worktree or submodule leads to: the common one, and its own."""
-    if not os.path.isfile(repository):
-        return ()
-    try:
-        with open(repository, encoding="utf-8") as file:
-            words = file.read(4096).strip()
-        own = os.path.realpath(os.path.join(os.path.dirname(repository), words.removeprefix("gitdir:").strip()))
-        if not words.startswith("gitdir:") or not os.path.isfile(os.path.join(own, "HEAD")):
-            return ()
-        common = own
-        if os.path.isfile(pointer := os.path.join(own, "commondir")):
-            with open(pointer, encoding="utf-8") as file:
-                common = os.path.realpath(os.path.join(own, file.read(4096).strip()))
-    except (OSError, UnicodeError):
-        return ()
-    # Both ends have to know each other, or a planted `.git` file could open any folder.
-    if common != own and not below(own, os.path.join(common, "worktrees")):
-        return ()
-    return (own,) if common == own else (common, own)
+    found = git_folders(os.path.dirname(repository)) if os.path.isfile(repository) else None
+    return found.linked if found else ()

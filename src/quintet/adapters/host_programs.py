@@ -1,0 +1,91 @@
+"""Where the programs are that run outside the sandbox: in absolute folders of PATH, and never in a project.
+
+A folder that depends on where we stand, or that lies in a project, directly or by a link, does not count: what is there
+is the repository's choice, not the user's. Inside the sandbox PATH stays as the user has it.
+"""
+
+from __future__ import annotations
+
+import os
+
+MOST_LINKS = 40
+SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix", "/snap")  # nobody's project, though one may be opened at /
+
+_projects: set[str] = set()
+_found: dict[tuple[str, str, int], str] = {}
+
+
+def stay_out_of(root: str) -> None:
+    """From now on nothing below this folder is run outside the sandbox."""
+    _projects.add(os.path.realpath(root))
+
+
+def program(name: str) -> str:
+    """The absolute path of a program, looked for once; empty if it is nowhere that counts.
+
+    A path is taken at its word, for it comes from the user's settings; it has to be absolute.
+    """
+    if os.sep in name:
+        return name if os.path.isabs(name) and _runs(name) else ""
+    key = name, os.environ.get("PATH", os.defpath), len(_projects)
+    if key not in _found:
+        here = next((path for folder in folders() if _runs(path := os.path.join(folder, name)) and _apart(path)), "")
+        if not here:
+            return ""  # it may be installed while we run
+        _found[key] = here
+    return _found[key]
+
+
+def folders() -> list[str]:
+    """The folders of PATH that count."""
+    named = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return [folder for folder in dict.fromkeys(named) if os.path.isabs(folder) and _apart(folder)]
+
+
+def host_path() -> str:
+    """PATH for what runs outside the sandbox."""
+    return os.pathsep.join(folders()) or os.defpath.strip(os.pathsep)
+
+
+def _runs(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def _apart(path: str) -> bool:
+    """Whether neither the path nor a link on its way is in a project: whoever holds a link can turn it."""
+    return not any(_inside(step, root) for step in _way(path) for root in _projects)
+
+
+def _inside(path: str, root: str) -> bool:
+    if root == "/":
+        return not any(_below(path, folder) or _below(folder, path) for folder in SYSTEM)
+    return _below(path, root)
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _way(path: str) -> list[str]:
+    """Every path on the way to a file, links included; the root of everything if the way has no end."""
+    steps: list[str] = []
+    at, ahead, links = "/", path.split("/"), 0
+    while ahead:
+        part = ahead.pop(0)
+        if part == "..":
+            at = os.path.dirname(at)
+        if part in ("", ".", ".."):
+            continue
+        here = os.path.join(at, part)
+        steps.append(here)
+        try:
+            target = os.readlink(here)
+        except OSError:
+            at = here
+            continue
+        links += 1
+        if links > MOST_LINKS:
+            return [*steps, *_projects]
+        at = "/" if target.startswith("/") else at
+        ahead = [*target.split("/"), *ahead]
+    return steps
