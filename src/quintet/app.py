@@ -18,6 +18,7 @@ from quintet.adapters.hook_runner import ShellHooks
 from quintet.adapters.host_programs import program
 from quintet.adapters.language_servers import LocalLanguageServers
 from quintet.adapters.places import Places, locate
+from quintet.adapters.private_files import private
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.rule_book import FileRuleBook
@@ -165,7 +166,7 @@ def make_core(
         log_crash(places, error, vault.text)
 
     artifacts = Artifacts(places.runs)
-    checkpoints = ShadowCheckpoints(places.checkpoints, places.root)
+    checkpoints = ShadowCheckpoints(places.checkpoints, places.root, terms.protection)
     core = Core(
         project=places.root,
         store=SqliteStore(places.database),
@@ -375,7 +376,7 @@ def log_crash(places: Places, error: BaseException, redacted: Callable[[str], st
 
 def log(places: Places, text: str) -> None:
     try:
-        with open(places.log, "a", encoding="utf-8") as file:
+        with open(places.log, "a", encoding="utf-8", opener=private) as file:
             file.write(f"{SystemClock().now()}\n{text}\n")
     except OSError:
         sys.stderr.write(f"{text}\n")

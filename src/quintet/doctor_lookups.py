@@ -39,7 +39,7 @@ def _fixed(places: Places, look: Look) -> list[str]:
     async def run() -> list[str]:
         store = SqliteStore(places.database)
         try:
-            return await fix(look, make_keeper(store, places, SystemClock()), store)
+            return await fix(look, make_keeper(store, places, SystemClock(), str), store)
         finally:
             await store.close()
 

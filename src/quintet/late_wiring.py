@@ -78,7 +78,7 @@ def wire_late(core: Core, places: Places, terms: Terms) -> None:
     def tasks() -> TaskKeeper:
         from quintet.task_wiring import make_keeper
 
-        return make_keeper(core.store, places, core.clock)
+        return make_keeper(core.store, places, core.clock, core.redactor.text)
 
     def look() -> Look:
         from quintet.task_wiring import make_look

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from quintet.adapters import config
@@ -13,8 +14,11 @@ from quintet.adapters.places import Places, locate
 from quintet.adapters.settings_file import UserSettings
 from quintet.adapters.task_folder import TaskFolder
 from quintet.adapters.task_input import TaskInput
+from quintet.adapters.vault import Vault
 from quintet.app import find_ripgrep, fork
+from quintet.domain.errors import SettingsError
 from quintet.domain.prompt_ports import AgentShown, AtHand, ModelShown, SessionShown
+from quintet.domain.settings import Settings
 
 
 def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> AtHand:
@@ -23,7 +27,7 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> AtHand:
     return AtHand(
         finder=ProjectFinder(places.root, find_ripgrep()),
         drafts=TaskInput(TaskFolder(places.root, places.runs)),
-        past=InputHistory(places.inputs),
+        past=InputHistory(places.inputs, _redacted(places)),
         settings=UserSettings(places, flags),
         models=lambda: _models(places),
         found_models=_found_models,
@@ -31,6 +35,24 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> AtHand:
         agents=lambda: _agents(places),
         fork=lambda session: fork(path, session),
     )
+
+
+def _redacted(places: Places) -> Callable[[str], str]:
+    """Takes known secrets out of a text; they are looked for when the first text comes."""
+
+    @cache
+    def vault() -> Vault:
+        try:
+            settings = config.load(places).settings
+        except SettingsError:
+            settings = Settings()
+        return Vault(places, settings)
+
+    def redacted(text: str) -> str:
+        vault().fresh()
+        return vault().text(text)
+
+    return redacted
 
 
 def _models(places: Places) -> list[ModelShown]:

@@ -87,13 +87,14 @@ async def keeping(places: Places) -> AsyncIterator[TaskKeeper]:
     """The project's task keeper for as long as one command takes."""
     from quintet.adapters.clock import SystemClock
     from quintet.adapters.sqlite.store import SqliteStore
+    from quintet.adapters.vault import Vault
     from quintet.task_wiring import make_keeper
 
     store = SqliteStore(places.database)
     if store.notice:
         sys.stderr.write(f"{store.notice}\n")
     try:
-        yield make_keeper(store, places, SystemClock())
+        yield make_keeper(store, places, SystemClock(), Vault(places, config.load(places).settings).text)
     finally:
         await store.close()
 

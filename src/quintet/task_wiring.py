@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from quintet.adapters.places import Places
 from quintet.adapters.premises import PremisesHere
 from quintet.adapters.proc import process_start
@@ -15,9 +17,9 @@ from quintet.engine.doctor import Look
 from quintet.engine.task_keeper import TaskKeeper
 
 
-def make_keeper(store: Store, places: Places, clock: Clock) -> TaskKeeper:
+def make_keeper(store: Store, places: Places, clock: Clock, redacted: Callable[[str], str]) -> TaskKeeper:
     assert isinstance(store, SqliteStore)
-    return TaskKeeper(SqliteTasks(store), TaskFolder(places.root, places.runs), clock, process_start)
+    return TaskKeeper(SqliteTasks(store), TaskFolder(places.root, places.runs), clock, process_start, redacted)
 
 
 def make_look(places: Places, settings: Settings, clock: Clock) -> Look:

@@ -12,6 +12,7 @@ from typing import Any
 from quintet.adapters.located import NotReadable, frontmatter, read_json
 from quintet.adapters.package_files import PackageFiles
 from quintet.adapters.places import Places
+from quintet.adapters.private_files import private_folder
 from quintet.domain import failures
 from quintet.domain.agents import Agent, Diagnostic
 from quintet.domain.errors import NotFound, RunFailed, UsageError
@@ -217,7 +218,7 @@ class LocalAgents:
 
     def make_folder(self, run: str) -> None:
         try:
-            os.makedirs(os.path.join(self._places.runs, run), mode=0o700, exist_ok=True)
+            private_folder(os.path.join(self._places.runs, run))
         except OSError as error:
             raise RunFailed(
                 failures.STATE_INIT_FAILED, f"{self._places.runs}: the run's folder cannot be made ({error.strerror})"

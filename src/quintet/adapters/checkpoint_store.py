@@ -13,12 +13,13 @@ from typing import TypeVar
 
 from quintet.adapters.file_states import missing_folders, put_back, state_of, take_away
 from quintet.adapters.loose_objects import LooseObjects
+from quintet.adapters.private_files import private_folder
 from quintet.adapters.shadow_git import ShadowGit
 from quintet.adapters.shadow_tidy import Roots, Tidier
 from quintet.domain.changes import FOLDER, FileChange, LeftAlone, Restoration, counted_lines, same
 from quintet.domain.errors import QuintetError, ToolFailed
 from quintet.domain.ports import Compared, Snapshot
-from quintet.domain.protected import inside
+from quintet.domain.protected import PROTECTION, Protection, inside
 
 AT_ONCE = 200  # files whose contents are held in memory together
 LOST = "its content is no longer kept"
@@ -26,8 +27,9 @@ T = TypeVar("T")
 
 
 class ShadowCheckpoints:
-    def __init__(self, folder: str, root: str) -> None:
-        self._shadow = ShadowGit(folder, root)
+    def __init__(self, folder: str, root: str, protection: Protection = PROTECTION) -> None:
+        self._shadow = ShadowGit(folder, root, protection)
+        self._protection = protection
         self._objects = LooseObjects(self._shadow.objects, self._shadow.project.algorithm)
         self._roots = Roots(folder)
         self._tidier = Tidier(self._shadow, self._roots)
@@ -79,8 +81,9 @@ class ShadowCheckpoints:
                 kept.append(name)
                 return name
 
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            found = {path: state_of(self._root, path, keep) for path in paths}
+            private_folder(self._folder)
+            secret = self._protection.is_secret  # whose content is named, and not kept
+            found = {p: state_of(self._root, p, self._objects.name if secret(p) else keep) for p in paths}
             self._roots.add(point, kept or [""])  # the point is on the list, though it keeps nothing
             return found
 

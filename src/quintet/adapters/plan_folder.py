@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from quintet.adapters.places import Places
+from quintet.adapters.private_files import private, private_folder
 from quintet.adapters.task_folder import MOST_BYTES, unwritable
 from quintet.domain.errors import UsageError
 
@@ -20,7 +21,7 @@ class PlanFolder:
     def folder(self, run: str) -> str:
         path = os.path.join(self._plans, run)
         try:
-            os.makedirs(path, mode=0o700, exist_ok=True)
+            private_folder(path)
         except OSError as error:
             raise unwritable(path, error) from error
         return path
@@ -39,7 +40,7 @@ class PlanFolder:
         for name, text in pages:
             path = os.path.join(folder, name)
             try:
-                with open(path, "x", encoding="utf-8") as file:
+                with open(path, "x", encoding="utf-8", opener=private) as file:
                     file.write(text)
             except OSError as error:
                 raise unwritable(path, error) from error
@@ -66,7 +67,7 @@ class PlanFolder:
     def output(self, run: str, call: str) -> str:
         folder = os.path.join(self._runs, run)
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+            private_folder(folder)
         except OSError as error:
             raise unwritable(folder, error) from error
         return os.path.join(folder, f"{call}.out")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 
+from quintet.adapters.private_files import private, private_folder
+
 NAME = "recording.jsonl"
 BUFFER = 65_536
 
@@ -17,9 +19,9 @@ class RecordingFile:
     """Goes on with the recording of a session; what a crash left unfinished there is cut off first."""
 
     def __init__(self, path: str) -> None:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        private_folder(os.path.dirname(path))
         _end_whole(path)
-        self._file = open(path, "ab", buffering=BUFFER)  # noqa: SIM115
+        self._file = open(path, "ab", buffering=BUFFER, opener=private)  # noqa: SIM115
         self.write, self.flush = self._file.write, self._file.flush
 
     def close(self) -> None:

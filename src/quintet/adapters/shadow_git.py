@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from quintet.adapters.git_folders import git_folders, is_plain, read_plain
 from quintet.adapters.own_git import environment, git_program, looking, ran, settings_of, user_settings
 from quintet.domain.errors import ToolFailed
+from quintet.domain.protected import PROTECTION, Protection
 
 LARGEST_FILE = 100_000_000
 # Contents as they are: no attribute of the project's converts anything. `!` where git takes no plain no.
@@ -67,9 +68,10 @@ class ProjectGit:
 class ShadowGit:
     """Blocking: to be called from a thread."""
 
-    def __init__(self, folder: str, root: str) -> None:
+    def __init__(self, folder: str, root: str, protection: Protection = PROTECTION) -> None:
         self.folder = folder
         self.root = root
+        self._protection = protection
         self.objects = os.path.join(folder, "objects")
         self.project = ProjectGit(root)
         self._index = os.path.join(folder, "index")
@@ -116,7 +118,7 @@ class ShadowGit:
         changed: list[bytes] = []
         lacking: list[bytes] = []
         for name in dict.fromkeys(listed.split(b"\0")[:-1]):
-            (lacking if name.endswith(b"/") or self._too_large(name) else changed).append(name)
+            (lacking if name.endswith(b"/") or self._left_out(name) else changed).append(name)
         known = "" if changed else self._known_tree()
         if changed:
             self.run(
@@ -133,6 +135,9 @@ class ShadowGit:
             known = self.run(lock, "write-tree").decode().strip()
             self._note_tree(known)
         return known, [os.fsdecode(name) for name in lacking]
+
+    def _left_out(self, name: bytes) -> bool:
+        return self._protection.is_secret(os.fsdecode(name)) or self._too_large(name)
 
     def _too_large(self, name: bytes) -> bool:
         try:
@@ -221,7 +226,20 @@ class ShadowGit:
         if not os.path.exists(self._index):
             with contextlib.suppress(ToolFailed, OSError):
                 self._seed(lock)
+        self._drop_secrets(lock)
         self._made = True
+
+    def _drop_secrets(self, lock: int) -> None:
+        """Secrets that the project's own repository tracks, or that were taken in when they were not known for such."""
+        known = repr(self._protection)
+        with contextlib.suppress(OSError), open(os.path.join(self.folder, "secrets"), encoding="utf-8") as file:
+            if file.read() == known:
+                return
+        listed = self.run(lock, "ls-files", "-z").split(b"\0")[:-1] if os.path.exists(self._index) else []
+        if secret := [name for name in listed if self._protection.is_secret(os.fsdecode(name))]:
+            given = b"".join(name + b"\0" for name in secret)
+            self.run(lock, "update-index", "-z", "--force-remove", "--stdin", given=given)
+        self._write("secrets", known)
 
     def _write(self, name: str, text: str) -> None:
         with open(os.path.join(self.folder, name), "w", encoding="utf-8", errors="surrogateescape") as file:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from quintet.adapters.clock import SystemClock
+from quintet.adapters.private_files import private
 from quintet.adapters.proc import process_start
 from quintet.domain.errors import StoreError, StoreUnwritable
 from quintet.domain.task_ports import FoundFile
@@ -105,7 +106,7 @@ class TaskFolder:
     def _written(self, folder: str, data: bytes) -> str:
         temporary = os.path.join(folder, f"{TEMPORARY}{os.getpid()}-{next(self._numbers)}")
         try:
-            with open(temporary, "xb") as file:
+            with open(temporary, "xb", opener=private) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())

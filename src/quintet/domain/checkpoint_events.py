@@ -11,7 +11,7 @@ class CheckpointTaken(Tagged, frozen=True, kw_only=True, gc=False):
 
     point: str  # the turn or the rewind
     tree: str = ""  # of all files; empty where only the files that tools write are kept
-    lacking: tuple[str, ...] = ()  # what it does not cover: repositories inside the project, files too large
+    lacking: tuple[str, ...] = ()  # what it does not cover: repositories inside the project, secrets, files too large
 
 
 class FilesChanged(Tagged, frozen=True, kw_only=True, gc=False):

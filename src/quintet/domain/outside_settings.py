@@ -66,6 +66,8 @@ class SecretSettings(Struct, frozen=True, forbid_unknown_fields=True):
     files: Annotated[tuple[str, ...], about("env files of the project that are looked into, as patterns", TRUSTED)] = (
         ".env",
         ".env.*",
+        "*.env",
+        ".envrc",
     )
     expose: Annotated[
         tuple[str, ...], about('commands that get a secret in their environment: "NAME: command *"', TRUSTED)

@@ -131,7 +131,7 @@ def _code(program: str, words: Sequence[Word]) -> Judged:
     """Code can be anything; what in it looks like a secret's name is named."""
     parts = [part for word in words for part in _PATHS.findall(word.text)]
     return Judged(
-        DESTROY, f"{program}: code on the command line or on its input", [p for p in parts if PROTECTION.is_secret(p)]
+        DESTROY, f"{program}: code on the command line or on its input", [p for p in parts if PROTECTION.in_code(p)]
     )
 
 

@@ -39,7 +39,9 @@ async def rewind(desk: Desk, line: CommandLine) -> Outcome:
             raise UsageError(
                 f"the conversation before {number} is no longer kept; /rewind {number} files takes files back"
             )
-        seen = await look_ahead(desk.core.checkpoints, points, to) if what != "conversation" else None
+        core, seen = desk.core, None
+        if what != "conversation":
+            seen = await look_ahead(core.checkpoints, points, to, core.toolbox.terms.protection)
         if not what and seen:
             return _preview(desk, to, seen)
         return await _done(desk, to, what.lower(), seen, len(points) + 1)

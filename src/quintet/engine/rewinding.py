@@ -13,11 +13,13 @@ from msgspec import Struct
 from quintet.domain.changes import FOLDER, FileChange, LeftAlone, Plan, Restoration, plan, trails, uncovers
 from quintet.domain.errors import ToolFailed, UsageError
 from quintet.domain.ports import Checkpoints
+from quintet.domain.protected import PROTECTION, Protection
 from quintet.domain.protocol import CheckpointTaken, Event, FilesChanged
 from quintet.engine.points import Point
 
 MOST_PATHS = 20
 NESTED = "a repository of its own: what is in it is not kept"
+SECRET = "may hold secrets: not kept"
 LARGE = "too large or not readable: not kept"
 CUT = "its process ended in the middle: what its last call changed may not be known"
 PARTLY = "no snapshot could be taken: what commands changed is not known"
@@ -33,7 +35,9 @@ class Prospect(Struct):
     lacking: list[LeftAlone]  # what nobody can tell or restore
 
 
-async def look_ahead(kept: Checkpoints, points: list[Point], to: Point) -> Prospect:
+async def look_ahead(
+    kept: Checkpoints, points: list[Point], to: Point, protection: Protection = PROTECTION
+) -> Prospect:
     since = [point for point in points if point.start >= to.start]
     there = await kept.kept()
     gone = [point.number for point in since if point.changes and point.id not in there]
@@ -45,7 +49,7 @@ async def look_ahead(kept: Checkpoints, points: list[Point], to: Point) -> Prosp
         )
     changes: list[FileChange] = []
     exact: set[str] = set()
-    lacking = {name: LeftAlone(name, NESTED if name.endswith("/") else LARGE) for p in since for name in p.lacking}
+    lacking = {name: LeftAlone(name, _why_lacking(name, protection)) for p in since for name in p.lacking}
     for change in [change for point in since for change in point.changes]:
         if change.before:
             told = {file.path for file in change.files}
@@ -65,6 +69,12 @@ async def look_ahead(kept: Checkpoints, points: list[Point], to: Point) -> Prosp
     notes += [LeftAlone(f"turn {point.number}", PARTLY) for point in since if point.partly]
     lines = {one.path: pair for one, pair in zip(files, counts, strict=True)}
     return Prospect(planned, frozenset(exact), lines, [*lacking.values(), *notes])
+
+
+def _why_lacking(name: str, protection: Protection) -> str:
+    if name.endswith("/"):
+        return NESTED
+    return SECRET if protection.is_secret(name) else LARGE
 
 
 async def take_back(

@@ -34,11 +34,19 @@ NO_RUN = "tasks"  # the folder for what is cancelled outside a run
 
 
 class TaskKeeper:
-    def __init__(self, store: TaskStore, files: TaskFiles, clock: Clock, process_start: Callable[[int], str]) -> None:
+    def __init__(
+        self,
+        store: TaskStore,
+        files: TaskFiles,
+        clock: Clock,
+        process_start: Callable[[int], str],
+        redacted: Callable[[str], str] = str,
+    ) -> None:
         self.store = store
         self._files = files
         self._clock = clock
         self._process_start = process_start
+        self._redacted = redacted
         self._settled = False
 
     # ── looking
@@ -125,6 +133,7 @@ class TaskKeeper:
     ) -> list[Task]:
         """Tasks from pages, each with the name it is known by in messages: all of them, or none."""
         await self._settle()
+        pages = [(name, self._redacted(page)) for name, page in pages]
         texts = read_pages(pages)
         at = self._clock.now()
         fresh = [Task(text, axes=axes, created=at, milestone=milestone) for text in texts]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from quintet.adapters.output import WHOLE_BYTES
+from quintet.adapters.private_files import private_folder
 from quintet.domain import bounded_json
 from quintet.domain.redaction import Chunks
 
@@ -23,7 +24,7 @@ class Whole:
         self._written = 0
         if path:
             try:
-                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+                private_folder(os.path.dirname(path))
                 self._file = open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb")  # noqa: SIM115
             except OSError as error:
                 self._fail(error)

@@ -9,6 +9,8 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from quintet.adapters.private_files import private_folder
+
 if TYPE_CHECKING:
     from playwright.async_api import Download
 
@@ -123,7 +125,7 @@ def _bytes_in(folder: str) -> int:
 
 def free_path(folder: str, name: str) -> str:
     """A path in a folder that nothing has yet, with this name as far as it is one."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    private_folder(folder)
     plain = re.sub(r"[^\w.+-]+", "_", name.rpartition("/")[2])[-MOST_NAME:].lstrip(".") or "file"
     stem, ending = os.path.splitext(plain)
     number = 1

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
+from quintet.adapters.private_files import private
 from quintet.domain.browser_ports import HERE, Direction, Picture, Seen, Target, Upload, Video
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Files
@@ -260,6 +261,6 @@ def _keep(folder: str, name: str, data: bytes) -> str:
     from quintet.adapters.browser.downloads import free_path
 
     path = free_path(folder, name)
-    with open(path, "wb") as file:
+    with open(path, "wb", opener=private) as file:
         file.write(data)
     return path

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from quintet.adapters.browser.chromium import HEIGHT, WIDTH, Running
 from quintet.adapters.browser.tab import Tab
+from quintet.adapters.private_files import private
 from quintet.domain.errors import ToolFailed
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Screencast:
             await context.route(lambda url: True, self._serve)
             page = await context.new_page()
             await page.goto(f"http://{HOST}/")
-            with open(path, "wb") as file:
+            with open(path, "wb", opener=private) as file:
                 writer = WebmWriter(file, width, height)
                 for begin in range(0, len(frames), AT_ONCE):
                     some = [{"name": name, "at": at} for name, at in frames[begin : begin + AT_ONCE]]

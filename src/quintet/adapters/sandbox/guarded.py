@@ -71,11 +71,11 @@ class Scanner:
                 if entry.name == ".git":
                     repository = entry.path
                 elif entry.is_dir(follow_symlinks=False):
-                    if entry.name in self._protection.folders:
+                    if self._protection.is_secret_folder(entry.path[len(self._root) :]):
                         secret_folders.append(entry.path)
                     elif entry.name not in FOREIGN:
                         below.append(entry.path)
-                elif self._protection.is_secret(entry.name) and (real := self._real(entry)):
+                elif self._protection.is_secret(entry.path[len(self._root) :]) and (real := self._real(entry)):
                     secrets.append(real)
         return _Folder(stamp, now - stamp > SETTLED_NS, tuple(below), tuple(secrets), tuple(secret_folders), repository)
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import apsw
 
+from quintet.adapters.private_files import private_folder
 from quintet.adapters.proc import process_start
 from quintet.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnwritable
 
@@ -130,7 +131,7 @@ def set_aside(path: str, *, move: bool) -> str:
     written = os.stat(path).st_mtime_ns
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(written // 10**9)) + f".{written % 10**9:09d}Z"
     folder = os.path.join(os.path.dirname(path), "damaged", stamp)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    private_folder(folder)
     for suffix in ("", "-wal", "-shm"):
         kept = os.path.join(folder, os.path.basename(path) + suffix)
         if os.path.exists(path + suffix):

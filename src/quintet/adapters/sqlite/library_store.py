@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 from msgspec import Struct, structs
 
+from quintet.adapters.private_files import private_folder
 from quintet.adapters.sqlite.database import BUSY_MS, clear_errors, load_queries
 from quintet.domain.errors import NotFound, StoreNewer
 from quintet.domain.library import Document, PageText, Passage, chosen, match_query
@@ -41,7 +42,7 @@ class LibraryStore:
         self.path = path
         self._sql = load_queries("library.sql")
         with clear_errors(path):
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            private_folder(os.path.dirname(path))
             self._connection = apsw.Connection(path)
             self._connection.set_busy_timeout(BUSY_MS)
             self._prepare()

@@ -16,6 +16,7 @@ from typing import Any
 
 import apsw
 
+from quintet.adapters.private_files import private_folder
 from quintet.adapters.sqlite.database import clear_errors, connect, set_aside
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.errors import StoreDamaged, StoreError, StoreUnwritable
@@ -33,7 +34,7 @@ class SqliteStore:
         self.path = path
         self.notice = ""  # something the person should be told about opening it
         try:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            private_folder(os.path.dirname(path))
         except OSError as error:
             raise StoreUnwritable(
                 f"{os.path.dirname(path)}: cannot be made ({error.strerror})",

@@ -1,0 +1,40 @@
+"""Names of files that hold secrets by custom: where programs keep passwords, tokens and private keys.
+
+Patterns of lower-case names, and paths of two parts where the name alone says too little. Only data files are among
+them: `credentials.py` and `secrets.ts` are code. What is shown to be copied (`*.example`) is nobody's secret.
+"""
+
+from __future__ import annotations
+
+_DATA = ("json", "yml", "yaml", "toml", "ini", "cfg", "xml", "csv", "txt", "properties")
+_ENVIRONMENTS = (".env", ".env.*", ".env-*", ".env_*", ".env~", "*.env", "*.env.local", "*.env.bak", ".envrc*")
+_KEYS: tuple[str, ...] = ("*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.p8")
+_KEYS += ("id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*")
+_PASSWORDS = (".netrc", "_netrc", ".git-credentials", ".htpasswd", ".pgpass", "pgpass.conf", ".my.cnf", ".mylogin.cnf")
+_REGISTRIES = (".npmrc", ".pypirc", ".dockercfg", ".dockerconfigjson")
+_CLOUDS: tuple[str, ...] = ("kubeconfig", "*.kubeconfig", "*.tfstate", "*.tfstate.*", "*.tfvars", "*.tfvars.json")
+_CLOUDS += ("service-account*.json", "service_account*.json", "serviceaccount*.json", "client_secret*.json")
+_NAMED = (".credentials", *(f"*credentials.{end}" for end in _DATA))
+_NAMED += tuple(f"{word}.{end}" for word in ("secrets", ".secrets", "secret", ".secret") for end in _DATA)
+
+SECRET_NAMES = (*_ENVIRONMENTS, *_KEYS, *_PASSWORDS, *_REGISTRIES, *_CLOUDS, *_NAMED)
+SECRET_FOLDERS = (".ssh", ".aws", ".gnupg", ".azure", ".gcloud")
+# A project may keep a .docker or .kube of its own, with nothing secret in it but this.
+SECRET_PATHS = (
+    ".docker/config.json",
+    ".kube/config",
+    ".config/gcloud",
+    "gh/hosts.yml",
+    ".cargo/credentials",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+    ".composer/auth.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+)
+READABLE = (
+    *("*.example", "*.sample", "*.template", "*.dist", "*.pub"),
+    *("example.env", "sample.env", "template.env", "*.example.*", "*.sample.*", "*.template.*"),
+    *("process.env", "import.meta.env"),  # words of code, and nobody's files
+)
