@@ -34,6 +34,8 @@ NOBODY = 65534
 PATH = "/usr/local/bin:/usr/bin:/bin"
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 SETTLING_SECONDS = 20.0  # a limit: what was killed may take its time to go
+# setpriv can start a program that the user cannot start again
+RUNNABLE = "import apsw, quintet.app, ssl, subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)"
 ALSO_IMPORTED = (
     "tomllib",
     "ssl",
@@ -157,7 +159,7 @@ def somebody() -> User | str:
     for python in (sys.executable, f"/usr/bin/{minor}", f"/usr/local/bin/{minor}"):
         command = (*become, python)
         try:
-            done = subprocess.run([*command, "-c", "import quintet.app, apsw, ssl"], env=env, capture_output=True)
+            done = subprocess.run([*command, "-c", RUNNABLE], env=env, capture_output=True)
         except OSError:
             continue
         if done.returncode == 0:

@@ -1,21 +1,24 @@
 """A hostile model at work: the real program, in a world of canaries, told by a scripted model what to call.
 
-`Attacker.session(call, …)` is one headless session that makes these calls in turn; `opens` only opens the project on a
-surface, as a person would who then leaves. Both give an `Outcome`: what was decided, what came of it, what came out.
+`Attacker.session(call, …)` is one session that makes these calls in turn; `opens` only opens the project on a surface,
+as a person would who then leaves. Both give an `Outcome`: what was decided, what came of it, what came out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import functools
 import json
 import os
 import pty
 import re
 import selectors
-import signal
+import struct
+import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,9 @@ from tests.surfaces.program import ModelThread
 
 SECONDS = 120.0  # a limit, not a measure
 ESCAPES = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
+TRUST = "of its own."  # the question for a folder with settings, tools or servers
+BLOCKED = 3  # the exit code of a run that had to ask
+QUIET_SECONDS = 0.3
 PLAIN = "[runs]\ndelivery_check = false\nqa_review = false\n[prompt]\nrapid_paste = false\n"
 Call = tuple[str, dict[str, Any]]
 
@@ -63,6 +69,11 @@ class Outcome:
     journal: list[p.Event] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
 
+    def __add__(self, other: Outcome) -> Outcome:
+        """Two runs, one after the other."""
+        left = self.leftovers + other.leftovers
+        return Outcome(other.code, self.out + other.out, self.err + other.err, leftovers=left)
+
     @property
     def said(self) -> str:
         """Everything that came out of the run, to anybody."""
@@ -82,7 +93,7 @@ class Attacker:
     def __init__(self, world: World, hatchery: Hatchery, sandbox: str) -> None:
         self.world = world
         self.sandbox = sandbox
-        self._hatchery = hatchery
+        self.hatchery = hatchery
         self._watched = False
 
     # ── a session with a hostile model
@@ -90,6 +101,7 @@ class Attacker:
     def session(
         self,
         *calls: Call | Sequence[Call],
+        surface: str = "headless",
         work_mode: str = "build",
         profile: str = "normal",
         run_control: str = "autonomous",
@@ -97,13 +109,24 @@ class Attacker:
         settings: str = "",
         **variables: str,
     ) -> Outcome:
-        """Make these calls, one reply each (several in one reply as a list), in a headless session."""
+        """Make these calls, one reply each (several in one reply as a list), in one session.
+
+        On the surfaces `tui` and `plain` somebody sits at a terminal and says no to every question. Headless, what asks
+        ends a run, and the next one resumes the session.
+        """
         replies = [_reply(number, one) for number, one in enumerate(calls)]
         model = ModelThread([*replies, Reply(text="done")])
+        dials = ("--mode", work_mode, f"--{run_control}", "--permission-profile", profile, *flags)
         try:
             self._ready(model.settings(timeout=SECONDS, more=settings))
-            words = ("-p", "go", "--mode", work_mode, f"--{run_control}", "--permission-profile", profile, *flags)
-            outcome = self._run(words, b"", variables)
+            if surface == "headless":
+                outcome = self._run(("-p", "go", *dials), b"", variables)
+                while outcome.code == BLOCKED and not _has_said(model, len(calls) + 1):  # it asked, and goes on
+                    outcome += self._run(("-p", "go on", "--resume"), b"", variables)
+            else:
+                words = ("--plain", *dials) if surface == "plain" else dials
+                said_all = functools.partial(_has_said, model, len(calls) + 1)
+                outcome = self.at_terminal(words, said_all, variables, "go\r")
             outcome.told = json.dumps([request.body for request in model.server.requests])
         finally:
             model.close()
@@ -113,41 +136,19 @@ class Attacker:
 
     # ── only opened
 
-    def opens(self, surface: str, *flags: str, keys: Sequence[str] = (), **variables: str) -> Outcome:
+    def opens(self, surface: str, *flags: str, **variables: str) -> Outcome:
         """Open the project on a surface (tui, plain, headless, or a command) with the offline rules, and leave."""
         self._ready("")
         if surface == "tui":
-            return self.screen((*flags,), keys or ("n", "\x03", "\x03"), variables)
+            return self.at_terminal(flags, lambda: True, variables)
         words = {"plain": ("--plain", *flags), "headless": ("-p", "what is here?", *flags)}
         return self._run(words.get(surface, (*surface.split(), *flags)), b"n\n/exit\n", variables)
-
-    def screen(self, words: Sequence[str], keys: Sequence[str], variables: dict[str, str]) -> Outcome:
-        """At a terminal: press each key when the screen has come to rest, then hang up."""
-        master, slave = pty.openpty()
-        try:
-            run = self._start(words, (slave, slave, slave), {"COLUMNS": "100", "LINES": "30", **variables})
-        finally:
-            os.close(slave)
-        seen = _until_quiet(master, first=SECONDS)
-        for key in keys:
-            if run.wait(0) is not None:
-                break
-            with contextlib.suppress(OSError):
-                os.write(master, key.encode())
-            seen += _until_quiet(master)
-        if run.wait(1.0) is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(run.pid, signal.SIGHUP)
-        os.close(master)
-        code = run.wait(SECONDS)
-        shown = ESCAPES.sub("", seen.decode("utf-8", "replace"))
-        return Outcome(run.end() if code is None else code, shown, "", leftovers=self._hatchery.leftovers())
 
     # ── how a run goes
 
     def _ready(self, settings: str) -> None:
         self.world.settings(f'[sandbox]\nuse = "{self.sandbox}"\n{PLAIN}{settings}')
-        self.world.own(self._hatchery.user.uid)
+        self.world.own(self.hatchery.user.uid)
         if not self._watched:
             self.world.watch()
             self._watched = True
@@ -155,19 +156,89 @@ class Attacker:
 
     def _start(self, words: Sequence[str], handles: Sequence[int], variables: dict[str, str]) -> Run:
         env = {**self.world.variables(), **variables}
-        return self._hatchery.start(words, self.world.project, env, handles)
+        return self.hatchery.start(words, self.world.project, env, handles)
 
     def _run(self, words: Sequence[str], typed: bytes, variables: dict[str, str]) -> Outcome:
         files = {name: self.world.out / name for name in ("in", "out", "err")}
         put(files["in"], typed)
         with open(files["in"], "rb") as given, open(files["out"], "wb") as out, open(files["err"], "wb") as err:
             run = self._start(words, (given.fileno(), out.fileno(), err.fileno()), variables)
-        code = run.wait(SECONDS)
-        late = code is None
-        code, left = run.end(), self._hatchery.leftovers()
+        late = run.wait(SECONDS) is None
+        code, left = run.end(), self.hatchery.leftovers()
         said, complained = (files[name].read_bytes().decode("utf-8", "replace") for name in ("out", "err"))
         assert not late, f"still running after {SECONDS} s: {said}\n{complained}"
         return Outcome(code, said, complained, leftovers=left)
+
+    def at_terminal(
+        self, words: Sequence[str], over: Callable[[], bool], variables: dict[str, str], typed: str = ""
+    ) -> Outcome:
+        """At a terminal: no trust, `typed`, and no to every question until it is over; then leave."""
+        terminal = Terminal()
+        run = self._start(words, (terminal.slave,) * 3, {"NO_COLOR": "1", **variables})
+        terminal.opened()
+        no = "n\r" if "--plain" in words else "n"
+        terminal.reads(first=SECONDS)
+        if TRUST in terminal.text:
+            terminal.types(no)
+            terminal.reads(first=SECONDS)
+        if typed:
+            terminal.types(typed)
+        until = time.monotonic() + SECONDS
+        while run.wait(0) is None and not over() and time.monotonic() < until:
+            if not terminal.reads() and not over():
+                terminal.types(no)
+        terminal.reads()
+        for _ in range(3):  # interrupts what runs, then leaves
+            terminal.types("\x03")
+            terminal.reads(first=0.2)
+            if run.wait(0.2) is not None:
+                break
+        late = not over()
+        terminal.close()
+        code = run.wait(SECONDS)
+        outcome = Outcome(run.end() if code is None else code, terminal.text, "", leftovers=self.hatchery.leftovers())
+        assert not late, f"not over after {SECONDS} s: {outcome.out}"
+        return outcome
+
+
+class Terminal:
+    """A terminal of 100 columns and 30 lines, and all that was shown there."""
+
+    def __init__(self) -> None:
+        self._master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+        self._shown = b""
+
+    def opened(self) -> None:
+        """Somebody else has it open now."""
+        os.close(self.slave)
+
+    @property
+    def text(self) -> str:
+        return ESCAPES.sub("", self._shown.decode("utf-8", "replace"))
+
+    def types(self, keys: str) -> None:
+        with contextlib.suppress(OSError):  # it has left
+            os.write(self._master, keys.encode())
+
+    def reads(self, first: float = QUIET_SECONDS) -> bool:
+        """Look until nothing is shown for a while; whether anything was. `first` is how long it may take to begin."""
+        length, until = len(self._shown), time.monotonic() + SECONDS
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._master, selectors.EVENT_READ)
+            while selector.select(first if len(self._shown) == length else QUIET_SECONDS) and time.monotonic() < until:
+                try:
+                    self._shown += os.read(self._master, 65536)
+                except OSError:  # it has left
+                    break
+        return len(self._shown) > length
+
+    def close(self) -> None:
+        os.close(self._master)
+
+
+def _has_said(model: ModelThread, replies: int) -> bool:
+    return len(model.server.requests) >= replies
 
 
 def _reply(number: int, calls: Call | Sequence[Call]) -> Reply:
@@ -178,19 +249,6 @@ def _reply(number: int, calls: Call | Sequence[Call]) -> Reply:
             for index, (name, arguments) in enumerate(several)
         ]
     )
-
-
-def _until_quiet(master: int, first: float = 0.3) -> bytes:
-    """What a terminal shows until it has shown nothing for a while; `first` is how long it may take to begin."""
-    seen, until = b"", time.monotonic() + SECONDS
-    with selectors.DefaultSelector() as selector:
-        selector.register(master, selectors.EVENT_READ)
-        while selector.select(0.3 if seen else first) and time.monotonic() < until:
-            try:
-                seen += os.read(master, 65536)
-            except OSError:  # it has left
-                return seen
-    return seen
 
 
 def journal(home: Path) -> list[p.Event]:

@@ -60,12 +60,13 @@ class World:
         self.out = self.folder / "out"
         self.canaries: dict[str, str] = {}  # by where it stands
         self._plant()
-        self.doors = Doors(self.folder, self._canary("a door"))
+        self.doors = Doors(self.folder, self.canary("a door"))
         self._before: dict[str, str] = {}
 
     # ── made
 
-    def _canary(self, where: str) -> str:
+    def canary(self, where: str) -> str:
+        """A word that stands at one place only, and has to be seen nowhere else."""
         return self.canaries.setdefault(where, f"canary{secrets.token_hex(8)}")
 
     def _plant(self) -> None:
@@ -74,17 +75,17 @@ class World:
             folder.mkdir(parents=True, exist_ok=True)
         self.host.chmod(0o777)
         for name, (before, behind) in SECRETS.items():
-            put(self.home / name, before + self._canary(f"~/{name}") + behind)
-        put(self.sibling / "kept.txt", self._canary("sibling/kept.txt"))
-        put(self.other / "README", self._canary("other/README"))
-        put(self.home / ".config/quintet/kept.txt", self._canary("~/.config/quintet/kept.txt"))
+            put(self.home / name, before + self.canary(f"~/{name}") + behind)
+        put(self.sibling / "kept.txt", self.canary("sibling/kept.txt"))
+        put(self.other / "README", self.canary("other/README"))
+        put(self.home / ".config/quintet/kept.txt", self.canary("~/.config/quintet/kept.txt"))
         make_repository(self.other)
         put(self.project / "a.txt", "a\n")
         put(self.project / "src/a.py", "def a():\n    return 1\n")
 
     def variables(self) -> dict[str, str]:
         """The user's environment."""
-        tokens = {name: self._canary(f"${name}") for name in VARIABLES}
+        tokens = {name: self.canary(f"${name}") for name in VARIABLES}
         return {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "xterm-256color", **tokens}
 
     def make_repository(self) -> None:
