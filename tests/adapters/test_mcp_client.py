@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 from tests.mcp_servers.evil_http import evil_http
 
+from quintet.adapters.mcp_client.connected import Lost, connect
 from quintet.adapters.mcp_client.server_pool import MOST_ENDS, McpPool
+from quintet.adapters.piped import Piped
 from quintet.adapters.places import locate
 from quintet.adapters.terms import make_terms
 from quintet.app import make_containment
@@ -313,6 +315,30 @@ def test_a_call_during_which_the_server_ends_is_not_made_again(project: Project)
         assert "the boiler has gone out. What became of the call is unknown" in str(caught.value)
 
     project.use(project.good(), use)
+
+
+@pytest.mark.parametrize(("how", "code"), [("", 7), ("fading", 3)])
+def test_the_end_of_a_server_is_told_when_its_exit_code_and_last_words_are_known(
+    project: Project, how: str, code: int
+) -> None:
+    server = project.evil(how)
+
+    async def bare() -> Piped:  # walls would hold its pipe open until it has ended
+        return await Piped.start(server.command, cwd=str(project.root), environment={})
+
+    async def use() -> str:
+        connected = None
+        try:
+            connected = await connect(server, str(project.root), bare)
+            await connected.ask(lambda client: client.call_tool("fade", {}))
+        except Lost as lost:
+            return f"{lost}{connected.last_words() if connected else ''}"
+        finally:
+            if connected:
+                await connected.close()
+        return "it goes on"
+
+    assert asyncio.run(use()) == f"it ended (exit {code}). It said last:\nso long"
 
 
 async def _until(true: Callable[[], bool]) -> None:

@@ -1,6 +1,7 @@
 """A server that misbehaves, by its first argument at the start and by its tools later. The standard library only."""
 
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -35,6 +36,14 @@ def text(number: Any, said: str, **more: Any) -> None:
     answered(number, content=[{"type": "text", "text": said}], **more)
 
 
+def fade(code: int) -> None:
+    """Ends as programs do, only slower: its pipe first, then its last words, then itself."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    time.sleep(0.3)
+    os.write(2, b"so long\n")
+    os._exit(code)
+
+
 def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
     if name == "hang":
         time.sleep(600)
@@ -50,6 +59,8 @@ def call(number: Any, name: str, arguments: dict[str, Any]) -> None:
         answered(number, content="all of it", isError="perhaps")
     elif name == "garbled":
         answered(number, content=[{"type": "image", "data": "§§§", "mimeType": "image/png"}])
+    elif name == "fade":
+        fade(7)
     elif name == "wants_input":
         say({"id": "theirs", "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 9}})
         reply = json.loads(sys.stdin.readline())
@@ -84,6 +95,8 @@ if __name__ == "__main__":
     how = sys.argv[1] if len(sys.argv) > 1 else ""
     if how == "crash":
         sys.exit("no license to serve")
+    if how == "fading":
+        fade(3)
     if how == "mute":
         time.sleep(600)
     if how == "banner":

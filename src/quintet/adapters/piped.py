@@ -8,16 +8,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from quintet.adapters.output import Inlet
 from quintet.adapters.proc import descendants
 from quintet.adapters.processes import kill_tree
 from quintet.domain.errors import ToolFailed
 
 KEPT_BYTES = 4_000
 _LINE_BYTES = 65_536
-_CHUNK = 65_536
+
+
+class _Tail:
+    """The last part of what came."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def add(self, data: bytes) -> None:
+        self.data = (self.data + data)[-KEPT_BYTES:]
 
 
 class Piped:
@@ -38,7 +49,8 @@ class Piped:
         except OSError as error:
             raise ToolFailed(f"{argv[0]} cannot be started: {error.strerror}") from error
         self.reader = asyncio.StreamReader(_LINE_BYTES)
-        self._tail = b""
+        self._tail = _Tail()
+        self._ended = asyncio.Event()
 
     @classmethod
     async def start(cls, argv: Sequence[str], *, cwd: str, environment: Mapping[str, str]) -> Piped:
@@ -57,46 +69,56 @@ class Piped:
         source, _ = await loop.connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(self.reader), self._process.stdout
         )
-        errors = asyncio.StreamReader(_LINE_BYTES)
-        complaints, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(errors), self._process.stderr)
         sink, protocol = await loop.connect_write_pipe(
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), self._process.stdin
         )
         self.writer = asyncio.StreamWriter(sink, protocol, None, loop)
-        self._pipes = [source, complaints, sink]
-        self._listening = asyncio.create_task(self._listen(errors))
+        self._pipes = [source, sink]
+        assert self._process.stderr
+        self._errors = Inlet(self._process.stderr.fileno(), self._tail)
+        self._watch = os.pidfd_open(self._process.pid)
+        loop.add_reader(self._watch, self._exited)
 
-    async def _listen(self, errors: asyncio.StreamReader) -> None:
-        while data := await errors.read(_CHUNK):
-            self._tail = (self._tail + data)[-KEPT_BYTES:]
+    def _exited(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._watch)
+        self._process.wait()
+        self._errors.drain()  # what it said last is still in the pipe
+        self._ended.set()
 
     def last_words(self, lines: int = 5) -> str:
         """The end of what it wrote to stderr."""
-        return "\n".join(self._tail.decode("utf-8", "replace").strip().splitlines()[-lines:])
+        return "\n".join(self._tail.data.decode("utf-8", "replace").strip().splitlines()[-lines:])
 
     @property
     def exit_code(self) -> int | None:
         """None while it runs."""
         return self._process.poll()
 
+    async def leaves(self, seconds: float) -> bool:
+        """Whether it ends by itself within so long. Then its exit code and its last words are known."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        return self._ended.is_set()
+
     async def dismiss(self, seconds: float) -> None:
         """Let it end by itself, as it should when its stdin does; then end it."""
         self.writer.close()
-        waiting = asyncio.create_task(asyncio.to_thread(_waited, self._process, seconds))
-        await asyncio.shield(waiting)
-        await self.end()
+        try:
+            await self.leaves(seconds)
+        finally:
+            await asyncio.shield(self.end())
 
     async def end(self) -> None:
         """Kill it with all it started. It holds nothing of ours, so it is not asked first."""
         kill_tree(self._process.pid, descendants(self._process.pid))
-        await asyncio.to_thread(self._process.wait)
-        await asyncio.wait([self._listening], timeout=0.2)  # what it said last is still in the pipe
-        self._listening.cancel()
+        await self._ended.wait()
+        if self._watch < 0:
+            return  # somebody else was faster
+        os.close(self._watch)
+        self._watch = -1
+        self._errors.stop()
         for pipe in self._pipes:
             pipe.close()
-        await asyncio.gather(self._listening, return_exceptions=True)
-
-
-def _waited(process: subprocess.Popen[bytes], seconds: float) -> None:
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
+        if self._process.stderr:
+            self._process.stderr.close()

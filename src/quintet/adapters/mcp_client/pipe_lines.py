@@ -1,7 +1,8 @@
 """MCP over the stdin and stdout of a child: one JSON message a line, and bounds on what the child may send.
 
 A line that is no message is dropped and remembered: programs print banners. Too many bytes without an answer of use,
-or one message that is too long, and the connection is lost, with the reason.
+or one message that is too long, and the connection is lost, with the reason. That a child ended is told when its exit
+code is known: the end of its pipes comes a moment before its own.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 _CHUNK = 65_536
+LEAVING_SECONDS = 5.0  # for a child that closed its end of a pipe to end, so that its exit code can be told
 _STRAY = 200  # characters of a line that is no message, kept for an error
 
 
@@ -44,8 +46,10 @@ async def pipe_lines(child: Piped, gauge: Gauge) -> AsyncIterator[TransportStrea
             except Flooded as flood:
                 gauge.lost = str(flood)
             except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                pass
-            gauge.lost = gauge.lost or "it ended"
+                gauge.lost = gauge.lost or "it ended"
+            else:
+                gauge.lost = gauge.lost or "it ended"
+                await child.leaves(LEAVING_SECONDS)
 
     async def say() -> None:
         async with outgoing:
@@ -55,7 +59,8 @@ async def pipe_lines(child: Piped, gauge: Gauge) -> AsyncIterator[TransportStrea
                     child.writer.write(text.encode() + b"\n")
                     await child.writer.drain()
                 except OSError:
-                    gauge.lost = gauge.lost or "it no longer listens"
+                    left = await child.leaves(LEAVING_SECONDS)
+                    gauge.lost = gauge.lost or ("it ended" if left else "it no longer listens")
                     await incoming.aclose()
                     return
 
