@@ -101,10 +101,50 @@ def test_no_half_of_a_secret_is_left_beside_a_cut(secret: str, before: str, behi
     mark = data.draw(st.sampled_from(("…", "\n… 9 characters left out …\n", "… (12 characters)")))
     head, tail = form[:at], form[at:]
     text = Redaction([secret]).text(f"{before}{head}{mark}")
-    assert not text.removesuffix(mark).rstrip().endswith(head.rstrip()[-4:]) or head.rstrip()[-4:] == "****"
+    assert shows_nothing(text.removesuffix(mark).rstrip()[-4:], head.rstrip()[-4:])
     text = Redaction([secret]).text(f"{mark}{tail}{behind}")
     if mark.endswith("…\n") or mark == "…":
-        assert not text.removeprefix(mark).lstrip().startswith(tail.lstrip()[:4]) or tail.lstrip()[:4] == "****"
+        assert shows_nothing(text.removeprefix(mark).lstrip()[:4], tail.lstrip()[:4])
+
+
+def shows_nothing(shown: str, part: str) -> bool:
+    """Whether what is shown beside a cut is not the part that stood there. Fewer than four letters say nothing."""
+    return shown != part or part == "****" or len(part) < 4
+
+
+@pytest.mark.parametrize(
+    ("secrets", "text", "redacted"),
+    [
+        (["00000000"], "…030300000000", "…************"),  # half of it in hexadecimal, and across that it stands itself
+        (["abcdefgh", "efghijkl"], "abcdefghijkl", "************"),
+        (["abababab"], "x abababababab y", "x ************ y"),
+        (["abcdabcd", "cdab-and-more"], "…abcdabcdab…", "…**********…"),
+        (["abcdefgh", "abcdefgh-and-more"], "abcdefgh-and-mor…", "****************…"),
+        (["swordfish-9"], "swordfish-9swordfish-9…", "**********************…"),
+    ],
+)
+def test_what_stands_across_a_secret_is_taken_out_too(secrets: list[str], text: str, redacted: str) -> None:
+    assert Redaction(secrets).text(text) == redacted
+
+
+@given(st.lists(st.text("ab", min_size=8, max_size=12), min_size=1, max_size=3), st.data())
+def test_a_text_in_pieces_comes_out_as_the_whole_and_shows_no_part_of_a_secret(
+    secrets: list[str], data: st.DataObject
+) -> None:
+    parts = st.sampled_from([secret[at:] for secret in secrets for at in (0, 1, 2, 4, 7)])
+    text = "".join(data.draw(st.lists(parts | st.just("*"), max_size=9)))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    redaction = Redaction(secrets)
+    stream, chunks = redaction.texts(), redaction.chunks()
+    letters = list(text)
+    for secret in secrets:
+        for at in range(len(text)):
+            if text.startswith(secret, at):
+                letters[at : at + len(secret)] = "*" * len(secret)
+    assert redaction.text(text) == "".join(letters)
+    assert "".join([*map(stream.feed, pieces), stream.rest()]) == "".join(letters)
+    assert b"".join([*(chunks.feed(piece.encode()) for piece in pieces), chunks.rest()]).decode() == "".join(letters)
 
 
 def test_beside_a_cut_only_what_can_be_half_a_secret_goes() -> None:

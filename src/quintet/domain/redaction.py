@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache, cached_property
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
@@ -20,6 +20,7 @@ from msgspec import Struct, structs
 from quintet.domain.regex import regex
 
 T = TypeVar("T")
+Span = tuple[int, int, str]  # from where to where, and what stands for it
 CUT = "…"
 LEAST_PART = 4  # letters of a secret that are taken out beside a cut; fewer say nothing
 _NAMES = regex(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|AUTH|COOKIE|DSN|_PAT$", re.I)
@@ -75,8 +76,6 @@ class Redaction:
         self._words = words
         self._in_json = tuple({_json(word) for word in words})
         self._by_looks = by_looks
-        longest_first = sorted(words, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if words else None
 
     def fresh(self) -> None:
         """It knows what it was made with."""
@@ -88,28 +87,28 @@ class Redaction:
     # A search for each word is faster than one for all: Python's expressions try every word at every letter.
 
     def text(self, text: str) -> str:
-        if self._pattern and any(map(text.__contains__, self._words)):
-            text = self._pattern.sub(lambda found: self._words[found[0]], text)
+        # All are looked for before any is taken out: one may stand across another, or across half of one.
+        found = _found(text, self._words)
         if self.secrets and CUT in text:
-            text = self._without_parts(text)
+            found += self._halves(text)
+        if found:
+            covered, at = _covered(text, found)
+            text = covered + text[at:]
         return _LOOKS.sub(lambda found: "*" * len(found[0]), text) if self._by_looks else text
 
-    def _without_parts(self, text: str) -> str:
-        """Without what is left of a secret on either side of a cut."""
+    def _halves(self, text: str) -> Iterator[Span]:
+        """What is left of a secret on either side of a cut."""
         begins, ends = self._parts
+        at = 0
         pieces = text.split(CUT)
-        found = False
         for number, piece in enumerate(pieces):
             if number and (part := ends.at_end(piece.lstrip()[::-1])) >= LEAST_PART:
-                at = len(piece) - len(piece.lstrip())
-                piece = f"{piece[:at]}{'*' * part}{piece[at + part :]}"
-                found = True
+                start = at + len(piece) - len(piece.lstrip())
+                yield start, start + part, "*" * part
             if number < len(pieces) - 1 and (part := begins.at_end(piece.rstrip())) >= LEAST_PART:
-                at = len(piece.rstrip())
-                piece = f"{piece[: at - part]}{'*' * part}{piece[at:]}"
-                found = True
-            pieces[number] = piece
-        return CUT.join(pieces) if found else text
+                end = at + len(piece.rstrip())
+                yield end - part, end, "*" * part
+            at += len(piece) + len(CUT)
 
     @cached_property
     def _parts(self) -> tuple[_Beginnings, _Beginnings]:
@@ -188,6 +187,33 @@ class Redaction:
         return redacted
 
 
+def _found(text: str, words: Mapping[str, str]) -> list[Span]:
+    """Wherever one of the words stands, also across another or itself."""
+    return [span for word, to in words.items() if word in text for span in _places(text, word, to)]
+
+
+def _places(text: str, word: str, stand_in: str) -> Iterator[Span]:
+    at = text.find(word)
+    while at >= 0:
+        yield at, at + len(word), stand_in
+        at = text.find(word, at + 1)
+
+
+def _covered(text: str, spans: Iterable[Span], at: int = 0) -> tuple[str, int]:
+    """The text from `at` to the end of the last span, with each one's stand-in for it, and that end.
+
+    Where two overlap, the second's stands for what the first leaves.
+    """
+    out: list[str] = []
+    for start, end, stand_in in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if start >= at:
+            out += text[at:start], stand_in
+        elif end > at:
+            out.append(stand_in[at - end :] if len(stand_in) == end - start else "*" * (end - at))
+        at = max(at, end)
+    return "".join(out), at
+
+
 class _Beginnings:
     """Of words: finds the one that the end of a text may begin."""
 
@@ -215,32 +241,26 @@ class Stream:
     def __init__(self, words: Mapping[str, str]) -> None:
         self._words = words
         self._held = ""
+        self._hidden = 0  # letters of what is held back that belong to a secret already handed on as its stand-in
         self._beginnings = _Beginnings(words)
-        self._longest_first = sorted(words, key=len, reverse=True)
 
     def feed(self, piece: str) -> str:
         """What may be handed on, of what was held back and this."""
         if not self._words:
             return piece
         text = self._held + piece
-        keep = self._beginnings.at_end(text)
-        if not any(text.startswith(word, len(text) - keep) for word in self._longest_first if len(word) <= keep):
-            # What is whole goes first, whatever its end may begin; but one secret may begin with another.
-            text = self._redacted(text)
-            keep = self._beginnings.at_end(text)
-        self._held = text[len(text) - keep :]
-        return self._redacted(text[: len(text) - keep])
+        return self._handed_on(text, len(text) - self._beginnings.at_end(text))
 
     def rest(self) -> str:
         """What is still held back, when nothing more comes."""
-        held, self._held = self._held, ""
-        return self._redacted(held)
+        return self._handed_on(self._held, len(self._held))
 
-    def _redacted(self, text: str) -> str:
-        for word in self._longest_first:
-            if word in text:
-                text = text.replace(word, self._words[word])
-        return text
+    def _handed_on(self, text: str, end: int) -> str:
+        begun = [span for span in _found(text, self._words) if span[0] < end]
+        out, at = _covered(text, begun, self._hidden)
+        out += text[at:end]
+        self._held, self._hidden = text[end:], max(at - end, 0)
+        return out
 
 
 class Chunks:
