@@ -26,7 +26,7 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> AtHand:
     places = locate(path)
     return AtHand(
         finder=ProjectFinder(places.root, find_ripgrep()),
-        drafts=TaskInput(TaskFolder(places.root, places.runs)),
+        drafts=TaskInput(TaskFolder(places.root, places.runs), places.draft_mark, _redacted(places)),
         past=InputHistory(places.inputs, _redacted(places)),
         settings=UserSettings(places, flags),
         models=lambda: _models(places),

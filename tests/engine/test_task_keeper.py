@@ -129,7 +129,7 @@ def test_task_files_stay_out_of_the_projects_history(repo: Path) -> None:
     (repo / ".quintet").mkdir()
     (repo / ".quintet" / ".gitignore").write_text("mine")
     added(repo, page("t1"))
-    TaskInput(TaskFolder(str(repo), "")).save("half a thought")
+    TaskInput(TaskFolder(str(repo), ""), str(repo.parent / "mark")).save("half a thought")
     seen = subprocess.run(["git", "status", "--short", "-uall"], cwd=repo, capture_output=True, text=True).stdout
     assert seen == "?? .quintet/.gitignore\n"
     assert (repo / ".quintet" / ".gitignore").read_text() == "mine\ntodo/\ntask.md\n"
@@ -406,10 +406,10 @@ def test_s4_finished_tasks_are_told_oldest_first_by_their_first_five_lines(repo:
 
 
 def test_s4_what_is_being_written_is_saved_given_back_and_cleared(repo: Path) -> None:
-    own = TaskInput(TaskFolder(str(repo), ""))
+    own = TaskInput(TaskFolder(str(repo), ""), str(repo.parent / "mark"))
     assert own.restore() == ""
     own.save("Fix the\nparser ✓")
-    assert TaskInput(TaskFolder(str(repo), "")).restore() == "Fix the\nparser ✓"
+    assert TaskInput(TaskFolder(str(repo), ""), str(repo.parent / "mark")).restore() == "Fix the\nparser ✓"
     own.clear()
     own.clear()
     assert own.restore() == ""

@@ -34,6 +34,11 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "inputs.jsonl")
 
     @property
+    def draft_mark(self) -> str:
+        """Which draft in `.quintet/task.md` was saved from here."""
+        return os.path.join(self.state, "draft")
+
+    @property
     def library(self) -> str:
         """The documents you added, with their text."""
         return os.path.join(self.state, "library.db")
