@@ -20,7 +20,7 @@ from itertools import count
 
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Entry
-from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
+from quintet.domain.protected import PROTECTION, Protection, asks, inside, is_repository, is_write_protected
 
 MOST_BYTES = 50_000_000
 TEMPORARY = ".quintet-"
@@ -152,9 +152,24 @@ class ProjectFiles:
                 raise ToolFailed(f"{destination}: is there already")
             os.rename(name, new, src_dir_fd=at, dst_dir_fd=to)
 
-    def _refuse_protected(self, at: int, name: str, path: str) -> None:
-        if is_write_protected(self.relative(f"{os.readlink(f'/proc/self/fd/{at}')}/{name}")):
+    def _refuse_protected(self, at: int, name: str, path: str, *, making: bool = False) -> None:
+        """By where a path led. What asks is asked about by the name that was given, so no other name leads there."""
+        real = self.relative(f"{os.readlink(f'/proc/self/fd/{at}')}/{name}")
+        if is_write_protected(real):
             raise ToolFailed(f"{path}: protected: no call may write it")
+        if not making and asks(real) and not asks(self.relative(path)):
+            raise ToolFailed(f"{path}: leads to {real}, which needs approval: name it so")
+        if repository := self._repository(os.path.dirname(real)):
+            raise ToolFailed(f"{path}: protected: {repository} is a git repository, where only git writes")
+
+    def _repository(self, folder: str) -> str:
+        """The folder at or above this one that git takes for a repository without a `.git`; empty if none."""
+        while folder:
+            whole = os.path.join(self.root, folder)
+            if os.path.lexists(os.path.join(whole, "HEAD")) and is_repository(os.listdir(whole)):
+                return folder
+            folder = os.path.dirname(folder)
+        return ""
 
     def _access_of(self, name: str, at: int) -> int:
         try:
@@ -183,7 +198,7 @@ class ProjectFiles:
             parent = os.path.dirname(made)
             with self._opened(parent or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
                 if not _exists(part, at):
-                    self._refuse_protected(at, part, made)
+                    self._refuse_protected(at, part, made, making=True)
                     os.mkdir(part, dir_fd=at)
         with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
             yield at

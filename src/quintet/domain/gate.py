@@ -17,7 +17,7 @@ from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.grants import Effect, Grant, exceeds, ordered
 from quintet.domain.grants import Sandbox as Sandbox
-from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
+from quintet.domain.protected import PROTECTION, Protection, asks, inside, is_write_protected
 from quintet.domain.rules import Rule, allowing, denying, describe, names_both
 from quintet.domain.secret_names import exposures, granted
 from quintet.domain.toolspec import ToolSpec, Touch
@@ -138,6 +138,8 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
     for path in touch.writes:
         if is_write_protected(inside(path, terms.root) or path):
             return f"{path} is protected: no call may write it"
+        if _runs_lines(spec) and (why := _asks(path, terms)):  # it is read-only in the sandbox, so a yes would not help
+            return f"{path} is protected from commands ({why}); the file tools can write it, and ask"
     for path in touch.reads + touch.writes:
         if terms.protection.is_secret(path):
             return f"{path} is protected: it may hold secrets"
@@ -180,6 +182,8 @@ def _question(
     why = f" ({touch.why})" if touch.why else ""
     if away:
         return f"{away[0]} is outside the project", _NOTHING
+    if asked := next((path for path in touch.writes if _asks(path, terms)), ""):
+        return f"{asked} needs approval each time: {_asks(asked, terms)}", _NOTHING
     if harness := effects & ALWAYS_ASKS:
         return f"{_worst(harness)} always asks{why}", _NOTHING
     if axes.work_mode is WorkMode.CHAT and effects - READING:
@@ -197,6 +201,12 @@ def _question(
     if outside := next((path for path in touch.reads if not _readable(path, terms)), None):
         return f"{outside} is outside the project", frozenset({Effect.READ})
     return "", _NOTHING
+
+
+def _asks(path: str, terms: Terms) -> str:
+    """Why writing this path of the project takes a yes each time; empty if it does not."""
+    within = inside(path, terms.root)
+    return asks(within) if within else ""
 
 
 def _readable(path: str, terms: Terms) -> bool:

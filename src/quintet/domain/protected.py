@@ -1,35 +1,98 @@
-"""Paths no call may write, and paths no call may read, whatever the profile.
+"""Paths no call may write unasked, or at all, and paths no call may read, whatever the profile.
+
+`KEPT` is the one list of what configures git, Quintet, another agent, an editor, a shell or CI, each with its reason.
+Build files (a Makefile, package.json, conftest.py) are not in it: whoever runs those knows that they run the project.
+Nor are AGENTS.md and CLAUDE.md: they are text that an agent reads, and start nothing.
 
 Works on paths relative to the project root or absolute, `/`-separated; matching is by name, so a path is judged before
 it is opened and again by whatever contains the call. What is secret can be added to, and excepted from, by settings.
+
+A containment gets `is_held(folder, name, committing)` for each entry it finds (read-only for a command, and moved aside
+if it appears) and `is_repository(names)` for a folder that git takes for a repository. No yes makes one of them
+writable for a command: the gate sends what asks to the file tools.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterable
 from fnmatch import translate
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import Literal
 
 from msgspec import Struct
 
 from quintet.domain.regex import regex
 from quintet.domain.secret_files import READABLE, SECRET_FOLDERS, SECRET_NAMES, SECRET_PATHS
 
-NO_WRITE = (
-    ".git/hooks",
-    ".git/config",
-    ".git/info",
-    ".quintet/settings.toml",
-    ".quintet/prompts",
-    ".quintet/tools",
-    ".quintet/agents",
-)
 GIT_KEPT = ("hooks", "config", "info")  # inside a git folder; what they hold can run programs
-QUINTET_KEPT = ("settings.toml", "prompts", "tools", "agents")  # inside .quintet
-HOLDERS = ("/.git", "/.quintet")  # folders that hold protected paths
+QUINTET_KEPT = ("settings.toml", "prompts", "tools", "agents", "skills", "hooks", "mcp.json", "task.md")  # in .quintet
+
+
+class Kept(Struct, frozen=True):
+    """A name, or a name in a folder of a name, at any depth; with a leading `/` only at the project's root.
+
+    Everything below it is kept too. `*` stands first, for any beginning.
+    """
+
+    pattern: str
+    reason: str
+    kind: Literal["never", "ask"] = "ask"
+    hold: Literal["always", "not from git", "no"] = "always"  # whether a sandboxed command finds it read-only
+
+
+_GIT = "git runs what its folders name; only git writes there"
+_OWN = "Quintet loads it with your rights"
+_AGENT = "it configures an agent: what the agent starts, and what it may do"
+_EDITOR = "an editor runs what it names when the folder is opened"
+_ENTERED = "it is run when a shell or program starts in the folder"
+_STARTED = "it is run when you log in or a shell or program starts"
+_HOOKS = "git runs what it names at your next commit"
+_CI = "CI runs it after a push, with the rights of the repository"
+
+
+def _each(patterns: str, reason: str, **more: str) -> tuple[Kept, ...]:
+    return tuple(Kept(pattern, reason, **more) for pattern in patterns.split())  # type: ignore[arg-type]
+
+
+# `.gitmodules` and `.gitattributes` are free: git runs only what its own configuration names, which is kept.
+KEPT: tuple[Kept, ...] = (
+    *_each(".git", _GIT, kind="never"),
+    *_each(" ".join(f".quintet/{name}" for name in QUINTET_KEPT), _OWN, kind="never"),
+    *_each(".mcp.json", "the programs it names are started", kind="never"),
+    *_each("HEAD", "a folder with HEAD, objects and refs is a repository to git, which runs what it names", hold="no"),
+    *_each(
+        ".claude .agents .codex .gemini .cursor .windsurf .cline .clinerules .roo .kilocode .continue .kiro", _AGENT
+    ),
+    *_each(
+        ".opencode opencode.json opencode.jsonc .crush crush.json .crush.json .goose .amp .junie .qwen .trae", _AGENT
+    ),
+    *_each(
+        ".aider.conf.yml .aider .openhands .copilot .github/hooks .github/agents .factory .augment .zencoder", _AGENT
+    ),
+    *_each(".vscode/tasks.json .vscode/launch.json .vscode/settings.json .vscode/mcp.json *.code-workspace", _EDITOR),
+    *_each(".idea .run .zed .fleet .nova .vs *.sublime-project .devcontainer .devcontainer.json .gitpod.yml", _EDITOR),
+    *_each(
+        ".exrc .vimrc .gvimrc .nvimrc .nvim.lua .lvimrc .vim .dir-locals.el .dir-locals-2.el .emacs .emacs.d", _EDITOR
+    ),
+    *_each(".envrc .direnv .autoenv .autoenv.zsh .tool-versions .rtx.toml .gdbinit .lldbinit .pdbrc .irbrc", _ENTERED),
+    *_each("mise.toml .mise.toml mise.local.toml .mise.local.toml .mise mise/config.toml .config/mise", _ENTERED),
+    *_each(".pryrc .rprofile .renviron .psqlrc .sqliterc .lfsconfig .ripgreprc .tmuxinator.yml", _ENTERED),
+    *_each(".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile", _STARTED),
+    *_each(".zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .tmux.conf .screenrc .gitconfig", _STARTED),
+    *_each(".xinitrc .xprofile .xsession .xsessionrc .pam_environment .config/git .config/fish .config/nvim", _STARTED),
+    *_each(".config/systemd .config/autostart .config/environment.d .config/nushell .local/bin .ssh", _STARTED),
+    *_each(".husky .githooks .git-hooks .pre-commit-config.yaml .overcommit.yml .simple-git-hooks.json", _HOOKS),
+    *_each("lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml lefthook-local.yml .lefthook", _HOOKS),
+    *_each("/.github/workflows /.github/actions /.gitlab-ci.yml /.gitlab/ci /.circleci", _CI, hold="not from git"),
+    *_each("/.travis.yml /azure-pipelines.yml /.azure-pipelines /bitbucket-pipelines.yml", _CI, hold="not from git"),
+    *_each("/Jenkinsfile /.drone.yml /.woodpecker /.woodpecker.yml /.woodpecker.yaml", _CI, hold="not from git"),
+    *_each("/.forgejo/workflows /.gitea/workflows /.buildkite /.cirrus.yml /.appveyor.yml", _CI, hold="not from git"),
+    *_each("/appveyor.yml /.semaphore /.teamcity /.builds /.build.yml /cloudbuild.yaml", _CI, hold="not from git"),
+)
 
 
 class Protection(Struct, frozen=True, dict=True):
@@ -101,10 +164,77 @@ PROTECTION = Protection()
 
 def is_write_protected(path: str) -> bool:
     """Whether `path`, relative to the project root, may never be written by a call."""
-    folded = f"/{path.strip('/').lower()}/"
-    if folded.rstrip("/").endswith(HOLDERS):  # moving or replacing the folder would move what is in it
-        return True
-    return any(f"/{guarded}/" in folded for guarded in NO_WRITE)
+    found = kept(path)
+    return found is not None and found.kind == "never"
+
+
+def asks(path: str) -> str:
+    """Why writing `path`, relative to the project root, takes a person's yes; empty if it does not."""
+    found = kept(path)
+    return found.reason if found and found.kind == "ask" else ""
+
+
+def kept(path: str) -> Kept | None:
+    """What keeps `path` from being written: it is on the list, below something that is, or a folder that holds such.
+
+    Moving or replacing a folder would move what is in it, so the folder is kept as what it holds.
+    """
+    names = _folded(path)
+    asking: Kept | None = None
+    for place, name in enumerate(names):
+        found = _at(names[place - 1] if place else "", name, place)
+        if not found and place == len(names) - 1:
+            found = _HOLDERS.get(name) or (_HOLDERS.get(f"/{name}") if place == 0 else None)
+        if found and found.kind == "never":
+            return found
+        asking = asking or found
+    return asking
+
+
+def is_held(folder: str, name: str, committing: bool = False) -> bool:
+    """Whether a command finds the entry `name` of `folder` (relative to the root; empty for it) read-only.
+
+    `committing`: the line is git's, which may write what only CI runs.
+    """
+    names = _folded(f"{folder}/{name}")
+    found = _at(names[-2] if len(names) > 1 else "", names[-1], len(names) - 1) if names else None
+    return found is not None and (found.hold == "always" or (found.hold == "not from git" and not committing))
+
+
+def is_repository(names: Iterable[str]) -> bool:
+    """Whether git takes a folder with these entries for a repository of its own."""
+    there = {_name(name) for name in names}
+    return "head" in there and ("commondir" in there or {"objects", "refs"} <= there)
+
+
+def _at(folder: str, name: str, depth: int) -> Kept | None:
+    found = _NAMED.get(name) or _NAMED.get(f"{folder}/{name}")
+    if not found and depth < 2:
+        found = _NAMED.get(f"/{name}" if depth == 0 else f"/{folder}/{name}")
+    return found or next((one for ending, one in _ENDINGS if name.endswith(ending)), None)
+
+
+def _folded(path: str) -> list[str]:
+    return [_name(part) for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
+
+
+@lru_cache(4096)
+def _name(part: str) -> str:
+    """A name as the most forgiving file system takes it: Apple's leave letters out, Windows' have short names."""
+    if not part.isascii():
+        part = unicodedata.normalize("NFKC", part)
+        part = "".join(sign for sign in part if unicodedata.category(sign) not in ("Cf", "Mn"))
+    part = part.casefold().partition(":")[0].rstrip(". ") or part
+    stem, tilde, number = part.partition("~")
+    return _SHORT.get(stem, part) if tilde and number[:1].isdigit() else part
+
+
+_NAMED = {one.pattern.lower(): one for one in KEPT if one.pattern[0] != "*"}
+_ENDINGS = tuple((one.pattern[1:], one) for one in KEPT if one.pattern[0] == "*")
+_HOLDERS = {one.pattern.rpartition("/")[0].lower(): one for one in reversed(KEPT) if "/" in one.pattern[1:]}
+_SHORT = {name.lstrip(".").partition(".")[0][:6]: name for name in reversed(_NAMED) if name[0] != "/"}
+# What a pattern of a shell line may stand for; `*.json` is no way to name opencode.json.
+GUARDED = tuple(tuple(one.pattern.strip("/").split("/")) for one in KEPT if one.pattern.lstrip("/")[0] == ".")
 
 
 def inside(path: str, root: str) -> str | None:

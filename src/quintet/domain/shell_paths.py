@@ -5,13 +5,12 @@ from __future__ import annotations
 import posixpath
 from fnmatch import filter as filtered
 
-from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT
+from quintet.domain.protected import GUARDED
 from quintet.domain.regex import regex
 from quintet.domain.shell_arguments import listed
 
 _HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
 _OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
-_GUARDED = (".git", ".quintet", "hooks", *GIT_KEPT, *QUINTET_KEPT)
 WILD = frozenset("*?[")
 _CHOICE = regex(r"\[[^]]*\]")
 SAFE_DEVICES = listed(
@@ -29,12 +28,22 @@ def joined(folder: str, path: str) -> str:
 
 def guarded(pattern: str) -> str:
     """The protected path that a pattern may stand for."""
+    if WILD.isdisjoint(pattern):
+        return pattern
     parts = pattern.split("/")
-    for place, part in enumerate(parts):
-        if not WILD.isdisjoint(part):
-            shown = [name for name in filtered(_GUARDED, part) if name[0] != "." or part[0] in ".["]
-            parts[place] = shown[0] if shown else part
-    return "/".join(parts)
+    for place in range(len(parts)):
+        for names in GUARDED:
+            here = parts[place : place + len(names)]
+            if len(here) == len(names) and all(map(_fits, names, here)):
+                return "/".join((*parts[:place], *names, *parts[place + len(names) :]))
+    return pattern
+
+
+def _fits(name: str, part: str) -> bool:
+    """Whether a shell's pattern may stand for a name; a leading dot has to be written."""
+    if WILD.isdisjoint(part):
+        return name == part
+    return (name[0] != "." or part[0] in ".[") and bool(filtered((name,), part))
 
 
 def secrets(pattern: str) -> list[str]:

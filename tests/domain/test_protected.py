@@ -1,0 +1,113 @@
+"""The one list of protected paths: what is on it, how names are folded, and what a containment gets of it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quintet.domain.protected import GUARDED, KEPT, asks, is_held, is_repository, is_write_protected, kept
+from quintet.domain.shell_paths import guarded
+
+NEVER = [
+    *(".git", ".git/HEAD", ".git/index", ".git/commondir", ".git/config.worktree", ".git/modules/lib/config"),
+    *(".git/modules/lib/hooks/post-checkout", ".git/worktrees/w/gitdir", "sub/.git", "sub/.git/config", "a/b/.git/x"),
+    *(".GIT/config", ".git./config", ".git /config", "GIT~1/config", "git~2", ".g\u200cit/config", ".gi\ufefft/config"),
+    *(".git::$INDEX_ALLOCATION/config", "a\\.git\\config", "\uff0egit/config"),
+    *(".mcp.json", "sub/.mcp.json", ".MCP.json", "MCP~1.JSO"),
+    *(".quintet", ".quintet/settings.toml", ".quintet/tools/x.py", ".quintet/agents/a", ".quintet/prompts/base/x.md"),
+    *(".quintet/task.md", ".quintet/skills/s/SKILL.md", "sub/.quintet/settings.toml"),
+]
+ASKED = [
+    *(".claude", ".claude/agents/x.md", ".claude/settings.json", ".agents/agents/x.md", ".codex/config.toml"),
+    *(".gemini/settings.json", ".cursor/mcp.json", "sub/.claude/settings.local.json", "CLAUDE~1/settings.json"),
+    *(".vscode", ".vscode/tasks.json", ".vscode/settings.json", ".VSCode/Tasks.json", "x.code-workspace"),
+    *(".idea/workspace.xml", ".devcontainer/devcontainer.json", ".envrc", "sub/.envrc", ".direnv/x", ".exrc"),
+    *(".nvim.lua", ".dir-locals.el", ".tool-versions", "mise.toml", ".mise.toml", ".config/mise/config.toml"),
+    *(".husky/pre-commit", ".pre-commit-config.yaml", ".githooks/pre-push", "lefthook.yml"),
+    *(".github/workflows/ci.yml", ".github", ".gitlab-ci.yml", ".circleci/config.yml", "Jenkinsfile"),
+    *(".bashrc", "bash/.bashrc", ".profile", ".gitconfig", ".config/systemd/user/x.service", ".config/autostart/x"),
+    *("docs/HEAD", "HEAD"),
+]
+FREE = [
+    *("AGENTS.md", "CLAUDE.md", ".gitignore", ".gitattributes", ".gitmodules", ".editorconfig", "Makefile"),
+    *("package.json", ".vscode/extensions.json", ".github/dependabot.yml", "templates/.github/workflows/ci.yml"),
+    *(".quintet/todo/task-001.md", "src/git/config", "hooks/x", "config", "a.git/x", "git", "claude/x", "~1"),
+    *("github/workflows/x", ".config/nextest.toml", "header", "HEAD.md", ".", ""),
+]
+
+
+@pytest.mark.parametrize("path", NEVER)
+def test_nobody_can_say_yes_to_what_git_and_quintet_load(path: str) -> None:
+    assert is_write_protected(path)
+    assert not asks(path)
+
+
+@pytest.mark.parametrize("path", ASKED)
+def test_what_configures_an_agent_an_editor_a_shell_or_ci_asks_with_its_reason(path: str) -> None:
+    assert asks(path)
+    assert not is_write_protected(path)
+
+
+@pytest.mark.parametrize("path", FREE)
+def test_text_and_build_files_are_free(path: str) -> None:
+    assert kept(path) is None
+
+
+def test_every_row_has_a_reason_and_at_most_two_names() -> None:
+    for one in KEPT:
+        assert one.reason
+        assert 1 <= len(one.pattern.strip("/").split("/")) <= 2
+    assert len({one.pattern.lower() for one in KEPT}) == len(KEPT)
+
+
+@given(st.sampled_from(KEPT), st.lists(st.sampled_from(["a", "b.c", "..d"]), max_size=3), st.booleans())
+def test_whatever_is_below_a_kept_path_is_kept(one: object, below: list[str], upper: bool) -> None:
+    pattern = one.pattern.lstrip("/").replace("*", "x")  # type: ignore[attr-defined]
+    path = "/".join([pattern.upper() if upper else pattern, *below])
+    assert kept(path) is not None
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_judged(path: str) -> None:
+    kept(path)
+    guarded(path)
+
+
+def test_a_containment_holds_each_kept_entry_and_lets_git_write_what_only_ci_runs() -> None:
+    assert is_held("", ".git") and is_held("a/b", ".git") and is_held("", ".mcp.json") and is_held("x", ".claude")
+    assert is_held(".vscode", "tasks.json") and is_held("x/.vscode", "tasks.json")
+    assert not is_held("", ".vscode") and not is_held(".vscode", "extensions.json")
+    assert is_held(".quintet", "task.md") and not is_held("", ".quintet") and not is_held(".quintet", "todo")
+    assert is_held(".github", "workflows") and not is_held(".github", "workflows", committing=True)
+    assert not is_held("sub/.github", "workflows")
+    assert is_held("", ".claude", committing=True)
+    assert not is_held("docs", "HEAD")
+
+
+def test_a_folder_that_git_takes_for_a_repository_is_known_by_its_entries() -> None:
+    assert is_repository(["HEAD", "config", "objects", "refs"])
+    assert is_repository(["HEAD", "commondir"])
+    assert is_repository(["head", "OBJECTS", "refs"])
+    assert not is_repository(["objects", "refs", "config"])
+    assert not is_repository(["HEAD", "config"])
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        ".gi*/hooks/x",
+        ".g?t/config",
+        "[.]git/config",
+        ".m*json",
+        ".clau?e/settings.json",
+        ".vs*/t*s.json",
+        ".q*/s*.toml",
+    ],
+)
+def test_a_pattern_stands_for_what_it_may_name(pattern: str) -> None:
+    assert kept(guarded(pattern)) is not None
+
+
+@pytest.mark.parametrize("pattern", ["*", "*.json", "*.toml", "src/*", "*/config", "?", "[a-z]*.md"])
+def test_a_pattern_that_names_everything_names_nothing_that_asks(pattern: str) -> None:
+    assert kept(guarded(pattern)) is None
+    assert GUARDED[0] == (".git",)
