@@ -13,6 +13,7 @@ import msgspec
 
 from quintet.adapters import config, user_tools
 from quintet.adapters.clock import RandomIds, SystemClock
+from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import Places, locate
 from quintet.adapters.rule_book import FileRuleBook
 from quintet.adapters.shell_grammar import BashGrammar
@@ -56,7 +57,9 @@ def _bound(spec: ToolSpec, arguments: str, terms: gate.Terms | None = None) -> t
     try:
         bound = spec.bind(arguments)
         touch = with_target(spec.touch(bound), terms.targets if terms else {})
-        return bound, with_lines(touch, BashGrammar().parse)
+        contained = terms is None or terms.sandbox is gate.Sandbox.BWRAP
+        leads_to = None if terms is None or contained else ProjectFiles(terms.root).leads_to
+        return bound, with_lines(touch, BashGrammar().parse, leads_to)
     except ToolFailed as error:
         raise UsageError(error.message) from None
 

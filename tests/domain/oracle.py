@@ -56,6 +56,8 @@ WORK = {
 }
 COLUMN = {"chat": 0, "plan": 1, "review": 1, "research": 1, "build": 2, "repair": 2}
 OPENS_THE_NETWORK = {"network", "install", "publish"}
+RUNS_THE_PROJECT = {"execute", "build"}
+WHOLE_SANDBOX_ONLY = {"execute", "build", "install", "commit"}  # never unasked without one
 
 # tool: the least profile it is any use in, and the most a call may do
 TOOLS = {
@@ -151,21 +153,30 @@ def shown(tool: str, dials: Dials) -> bool:
 
 
 def expected(
-    tool: str, effects: frozenset[str], dials: Dials, sandbox: str, person: bool, *, artifact: bool = False
+    tool: str,
+    effects: frozenset[str],
+    dials: Dials,
+    sandbox: str,
+    person: bool,
+    *,
+    artifact: bool = False,
+    plain: bool = False,
 ) -> str:
     """allow, ask or deny; `artifact`: the call writes nothing but what its work mode is there to leave behind.
 
-    `person` changes nothing: what is asked with nobody attached stays asked, and is not run.
+    `plain`: a shell line of which the closed table says that it reads. `person` changes nothing: what is asked with
+    nobody attached stays asked, and is not run.
     """
     work_mode, run_control, profile, _model_mode, _surface = dials
     says = {WORK[effect][COLUMN[work_mode]] for effect in effects}
     line = tool in SHELL_LINES
+    uncontained = line and sandbox != "bwrap" and not (plain and effects == {"read"})
 
     if not shown(tool, dials):
         return "deny"
     if DENY in says or (ARTIFACT in says and not artifact):
         return "deny"
-    if line and sandbox == "none" and effects - {"read"} and (COLUMN[work_mode] == 1 or profile == "restricted"):
+    if uncontained and sandbox == "none" and (COLUMN[work_mode] == 1 or profile == "restricted"):
         return "deny"
 
     if ASK in says:
@@ -174,10 +185,13 @@ def expected(
         return "ask"
     if any(profile[0].upper() not in UNASKED[effect] for effect in effects):
         return "ask"
-    # An unknown program runs unasked only where it can neither be heard outside nor reach what is protected.
-    if line and "execute" in effects and (sandbox != "bwrap" or effects & OPENS_THE_NETWORK):
+    # A line goes unasked only where something holds it to what it is judged to do, or where it plainly reads.
+    if uncontained:
         return "ask"
-    if line and "edit" in effects and sandbox == "partial":
+    if sandbox != "bwrap" and effects & WHOLE_SANDBOX_ONLY:
+        return "ask"
+    # What the project says to run goes unasked only where it can neither be heard outside nor change the repository.
+    if effects & RUNS_THE_PROJECT and effects & (OPENS_THE_NETWORK | {"commit"}):
         return "ask"
     if run_control == "manual" and effects:
         return "ask"

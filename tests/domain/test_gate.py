@@ -72,14 +72,23 @@ def test_s3_4_manual_asks_for_each_step() -> None:
     assert verdict({Effect.READ}, Axes(WorkMode.BUILD, RunControl.MANUAL, PermissionProfile.TRUSTED)) is Verdict.ASK
 
 
-def test_without_a_sandbox_execute_asks_and_reading_modes_deny() -> None:
-    build = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-    assert verdict({Effect.EXECUTE}, build, sandbox=Sandbox.NONE) is Verdict.ASK
-    assert verdict({Effect.BUILD}, build, sandbox=Sandbox.NONE) is Verdict.ALLOW
-    review = Axes(WorkMode.REVIEW, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-    assert verdict({Effect.BUILD}, review, sandbox=Sandbox.NONE) is Verdict.DENY
-    restricted = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
-    assert verdict({Effect.EXECUTE}, restricted, sandbox=Sandbox.NONE) is Verdict.DENY
+@pytest.mark.parametrize("sandbox", [Sandbox.PARTIAL, Sandbox.NONE])
+@pytest.mark.parametrize("profile", PermissionProfile)
+@pytest.mark.parametrize("effect", Effect)
+def test_without_a_whole_sandbox_no_command_goes_unasked(
+    effect: Effect, profile: PermissionProfile, sandbox: Sandbox
+) -> None:
+    for work_mode in WorkMode:
+        assert verdict({effect}, Axes(work_mode, RunControl.AUTONOMOUS, profile), sandbox=sandbox) is not Verdict.ALLOW
+
+
+def test_without_any_sandbox_restricted_and_the_reading_modes_deny() -> None:
+    for axes in (
+        Axes(WorkMode.REVIEW, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED),
+        Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED),
+    ):
+        for effect in (Effect.READ, Effect.BUILD, Effect.EXECUTE):
+            assert verdict({effect}, axes, sandbox=Sandbox.NONE) is Verdict.DENY
 
 
 @pytest.mark.parametrize("path", [".git/hooks/pre-commit", ".git/config", "sub/.git/hooks/x", ".quintet/settings.toml"])

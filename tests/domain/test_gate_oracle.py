@@ -137,7 +137,7 @@ def differences(tool: str, touch: Touch, combinations: Iterable[oracle.Dials], *
     effects = frozenset(str(effect) for effect in touch.effects)
     found: list[str] = []
     for combination, sandbox, person in surroundings(combinations):
-        due = oracle.expected(tool, effects, combination, sandbox, person, artifact=artifact)
+        due = oracle.expected(tool, effects, combination, sandbox, person, artifact=artifact, plain=touch.plain)
         got = verdict(tool, touch, combination, sandbox, person)
         if got != due:
             place = " ".join(combination[:3])
@@ -169,6 +169,11 @@ def test_s3_5_the_gate_equals_the_oracle(tool: str) -> None:
 @pytest.mark.parametrize("effect", oracle.TOOLS["bash"][1].split())
 def test_s3_5_the_gate_equals_the_oracle_for_a_shell_line_of_each_effect(effect: str) -> None:
     found = differences("bash", Touch(frozenset({Effect(effect)})), EVERY)
+    assert not found, found
+
+
+def test_s3_5_the_gate_equals_the_oracle_for_a_shell_line_that_plainly_reads() -> None:
+    found = differences("bash", Touch(frozenset({Effect.READ}), plain=True), EVERY)
     assert not found, found
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from quintet.adapters.shell_grammar import BashGrammar
 from quintet.domain.grants import Effect
+from quintet.domain.rules import Rule, denying
+from quintet.domain.secret_names import granted
 from quintet.domain.shell_effects import judge, with_lines
 from quintet.domain.shell_syntax import Script
 from quintet.domain.toolspec import Touch
@@ -529,6 +531,29 @@ def test_what_is_not_understood_still_names_what_was() -> None:
     touch = told("cat .env; echo ${!x}")
     assert touch.effects == {Effect.READ, Effect.DESTROY}
     assert ".env" in touch.reads
+
+
+@pytest.mark.parametrize(
+    ("line", "given"),
+    [
+        ("gh pr list", True),
+        ("/usr/bin/gh pr list", True),
+        ("./gh pr list", False),
+        ("bin/gh pr list", False),
+        ("../gh pr list", False),
+        ("/tmp/gh pr list", False),
+        ("gh pr list && ./gh pr list", False),
+        ("timeout 5 ./gh pr list", False),
+    ],
+)
+def test_a_secret_goes_to_the_program_of_that_name_and_to_no_file_called_so(line: str, given: bool) -> None:
+    assert granted(told(line), {"GH_TOKEN": ("gh *", "timeout *")}) == (("GH_TOKEN",) if given else ())
+
+
+@pytest.mark.parametrize("line", ["./gh pr merge 1", "/opt/x/gh pr merge 1", "gh -R a/b pr merge 1"])
+def test_a_deny_rule_stops_a_program_of_that_name_wherever_it_stands(line: str) -> None:
+    rule = Rule("r1", "deny", "bash", "gh pr merge *")
+    assert denying([rule], "bash", line, "/project", told(line).commands) is rule
 
 
 def test_an_empty_line_does_nothing() -> None:

@@ -261,3 +261,42 @@ def test_a_tool_that_cannot_leave_the_project_says_so_and_nobody_is_asked(repo: 
     assert driver.of(p.QuestionAsked) == [] and driver.of(p.ToolStarted) == []
     assert "is outside the project, where" in driver.of(p.ToolFinished)[0].content
     assert "bash can, and asks" in driver.of(p.ToolFinished)[0].content
+
+
+# ── what a question shows first
+
+
+def test_a_long_line_hides_neither_why_it_is_asked_nor_its_effects(repo: Path) -> None:
+    line = "rm notes.txt\n" + "# nothing to see here\n" * 200 + "echo why asked  nothing"
+
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        assert len(asked.text) < 300 and "\n" not in asked.text
+        assert asked.detail[0].startswith("why asked  destroy always asks (rm: deletes)")
+        place = next(place for place, text in enumerate(asked.detail) if text.startswith("effects"))
+        assert place < 4 and asked.detail[-202:] == tuple(line.splitlines())
+        await answered(driver, asked, "n")
+        await driver.until_type(p.TurnFinished)
+
+    asking(repo, [call("bash", command=line)], script)
+
+
+def test_a_file_s_name_cannot_pass_for_a_reason(repo: Path) -> None:
+    line = "cp a $'/tmp/x\\nwhy asked  nothing of note\\neffects    read'"
+
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        assert [text.split()[0] for text in asked.detail[:3]] == ["why", "axes", "effects"], asked.detail
+        assert all("\n" not in text for text in asked.detail)
+        await answered(driver, asked, "n")
+        await driver.until_type(p.TurnFinished)
+
+    asking(repo, [call("bash", command=line)], script)
+
+
+def test_a_step_in_manual_shows_its_effects_before_its_lines(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        assert asked.detail[0] == "effects    read"
+        assert asked.detail[-1] == "bash ls"
+        await answered(driver, asked, "n")
+        await driver.until_type(p.TurnFinished)
+
+    asking(repo, [call("bash", command="ls")], script, MANUAL)

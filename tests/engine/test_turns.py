@@ -83,7 +83,10 @@ def test_a_call_is_durable_before_it_has_an_effect(repo: Path) -> None:
     """The tool itself looks into the journal, from a process of its own."""
 
     async def script(driver: Driver) -> None:
-        finished = await driver.turn("look")
+        await driver.session.say("look")
+        asked = await driver.until_type(p.QuestionAsked)
+        await driver.session.submit(p.Answer(question=asked.question, choice="y"))
+        finished = await driver.until_type(p.TurnFinished)
         assert finished.status == "done"
 
     look = "python3 -m unittest look_at_journal"
@@ -96,7 +99,8 @@ def test_a_call_is_durable_before_it_has_an_effect(repo: Path) -> None:
         "        self.assertEqual(rows[-1][0], 'tool_started')\n"
     )
     model = ScriptedModel([[call("bash", command=look)], "ok"])
-    driver = drive(repo, script, model, settings={"sandbox.use": "none"})  # contained, it could not see the journal
+    settings = {"sandbox.use": "none"}  # contained, it could not see the journal
+    driver = drive(repo, script, model, settings=settings, person=True)
     assert driver.of(p.ToolFinished)[0].status is CallStatus.OK, driver.of(p.ToolFinished)[0].content
 
 

@@ -77,6 +77,16 @@ class ProjectFiles:
         finally:
             os.close(handle)
 
+    def leads_to(self, path: str) -> str:
+        if path[:1] == "~":
+            return path
+        whole = os.path.normpath(os.path.join(self.root, path))
+        try:
+            found = os.path.realpath(os.path.join(self.root, path))
+        except (OSError, ValueError):
+            return "/"  # nobody knows, so it is not the project's
+        return path if found == whole else found
+
     def real(self, path: str) -> str:
         with self._opened(self.relative(path), os.O_PATH) as handle:
             self._refuse_secret(handle, path)

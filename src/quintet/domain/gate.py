@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.deploy_settings import DeploySettings
-from quintet.domain.grants import Effect, Grant, exceeds, ordered
+from quintet.domain.grants import NETWORKED, Effect, Grant, exceeds, ordered
 from quintet.domain.grants import Sandbox as Sandbox
+from quintet.domain.line_needs import apart
 from quintet.domain.protected import PROTECTION, Protection, asks, inside, is_write_protected
 from quintet.domain.rules import Rule, allowing, denying, describe, names_both
 from quintet.domain.secret_names import exposures, granted
@@ -51,6 +52,7 @@ class Terms(Struct, frozen=True):
     expose: tuple[str, ...] = ()  # commands that get a secret: "NAME: command *"
     targets: Mapping[str, DeploySettings] = {}  # what deploys to each
     shelves: tuple[str, ...] = ()  # folders of Quintet's own that may be read: outputs too long to show
+    loopback_open: bool = True  # a command with a network reaches this machine's own ports and abstract sockets too
 
 
 _STEPS: dict[PermissionProfile, frozenset[Effect]] = {
@@ -66,10 +68,13 @@ UNASKED: dict[PermissionProfile, frozenset[Effect]] = {
 ALWAYS_ASKS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
 READING = frozenset({Effect.READ, Effect.FETCH})
 RUNNING = frozenset({Effect.EXECUTE, Effect.BUILD})
-NETWORKED = frozenset({Effect.NETWORK, Effect.INSTALL, Effect.PUBLISH})
+CONTAINED = RUNNING | {Effect.INSTALL, Effect.COMMIT}  # effects that go unasked only behind a whole sandbox
 READ_ONLY_MODES = frozenset({WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH})
 NEVER_READ_ONLY = frozenset({Effect.INSTALL, Effect.COMMIT, Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
 _NOTHING: frozenset[Effect] = frozenset()
+_BRIEF = 160
+_PLAIN_LINES = "plain reading commands (`ls -l src`, `grep -n word a.py`); Read, grep, glob and git_* do the rest"
+_WALLS = {Sandbox.PARTIAL: "the sandbox is partial", Sandbox.NONE: "there is no sandbox"}
 
 
 def visible(spec: ToolSpec, axes: Axes) -> bool:
@@ -137,26 +142,32 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
         return f"{spec.name} needs profile {spec.profile} or above; this is {axes.permission_profile}"
     for path in touch.writes:
         if is_write_protected(inside(path, terms.root) or path):
-            return f"{path} is protected: no call may write it"
+            return f"{_brief(path)} is protected: no call may write it"
         if _runs_lines(spec) and (why := _asks(path, terms)):  # it is read-only in the sandbox, so a yes would not help
-            return f"{path} is protected from commands ({why}); the file tools can write it, and ask"
+            return f"{_brief(path)} is protected from commands ({why}); the file tools can write it, and ask"
     for path in touch.reads + touch.writes:
         if terms.protection.is_secret(path):
-            return f"{path} is protected: it may hold secrets"
+            return f"{_brief(path)} is protected: it may hold secrets"
         if spec.confined and inside(path, terms.root) is None:
-            return f"{path} is outside the project, where {spec.name} cannot reach; bash can, and asks"
+            return f"{_brief(path)} is outside the project, where {spec.name} cannot reach; bash can, and asks"
     work_mode = axes.work_mode
     if work_mode in READ_ONLY_MODES:
         changing = effects - READING - RUNNING - {Effect.NETWORK}
         if changing and not (changing == {Effect.EDIT} and _own_artifact(touch, axes, terms)):
             only = " but in " + ", ".join(_artifacts(axes, terms)) if changing == {Effect.EDIT} else ""
             return f"work mode {work_mode} does not {_worst(changing)}{only}"
-    if terms.sandbox is Sandbox.NONE and effects - READING and _runs_lines(spec):
+    if terms.sandbox is Sandbox.NONE and _uncontained(spec, touch, effects, terms):
         if work_mode in READ_ONLY_MODES:
-            return f"work mode {work_mode} only reads, and without a sandbox nothing else can be kept to that"
+            return f"work mode {work_mode}, without a sandbox, runs only {_PLAIN_LINES}"
         if axes.permission_profile is PermissionProfile.RESTRICTED:
-            return "profile restricted, without a sandbox, runs only what is known to read"
+            return f"profile restricted, without a sandbox, runs only {_PLAIN_LINES}"
     return ""
+
+
+def _uncontained(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], terms: Terms) -> bool:
+    """Whether nothing but a judgement of words says that a line does no more than it is judged to do."""
+    plain = touch.plain and not effects - READING
+    return terms.sandbox is not Sandbox.BWRAP and _runs_lines(spec) and bool(effects) and not plain
 
 
 def _runs_lines(spec: ToolSpec) -> bool:
@@ -179,11 +190,14 @@ def _question(
     spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms, away: list[str]
 ) -> tuple[str, frozenset[Effect]]:
     """Why this has to be asked (empty if it may proceed), and the effects a rule could lift."""
-    why = f" ({touch.why})" if touch.why else ""
+    why = f" ({_brief(touch.why)})" if touch.why else ""
+    mixed = apart(touch.parts)
+    if mixed and not touch.asks:
+        why += f"; {mixed}"
     if away:
-        return f"{away[0]} is outside the project", _NOTHING
+        return f"{_brief(away[0])} is outside the project", _NOTHING
     if asked := next((path for path in touch.writes if _asks(path, terms)), ""):
-        return f"{asked} needs approval each time: {_asks(asked, terms)}", _NOTHING
+        return f"{_brief(asked)} needs approval each time: {_asks(asked, terms)}", _NOTHING
     if harness := effects & ALWAYS_ASKS:
         return f"{_worst(harness)} always asks{why}", _NOTHING
     if axes.work_mode is WorkMode.CHAT and effects - READING:
@@ -192,14 +206,17 @@ def _question(
         return f"{touch.asks}: it asks, unless a rule of yours names it{why}", effects - READING
     if beyond := effects - UNASKED[axes.permission_profile]:
         return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}", effects - READING
-    if Effect.EXECUTE in effects and terms.sandbox is not Sandbox.BWRAP:
-        return f"execute asks without a whole sandbox{why}", effects - READING
-    if Effect.EXECUTE in effects and effects & NETWORKED:
-        return f"execute with a network asks{why}", effects - READING
-    if Effect.EDIT in effects and terms.sandbox is Sandbox.PARTIAL and _runs_lines(spec):
-        return f"a partial sandbox cannot keep an editing command from hooks and secrets{why}", effects - READING
+    if _uncontained(spec, touch, effects, terms):
+        lifts = (effects | {Effect.EXECUTE}) - READING
+        return f"{_WALLS[terms.sandbox]}: every command but plain reading asks{why}", lifts
+    if terms.sandbox is not Sandbox.BWRAP and effects & CONTAINED:
+        return f"{_WALLS[terms.sandbox]}: {_worst(effects & CONTAINED)} asks{why}", effects - READING
+    if mixed:
+        return mixed, effects - READING
+    if effects & RUNNING and (opened := effects & (NETWORKED | {Effect.COMMIT})):
+        return f"{_worst(effects & RUNNING)} together with {_worst(opened)} asks{why}", effects - READING
     if outside := next((path for path in touch.reads if not _readable(path, terms)), None):
-        return f"{outside} is outside the project", frozenset({Effect.READ})
+        return f"{_brief(outside)} is outside the project", frozenset({Effect.READ})
     return "", _NOTHING
 
 
@@ -247,6 +264,12 @@ def _why_allowed(effects: frozenset[Effect], axes: Axes) -> str:
     if not effects:
         return "has no effect outside the run"
     return f"{', '.join(ordered(effects))}: unasked at profile {axes.permission_profile}"
+
+
+def _brief(text: str) -> str:
+    """Words of the call's own in one short line, so that they can neither hide a reason nor pass for one."""
+    line = " ".join(text.split())
+    return line if len(line) <= _BRIEF else f"{line[:_BRIEF]}…"
 
 
 def _worst(effects: frozenset[Effect]) -> str:

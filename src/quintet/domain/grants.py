@@ -44,6 +44,7 @@ class Sandbox(StrEnum):
     NONE = "none"
 
 
+NETWORKED = frozenset({Effect.NETWORK, Effect.INSTALL, Effect.PUBLISH})  # effects that come with a network
 WALLS = frozenset({Effect.COMMIT, Effect.OUTSIDE, Effect.PUBLISH})  # effects that a containment is built by
 
 

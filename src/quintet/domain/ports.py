@@ -9,10 +9,11 @@ from msgspec import Struct, field
 
 from quintet.domain.browser_ports import Browser as Browser
 from quintet.domain.changes import FileChange, LeftAlone, Restoration
+from quintet.domain.file_ports import Entry as Entry
+from quintet.domain.file_ports import Files as Files
 from quintet.domain.grants import Grant
 from quintet.domain.hook_places import HookEnd
 from quintet.domain.messages import ToolCall
-from quintet.domain.protected import Protection
 from quintet.domain.rules import Rule
 from quintet.domain.store_rows import Batch as Batch
 from quintet.domain.store_rows import Lease as Lease
@@ -180,50 +181,6 @@ class Shells(Protocol):
 class ShellGrammar(Protocol):
     def parse(self, line: str) -> Script:
         """The commands of a shell line. Never raises: what is not understood is the script's `problem`."""
-
-
-class Entry(Struct, frozen=True):
-    """A file or folder as listings show it."""
-
-    name: str
-    kind: str  # file, folder, link or other
-    size: int
-    access: int  # permission bits
-    changed: str  # ISO 8601, UTC
-
-
-class Files(Protocol):
-    """The project's files. Paths are relative to the root or absolute.
-
-    Nothing outside the root is opened, but for a read whose path says so: the gate has asked about that one.
-    """
-
-    root: str
-    protection: Protection
-
-    def read(self, path: str) -> bytes: ...
-
-    def replace(self, path: str, data: bytes) -> None:
-        """Write atomically: the old file or the new one, never a mixture. Makes parent folders."""
-
-    def entries(self, path: str) -> list[Entry]: ...
-
-    def info(self, path: str) -> Entry: ...
-
-    def make_folder(self, path: str) -> bool:
-        """Make a folder and those above it; returns whether it was missing."""
-
-    def delete(self, path: str) -> None:
-        """Delete a file or an empty folder."""
-
-    def move(self, source: str, destination: str) -> None:
-        """Move without overwriting anything."""
-
-    def relative(self, path: str) -> str:
-        """The path relative to the root, by its words alone."""
-
-    def real(self, path: str) -> str:
-        """The absolute path of an existing file or folder of the project, links followed."""
 
 
 class RuleBook(Protocol):

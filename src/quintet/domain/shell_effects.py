@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
 from quintet.domain import shell_code, shell_hooks, shell_names, shell_programs
 from quintet.domain.grants import EFFECT_ORDER
+from quintet.domain.line_needs import Part
 from quintet.domain.regex import regex
 from quintet.domain.shell_arguments import (
+    COMMIT,
     DESTROY,
     EDIT,
     EXECUTE,
+    INSTALL,
     NETWORK,
     NONE,
     OUTSIDE,
@@ -31,12 +34,13 @@ from quintet.domain.shell_arguments import (
     plain,
     verb,
 )
-from quintet.domain.shell_git import VALUELESS
-from quintet.domain.shell_paths import SAFE_DEVICES, WILD, guarded, joined, secrets
+from quintet.domain.shell_paths import SAFE_DEVICES, WILD, guarded, is_system, joined, secrets
+from quintet.domain.shell_plain_reading import only_reads, plain_paths
 from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
 from quintet.domain.shell_values import TooMany, Values, bomb
 from quintet.domain.toolspec import Touch
 
+_OPENS = INSTALL | COMMIT | NETWORK  # effects that give the whole line more than the project
 _MOST_INNER = 200  # commands that one command may unwrap to
 _MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
 _TALKS = listed("echo printf test [ for read")  # whatever their words are, they do the same
@@ -47,19 +51,34 @@ _UNEVALUATED = regex(r"[\w.,:/@%+ -]*", re.ASCII)
 _DIGITS = frozenset("0123456789-")
 
 
-def with_lines(touch: Touch, parse: Callable[[str], Script]) -> Touch:
-    """The touch of a call that runs shell lines, with what its lines mean."""
+def with_lines(
+    touch: Touch, parse: Callable[[str], Script], leads_to: Callable[[str], str] | None = None, *, fresh: bool = True
+) -> Touch:
+    """The touch of a call that runs shell lines, with what its lines mean.
+
+    `leads_to` says where a path really is, links followed: given where nothing contains the lines. `fresh`: they are
+    run by a shell of their own, which nobody has told anything before.
+    """
     if not touch.lines:
         return touch
     meant = [judge(parse(line), touch.folder) for line in touch.lines]
     worst = max(meant, key=lambda one: max(map(EFFECT_ORDER.index, one.effects)))
+    plain_reads = [plain_paths(line) for line in touch.lines] if fresh else [None]
+    reads = dict.fromkeys((*touch.reads, *(path for one in meant for path in one.reads)))
+    reads |= dict.fromkeys(joined(touch.folder, path) for paths in plain_reads for path in paths or ())
+    writes = dict.fromkeys((*touch.writes, *(path for one in meant for path in one.writes)))
+    if leads_to is not None:
+        reads |= dict.fromkeys(map(leads_to, reads))
+        writes |= dict.fromkeys(map(leads_to, writes))
     return structs.replace(
         touch,
         effects=touch.effects.union(*(one.effects for one in meant)),
-        reads=(*touch.reads, *(path for one in meant for path in one.reads)),
-        writes=(*touch.writes, *(path for one in meant for path in one.writes)),
+        reads=tuple(reads),
+        writes=tuple(writes),
         why=touch.why or worst.why,
         commands=tuple(command for one in meant for command in one.commands),
+        parts=tuple(dict.fromkeys(part for one in meant for part in one.parts)),
+        plain=None not in plain_reads,
     )
 
 
@@ -82,37 +101,23 @@ def judge(script: Script, folder: str = "") -> Touch:
         tuple(tally.reads),
         tuple(tally.writes),
         tally.why,
-        commands=tuple(spelling for words in tally.ran for spelling in _spellings(words)),
+        commands=tuple(spelling for words in tally.ran for spelling in shell_names.spellings(words)),
+        parts=tally.parts(),
     )
-
-
-def _spellings(words: Sequence[Word]) -> Iterator[str]:
-    """A command as rules know it: its program by name, its words as they are after quoting.
-
-    Also without the flags before its first word, since `git -C there push` is a `git push`. Whether the word after a
-    flag is its value or the first of its own is not always known: then it is taken for either.
-    """
-    first, *rest = (word.text for word in words)
-    program = first.rpartition("/")[2]
-    yield " ".join((program, *rest))
-    place, value = 0, False
-    while place < len(rest) and (value or rest[place][:1] == "-"):
-        value = rest[place][:1] == "-" and "=" not in rest[place] and rest[place] not in VALUELESS
-        place += 1
-        if place < len(rest) and rest[place][:1] != "-":
-            yield " ".join((program, *rest[place:]))
 
 
 class _Tally:
     """What the commands so far add up to, and the folders the next one may run in."""
 
     __slots__ = (
+        "did",
         "effects",
         "here",
         "known",
         "patterns",
         "possible",
         "ran",
+        "read",
         "reads",
         "script",
         "variants",
@@ -126,7 +131,9 @@ class _Tally:
         self.variants = 0
         self.patterns: set[tuple[str, str]] = set()  # those that were looked at
         self.effects: Effects = NONE
+        self.did: list[tuple[str, Effects]] = []  # what does more than read, by its name
         self.ran: list[Sequence[Word]] = []
+        self.read: list[Sequence[Word]] = []  # the commands that are judged to read
         self.why = ""
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
@@ -139,7 +146,16 @@ class _Tally:
             self.known = Values(self.script)
         return self.known
 
+    def parts(self) -> tuple[Part, ...]:
+        """What the commands of the line do, where it is more than plain reading and one of them needs more."""
+        if not any(effects & _OPENS for _, effects in self.did):
+            return ()
+        read = [(words[0].text, READ) for words in self.read if not only_reads(words)]
+        return tuple(Part(name, effect_set(effects)) for name, effects in dict.fromkeys((*self.did, *read)))
+
     def take(self, effects: Effects, why: str) -> None:
+        if effects > READ:
+            self.did.append((why.partition(":")[0].partition(" ")[0], effects))
         new = effects & ~self.effects
         if new:
             if new > self.effects:  # the highest bit of all is the worst
@@ -174,6 +190,8 @@ class _Tally:
             self.ran.append(words)
             judged = self.command(words)
             self.take(judged.effects, judged.why)
+            if judged.effects == READ:
+                self.read.append(words)
             if judged.reads or judged.writes or judged.globs:
                 self.name(judged)
             if judged.inner:
@@ -226,7 +244,7 @@ class _Tally:
         if program in ("", ".", ".."):
             return plain(path, DESTROY, words[1:], "no name of a program")
         named = self.command((Word(program), *words[1:]))
-        if folder.lstrip("/") in shell_programs.SYSTEM_FOLDERS and path[0] == "/":
+        if is_system(folder):
             return named
         effects = named.effects | EXECUTE
         if any(joined(here, path)[:2] in ("..", "~/") for here in self.here):

@@ -1,11 +1,12 @@
-"""Which judge a program has, by its name: a handler of its own, or a row of a table."""
+"""Programs by their names: which judge one has, a handler of its own or a row of a table; and how rules know it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from quintet.domain import shell_code, shell_files, shell_git, shell_hooks, shell_programs, shell_wrappers
 from quintet.domain.shell_arguments import BUILD, DESTROY, EXECUTE, PUBLISH, Judged, plain
+from quintet.domain.shell_paths import is_system
 from quintet.domain.shell_syntax import Word
 
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
@@ -49,3 +50,23 @@ def by_table(program: str, words: Sequence[Word]) -> Judged:
     if program in _REMOVES:
         return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs)
     return judged
+
+
+def spellings(words: Sequence[Word]) -> Iterator[str]:
+    """A command as rules know it: its program by name, its words as they are after quoting.
+
+    A program of another folder than the system's is no more than its path, so that is among the spellings too. Also
+    without the flags before its first word, since `git -C there push` is a `git push`. Whether the word after a
+    flag is its value or the first of its own is not always known: then it is taken for either.
+    """
+    first, *rest = (word.text for word in words)
+    folder, _, program = first.rpartition("/")
+    yield " ".join((program, *rest))
+    if folder and not is_system(folder):
+        yield " ".join((first, *rest))
+    place, value = 0, False
+    while place < len(rest) and (value or rest[place][:1] == "-"):
+        value = rest[place][:1] == "-" and "=" not in rest[place] and rest[place] not in shell_git.VALUELESS
+        place += 1
+        if place < len(rest) and rest[place][:1] != "-":
+            yield " ".join((program, *rest[place:]))

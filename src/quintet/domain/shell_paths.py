@@ -18,6 +18,15 @@ SAFE_DEVICES = listed(
 )
 
 
+SYSTEM_FOLDERS = listed("/bin /usr/bin /usr/local/bin /sbin /usr/sbin")
+
+
+def is_system(folder: str) -> bool:
+    """Whether what stands in this folder is the system's own, and so what its name says."""
+    whole = posixpath.normpath(folder)
+    return (whole[1:] if whole[:2] == "//" else whole) in SYSTEM_FOLDERS
+
+
 def joined(folder: str, path: str) -> str:
     if path[:1] in ("/", "~") or not folder:
         return posixpath.normpath(path) if ".." in path or "//" in path else path

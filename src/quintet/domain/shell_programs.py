@@ -274,7 +274,6 @@ _GLOBAL = frozenset({"-g", "--global", "--user", "--break-system-packages", "--s
 _FOLDER_FLAGS = frozenset({"-C", "--prefix", "--cwd", "--dir", "--directory", "--project", "--filter", "-F", "-w"})
 _RUNS_A_PROGRAM = ("--config", "--script-shell", "--node-options", "-exec", "-toolexec", "-vettool", "--exec", "--eval")
 _PUBLISHING_SCRIPTS = ("publish", "deploy", "release", "push", "upload")
-SYSTEM_FOLDERS = listed("bin usr/bin usr/local/bin sbin usr/sbin")
 
 
 def read_program(program: str, words: Sequence[Word]) -> Judged:

@@ -91,6 +91,8 @@ def runner(program: str, words: Sequence[Word]) -> Judged | None:
     if len(words) < 2:
         return None
     row = RUNNERS.get((program, words[1].text))
+    if row and program == "uv" and any(word.text == "--no-sync" for word in words[2:4]):
+        row = (NONE, *row[1:])  # only what is installed already
     return _unwrapped(f"{program} {words[1].text}", *row, words[2:]) if row else None
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from quintet.domain.axes import PermissionProfile
 from quintet.domain.consulting import Consulted
 from quintet.domain.grants import Effect
+from quintet.domain.line_needs import Part
 from quintet.domain.messages import ToolSchema
 from quintet.domain.swe_phases import PhaseMove
 from quintet.domain.todos import Todo
@@ -30,6 +31,8 @@ class Touch(Struct, frozen=True):
     shell: str = ""  # the background shell this is typed into
     lines: tuple[str, ...] = ()  # shell lines the call will run
     commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn
+    parts: tuple[Part, ...] = ()  # those of them that are more than plain reading
+    plain: bool = False  # the lines are all in the closed table of what reads: see shell_plain_reading
     folder: str = ""  # where it runs them
     verifies: str = ""  # the todo whose criteria it will check
     deploys: tuple[str, str] | None = None  # what is to be deployed, and the target if it is the settings' own

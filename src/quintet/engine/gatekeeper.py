@@ -14,7 +14,7 @@ from msgspec import structs
 from quintet.domain import badge
 from quintet.domain.axes import Axes, RunControl, tightens
 from quintet.domain.errors import QuintetError
-from quintet.domain.gate import Verdict
+from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import ToolCall
 from quintet.domain.protocol import CallDecided, Choice, Event, Noticed, QuestionAsked, RuleMade, ToolFinished
@@ -29,6 +29,7 @@ from quintet.engine.toolbox import Prepared
 
 PREVIEW_LINES = 20  # of a change that is asked about
 PREVIEW_COLUMNS = 200  # of an argument for a server's tool
+ASKED_COLUMNS = 200  # of a line in the question itself; a longer one is whole at the end of its details
 COMPARED_LINES = 2000  # of longer texts all lines are shown, out and in
 
 
@@ -58,7 +59,7 @@ class Gatekeeper:
             self._journal.post(*(self._decided(p) for p in asking))
             lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in asking)
             text = f"run this step ({len(asking)} call{'s'[: len(asking) > 1]})?"
-            question = self._question(text, asking, (*_again(again), *lines))
+            question = self._question(text, asking, _again(again), shown=lines)
             choice, refusal = await self._ask(question, asking)
             if choice != YES:
                 for call in calls:
@@ -181,17 +182,25 @@ class Gatekeeper:
         reason, axes = prepared.decision.reason, self._journal.state.axes
         detail = (*_again(again), f"why asked  {reason}", f"axes       {badge.full(axes)}")
         if rule:
-            about = _subject(prepared) or "with any arguments"
+            about = _cut(_subject(prepared)) or "with any arguments"
             detail += (f"always     {rule.tool} {about}, unasked in this project until you revoke it",)
-        text = f"{prepared.spec.name} wants: {_subject(prepared) or prepared.call.arguments}"
-        return self._question(text, [prepared], detail, APPROVAL_OR_RULE if rule else APPROVAL)
+        about = _subject(prepared) or prepared.call.arguments
+        text = f"{prepared.spec.name} wants: {_cut(about)}"
+        shown = about.splitlines() if _cut(about) != about else []
+        return self._question(text, [prepared], detail, APPROVAL_OR_RULE if rule else APPROVAL, shown)
 
     def _digest(self, prepared: list[Prepared], axes: Axes) -> str:
         return " ".join(self._core.toolbox.digest(p, axes) for p in prepared)
 
     def _question(
-        self, text: str, prepared: list[Prepared], detail: tuple[str, ...], choices: tuple[Choice, ...] = APPROVAL
+        self,
+        text: str,
+        prepared: list[Prepared],
+        detail: tuple[str, ...],
+        choices: tuple[Choice, ...] = APPROVAL,
+        shown: Sequence[str] = (),
     ) -> QuestionAsked:
+        """What is short and Quintet's own comes first: `shown`, which a model wrote, can be as long as it likes."""
         return QuestionAsked(
             question=self._core.ids.new("q"),
             kind="approve",
@@ -202,9 +211,19 @@ class Gatekeeper:
                 *detail,
                 f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
                 *_secrets(prepared),
+                *self._network(prepared),
+                *shown,
                 *(line for p in prepared for line in self._preview(p)),
             ),
         )
+
+    def _network(self, prepared: list[Prepared]) -> tuple[str, ...]:
+        """What a network would open beside the network, for commands that the sandbox contains."""
+        terms = self._core.toolbox.terms
+        contained = terms.sandbox is Sandbox.BWRAP and terms.loopback_open
+        if contained and any(p.decision.grant.network and p.touch.lines for p in prepared):
+            return ("network    also this machine's own ports and sockets (pasta or slirp4netns would close them)",)
+        return ()
 
     def _preview(self, prepared: Prepared) -> list[str]:
         """What an edit would change, as the first lines of a diff; what a server's tool would be told."""
@@ -268,6 +287,14 @@ def _again(why: str) -> tuple[str, ...]:
 
 def _subject(prepared: Prepared) -> str:
     return subject_of(prepared.arguments, prepared.touch.lines)
+
+
+def _cut(about: str) -> str:
+    """The first of a long or many-lined text; the whole is shown further down."""
+    first = about.partition("\n")[0]
+    if first == about and len(about) <= ASKED_COLUMNS:
+        return about
+    return f"{first[:ASKED_COLUMNS].rstrip()} … ({len(about)} characters, whole below)"
 
 
 def _first_lines(lines: list[str]) -> list[str]:

@@ -41,6 +41,10 @@ class Hands:
         except (OSError, QuintetError):
             return ""
 
+    def leads_to(self, path: str) -> str:
+        """Where a path really is, links followed."""
+        return self._bench.files.leads_to(path)
+
     def content(self, path: str) -> str:
         """A file as it is now; empty where there is none to be read."""
         try:

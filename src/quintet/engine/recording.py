@@ -325,6 +325,9 @@ class _Hands(Hands):
     def digest(self, path: str) -> str:
         return self._recorder.asked("digest", lambda: self._hands.digest(path))
 
+    def leads_to(self, path: str) -> str:
+        return self._recorder.asked("leads_to", lambda: self._hands.leads_to(path))
+
     def content(self, path: str) -> str:
         return self._recorder.asked("content", lambda: self._hands.content(path))
 

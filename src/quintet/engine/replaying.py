@@ -311,6 +311,10 @@ class ReplayHands(Hands):
         found: str = self._tape.ask("digest", str, "")
         return found
 
+    def leads_to(self, path: str) -> str:
+        found: str = self._tape.ask("leads_to", str, path)
+        return found
+
     def content(self, path: str) -> str:
         found: str = self._tape.ask("content", str, "")
         return found

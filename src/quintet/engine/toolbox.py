@@ -139,12 +139,13 @@ class Toolbox:
         homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
         return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
 
-    def _judged(self, touch: Touch) -> Touch:
+    def _judged(self, touch: Touch, *, fresh: bool = True) -> Touch:
         if not touch.lines:
             return touch
         from quintet.domain.shell_effects import with_lines  # a session that runs no line need not know what lines mean
 
-        return with_lines(touch, self._grammar.parse)
+        leads_to = None if self.sandbox is Sandbox.BWRAP else self.hands.leads_to
+        return with_lines(touch, self._grammar.parse, leads_to, fresh=fresh)
 
     def _typed(self, touch: Touch) -> Touch:
         """What is typed where a shell waits for a line is a line; what another program makes of it, nobody knows."""
@@ -155,7 +156,7 @@ class Toolbox:
         elif _MORE_THAN_TEXT.search(line):
             why = "typed keys, history or half a line"
         else:
-            return self._judged(structs.replace(touch, lines=(line,), folder=shell.folder))
+            return self._judged(structs.replace(touch, lines=(line,), folder=shell.folder), fresh=False)
         return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines)
 
     def withdrawn(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
