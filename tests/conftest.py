@@ -1,4 +1,8 @@
-"""What every test gets: a private home, no settings or keys from outside; `repo`, `replays` and `system` to use."""
+"""What every test gets: a private home, no settings or keys from outside; `repo`, `replays` and `system` to use.
+
+Random examples are the same in every run, and no test is failed for being slow. With QUINTET_TEST_EXAMPLES=N they are
+fresh ones, N for each test: `scripts/faults properties`.
+"""
 
 import os
 import shutil
@@ -10,6 +14,23 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+FRESH = os.environ.get("QUINTET_TEST_EXAMPLES")
+SLOW = [HealthCheck.too_slow]  # is for the machine to decide, not for the suite
+settings.register_profile(
+    "same", derandomize=True, database=None, deadline=None, print_blob=True, suppress_health_check=SLOW
+)
+settings.register_profile(
+    "fresh",
+    max_examples=int(FRESH or 100),
+    derandomize=False,
+    database=None,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[*SLOW, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+settings.load_profile("fresh" if FRESH else "same")
 
 OUTSIDE = (
     "QUINTET_*",

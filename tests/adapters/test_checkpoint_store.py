@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -221,7 +222,7 @@ def test_the_users_gc_takes_nothing_that_a_tidied_store_needs(repo: Path, tmp_pa
 def test_only_so_many_are_kept_and_the_disk_gets_its_space_back(repo: Path, tmp_path: Path) -> None:
     store = opened(repo, tmp_path)
     for number in range(20):
-        (repo / "big.bin").write_bytes(os.urandom(20_000))
+        (repo / "big.bin").write_bytes(random.Random(number).randbytes(20_000))
         tree(store, f"turn-{number}")
     run(store.tidy(0))
     size = _size(tmp_path / "checkpoints")
