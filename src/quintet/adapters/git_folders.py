@@ -70,9 +70,16 @@ def read_plain(path: str, most: int = MOST_BYTES) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b""
-    with os.fdopen(handle, "rb") as file:
+    try:
         about = os.fstat(handle)
-        return file.read() if stat.S_ISREG(about.st_mode) and about.st_size <= most else b""
+        if not stat.S_ISREG(about.st_mode) or about.st_size > most:
+            return b""
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(most)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
 
 
 def _pointed(path: str, word: str = "") -> str:
