@@ -2,14 +2,23 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import time
 
 from quintet.adapters.processes import LocalProcesses
 from quintet.domain.grants import Grant
 
+_numbers = itertools.count(1)
 
-def alive(*argv: str, seconds: float = 30.0) -> bool:
+
+def a_while() -> str:
+    """A number of seconds, ten minutes and more, that nobody else sleeps for, in this process or beside it."""
+    number = next(_numbers)
+    return f"{600 + number % 100}.{os.getpid()}{number:03}"
+
+
+def alive(*argv: str, seconds: float = 60.0) -> bool:
     """Whether a process with exactly this command line still runs; it gets a moment to go."""
     deadline = time.monotonic() + seconds
     while found := _running(argv):

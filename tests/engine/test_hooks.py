@@ -19,7 +19,7 @@ from quintet.domain.settings import HookSettings
 from quintet.domain.toolspec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import SECONDS, Driver, drive
-from tests.looking import alive
+from tests.looking import a_while, alive
 
 WRITE = call("Write", file_path="new.txt", content="new\n")
 REMOVE = call("bash", command="rm tally/count.py")
@@ -165,9 +165,10 @@ def test_an_interrupt_ends_a_prompt_hook_and_the_turn_is_not_begun(repo: Path) -
         await driver.session.submit(p.Interrupt())
         ran = await driver.until(lambda e: isinstance(e, p.CommandRan) and e.code == "NOT_BEGUN")
         assert isinstance(ran, p.CommandRan) and ran.text == "the turn was not begun: interrupted"
-        assert not alive("sleep", "61.01")
+        assert not alive("sleep", long)
 
-    driver = drive(repo, script, settings={"hooks.user_prompt_submit": ["touch runs; sleep 61.01"]})
+    long = a_while()
+    driver = drive(repo, script, settings={"hooks.user_prompt_submit": [f"touch runs; sleep {long}"]})
     assert driver.of(p.TurnStarted) == [] and driver.session.state.waiting == []
 
 
@@ -307,16 +308,17 @@ def test_a_hook_that_fails_is_a_warning_and_stops_nothing(repo: Path) -> None:
 
 
 def test_a_hook_that_does_not_end_is_killed_with_everything_it_started(tmp_path: Path) -> None:
-    hook = "sleep 61.02 & sleep 61.03"
-    end = asyncio.run(ShellHooks().run(hook, b"{}", str(tmp_path), 0.5))
+    one, other = a_while(), a_while()
+    end = asyncio.run(ShellHooks().run(f"sleep {one} & sleep {other}", b"{}", str(tmp_path), 0.5))
     assert end.timed_out
-    assert not alive("sleep", "61.02") and not alive("sleep", "61.03")
+    assert not alive("sleep", one) and not alive("sleep", other)
 
 
 def test_what_a_hook_leaves_behind_ends_with_it_and_holds_nothing_up(tmp_path: Path) -> None:
-    end = asyncio.run(ShellHooks().run("sleep 61.04 & echo said", b"{}", str(tmp_path), 20))
+    long = a_while()
+    end = asyncio.run(ShellHooks().run(f"sleep {long} & echo said", b"{}", str(tmp_path), 50))
     assert (end.exit_code, end.stdout, end.timed_out) == (0, "said\n", False)
-    assert not alive("sleep", "61.04")
+    assert not alive("sleep", long)
 
 
 def test_a_hook_may_print_more_than_a_pipe_holds_and_need_not_read(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from tests.adapters.model_server import Reply
-from tests.looking import alive
+from tests.looking import a_while, alive
 from tests.surfaces.program import BUILD, EDIT, SECONDS, Model, Program, call, stuck_after
 
 AXES = {
@@ -166,13 +166,14 @@ def test_an_interrupt_ends_the_tool_that_runs(quintet: Program, model: Model) ->
     model(call("bash", command="make -f slow.mk", timeout=60), Reply(text="over"))
     ready = quintet.root / "ready"
     os.mkfifo(ready)
-    (quintet.root / "slow.mk").write_text("all:\n\t@echo go > ready; sleep 60.157\n")
+    long = a_while()
+    (quintet.root / "slow.mk").write_text(f"all:\n\t@echo go > ready; sleep {long}\n")
     child = quintet.start("-p", "wait", "--mode", "build", "--autonomous", "--permission-profile", "trusted")
     ready.read_text()
     child.send_signal(signal.SIGINT)
     child.communicate(timeout=SECONDS)
     assert child.returncode == 130
-    assert not alive("sleep", "60.157")
+    assert not alive("sleep", long)
     (finished,) = quintet.events("tool_finished")
     assert (finished["status"], finished["tool"]) == ("interrupted", "bash")
 
@@ -299,7 +300,7 @@ def test_a_second_process_does_not_wait_for_an_owner_that_died(quintet: Program,
     second = quintet.start("-p", "hello", "--resume", "--output-format", "stream-json")
     server.asked()
     owner.child.kill(signal.SIGKILL)
-    _, err = second.communicate(timeout=8)
+    _, err = second.communicate(timeout=SECONDS)
     assert second.returncode == 1
     assert "Traceback" not in err
 

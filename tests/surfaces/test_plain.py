@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from tests.adapters.model_server import Reply
-from tests.looking import alive
+from tests.looking import a_while, alive
 from tests.surfaces.program import EDIT, PROGRAM, Model, Program, call, stuck_after
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning")
@@ -142,13 +142,14 @@ def test_ctrl_c_interrupts_the_turn_and_the_session_goes_on(quintet: Program, mo
 
 def test_ctrl_c_ends_the_command_that_runs(quintet: Program) -> None:
     os.mkfifo(quintet.root / "ready")
-    (quintet.root / "slow.mk").write_text("all:\n\t@echo go > ready; sleep 60.158\n")
+    long = a_while()
+    (quintet.root / "slow.mk").write_text(f"all:\n\t@echo go > ready; sleep {long}\n")
     terminal = quintet.plain("--mode", "build", "--permission-profile", "trusted")
     terminal.types("! make -f slow.mk")
     (quintet.root / "ready").read_text()
     terminal.interrupts()
     terminal.sees("interrupted", "› ")
-    assert not alive("sleep", "60.158")
+    assert not alive("sleep", long)
 
 
 def test_ctrl_c_at_the_prompt_does_not_leave(quintet: Program) -> None:

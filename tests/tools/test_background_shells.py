@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from quintet.domain.toolspec import CallStatus, ToolResult
 from quintet.engine.toolbox import Prepared
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
-from tests.looking import alive
+from tests.looking import a_while, alive
 from tests.tools.calling import Caller
 
 SECONDS = 120.0
@@ -306,13 +307,14 @@ def test_typing_does_not_widen_what_a_shell_may_do(tools: Caller, line: str) -> 
 
 def test_kill_shell_ends_the_whole_tree(each: Caller) -> None:
     async def script(shells: Shells) -> None:
-        await shells.start("setsid sleep 81.257 & (trap '' INT HUP; exec sleep 82.257) & sleep 83.257")
+        await shells.start("setsid sleep {} & (trap '' INT HUP; exec sleep {}) & sleep {}".format(*sleeps))
         ended = await shells.call("kill_shell", shell_id="1")
         assert ended.status is CallStatus.OK and "shell 1 is ended (exit " in ended.content
         assert "ended" in (await shells.type("x")).content
 
+    sleeps = a_while(), a_while(), a_while()
     during(each, script)
-    assert not [seconds for seconds in ("81.257", "82.257", "83.257") if alive("sleep", seconds)]
+    assert not [seconds for seconds in sleeps if alive("sleep", seconds)]
 
 
 def test_a_shell_at_its_prompt_goes_when_its_terminal_does(each: Caller) -> None:
@@ -327,9 +329,10 @@ def test_a_shell_at_its_prompt_goes_when_its_terminal_does(each: Caller) -> None
 
 def test_what_a_shell_leaves_behind_ends_with_it(each: Caller) -> None:
     async def script(shells: Shells) -> None:
-        begun = await shells.start("setsid sleep 84.257 & sleep 0.1; echo done")
+        long = a_while()
+        begun = await shells.start(f"setsid sleep {long} & sleep 0.1; echo done")
         await shells.until("(exit 0)", begun.content)
-        assert not await asyncio.to_thread(alive, "sleep", "84.257")
+        assert not await asyncio.to_thread(alive, "sleep", long)
 
     during(each, script)
 
@@ -345,8 +348,7 @@ LEAVING = {
 @pytest.mark.parametrize("where", LEAVING)
 def test_all_shells_end_when_their_program_is_killed(repo: Path, use: Sandbox, where: str) -> None:
     (repo / "away.py").write_text("import os, sys\nos.setsid()\nos.execvp('sleep', ['sleep', sys.argv[1]])\n")
-    number = 10 * list(Sandbox).index(use) + list(LEAVING).index(where) + 100
-    sleeps = [f"{85 + part}.{number}" for part in range(3)]
+    sleeps = [a_while() for _ in range(3)]
     line = LEAVING[where].format(*sleeps)
     program = (
         "import asyncio, sys\n"
@@ -357,7 +359,7 @@ def test_all_shells_end_when_their_program_is_killed(repo: Path, use: Sandbox, w
         "    tools = Caller(Path(sys.argv[1]), Sandbox(sys.argv[2]))\n"
         "    await tools.call('bash', command=sys.argv[3], run_in_background=True)\n"
         "    print('started', flush=True)\n"
-        "    await asyncio.sleep(60)\n"
+        "    await asyncio.sleep(600)\n"
         "asyncio.run(run())\n"
     )
     argv = [sys.executable, "-c", program, str(repo), use, line]
@@ -459,10 +461,11 @@ def test_a_shell_outlives_its_turn_and_ends_with_the_session(repo: Path) -> None
     async def script(driver: Driver) -> None:
         await driver.turn("look")
         assert "still running" in results(driver)[-1]
-        await until(lambda: alive("sleep", "91.257", seconds=0))
+        await until(lambda: alive("sleep", long, seconds=0))
 
-    session(repo, "sleep 91.257", script)
-    assert not alive("sleep", "91.257")
+    long = a_while()
+    session(repo, f"sleep {long}", script)
+    assert not alive("sleep", long)
 
 
 def test_a_resumed_session_has_no_shells_and_says_so(repo: Path) -> None:
@@ -491,21 +494,23 @@ def ended(driver: Driver) -> list[str]:
         ("make serve", "/control manual", "run control is manual"),
         ("make serve", "/mode chat", "in chat every change asks"),
         ("make serve", "/mode review --model-mode deep", "build: unasked at profile trusted"),
-        ("touch x; sleep 93.257", "/mode plan", "work mode plan does not edit"),
+        ("touch x; sleep {}", "/mode plan", "work mode plan does not edit"),
     ],
 )
 def test_a_shell_that_turned_dials_no_longer_grant_is_ended(repo: Path, line: str, dial: str, why: str) -> None:
     async def script(driver: Driver) -> None:
-        await until(lambda: alive("sleep", "93.257", seconds=0))
+        await until(lambda: alive("sleep", long, seconds=0))
         await driver.command(dial)
         told = await driver.until_type(p.Noticed)
         assert told.text.startswith(f"background shell 1 is ended ({line}): {why}"), told.text
-        assert not await asyncio.to_thread(alive, "sleep", "93.257")
+        assert not await asyncio.to_thread(alive, "sleep", long)
         await driver.command("/mode build --autonomous --permission-profile trusted")
         await driver.turn("look")
         assert f"ended by Quintet: {why}" in results(driver)[-1]
 
-    (repo / "Makefile").write_text("serve:\n\tsleep 93.257\n")
+    long = a_while()
+    line = line.format(long)
+    (repo / "Makefile").write_text(f"serve:\n\tsleep {long}\n")
     session(repo, line, script)
 
 
@@ -545,13 +550,16 @@ def test_an_approved_shell_is_ended_by_tightening_and_not_by_loosening(repo: Pat
 def test_a_dial_that_lands_at_the_end_of_a_tool_ends_shells_too(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.session.say("start it, and wait")
-        await driver.until(lambda e: isinstance(e, p.ToolStarted) and e.tool == "wait")
+        await driver.until(lambda e: isinstance(e, p.ToolStarted) and "cat over" in e.arguments)
         await driver.command("/permission-profile normal")
+        await asyncio.to_thread((repo / "over").write_text, "over")
         told = await driver.until_type(p.Noticed)
         assert told.code == "SHELL_ENDED"
         await driver.until_type(p.TurnFinished)
 
-    (repo / "Makefile").write_text("serve:\n\tsleep 95.257\n")
-    steps = [[call("bash", command="make serve", run_in_background=True)], [call("wait", seconds=0.5)], "ok"]
+    long = a_while()
+    os.mkfifo(repo / "over")
+    (repo / "Makefile").write_text(f"serve:\n\tsleep {long}\n")
+    steps = [[call("bash", command="make serve", run_in_background=True)], [call("bash", command="cat over")], "ok"]
     drive(repo, script, ScriptedModel(steps))
-    assert not alive("sleep", "95.257")
+    assert not alive("sleep", long)

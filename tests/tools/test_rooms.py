@@ -12,7 +12,7 @@ from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.ports import Finished
-from tests.looking import alive, put_up_a_room
+from tests.looking import a_while, alive, put_up_a_room
 from tests.tools.calling import Caller
 
 pytestmark = pytest.mark.system("bwrap")
@@ -67,10 +67,11 @@ def test_commands_of_one_grant_share_a_room_and_another_grant_does_not(repo: Pat
 
 def test_nothing_of_a_command_outlives_it(repo: Path) -> None:
     async def test(run: Run, processes: LocalProcesses) -> None:
-        await run("setsid sleep 98765 & (sleep 98765 &) ; nohup sleep 98765 >/dev/null 2>&1 & echo started")
-        assert not alive("sleep", "98765")
+        long = a_while()
+        await run(f"setsid sleep {long} & (sleep {long} &) ; nohup sleep {long} >/dev/null 2>&1 & echo started")
+        assert not alive("sleep", long)
         assert (await run("ls -d /proc/[0-9]*")).output.split()[0] == "/proc/1"
-        assert "98765" not in (await run("cat /proc/[0-9]*/cmdline")).output
+        assert long not in (await run("cat /proc/[0-9]*/cmdline")).output
 
     in_a_room(repo, test)
 

@@ -19,7 +19,7 @@ from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.ports import Finished
-from tests.looking import alive, put_up_a_room
+from tests.looking import a_while, alive, put_up_a_room
 from tests.tools.calling import Caller
 
 EDIT, COMMIT, EXECUTE, NETWORK = Effect.EDIT, Effect.COMMIT, Effect.EXECUTE, Effect.NETWORK
@@ -37,7 +37,7 @@ class Inside:
         self.kept = kind == KEPT
         self.caller = Caller(root, Sandbox.BWRAP if self.kept else Sandbox(kind))
 
-    def __call__(self, line: str, *effects: Effect, seconds: float = 20, writes: bool = True) -> Finished:
+    def __call__(self, line: str, *effects: Effect, seconds: float = 120, writes: bool = True) -> Finished:
         roots = (str(self.root),) if writes else ()
         grant = Grant(effects or (EXECUTE,), roots, NETWORK in effects)
         processes = LocalProcesses(self.caller.containment)
@@ -262,16 +262,18 @@ def test_there_is_a_network_only_with_a_grant_for_it(walled: Inside) -> None:
 
 
 def test_nothing_outlives_its_command(inside: Inside) -> None:
-    line = "setsid nohup sleep 71.157 >/dev/null 2>&1 & (setsid sleep 72.157 &) ; disown -a; echo done"
+    one, other = a_while(), a_while()
+    line = f"setsid nohup sleep {one} >/dev/null 2>&1 & (setsid sleep {other} &) ; disown -a; echo done"
     assert inside(line).output == "done\n"
-    assert not alive("sleep", "71.157")
-    assert not alive("sleep", "72.157")
+    assert not alive("sleep", one)
+    assert not alive("sleep", other)
 
 
 def test_a_burst_of_forks_ends_with_its_command(inside: Inside) -> None:
-    line = "for i in $(seq 500); do sleep 73.157 & done; echo started"
+    long = a_while()
+    line = f"for i in $(seq 500); do sleep {long} & done; echo started"
     assert "started" in inside(line).output
-    assert not alive("sleep", "73.157")
+    assert not alive("sleep", long)
 
 
 def test_other_processes_cannot_be_touched(walled: Inside) -> None:
@@ -311,9 +313,10 @@ def test_a_file_without_end_is_bounded(inside: Inside) -> None:
 
 
 def test_a_pipe_nobody_writes_to_is_given_up_at_the_timeout(inside: Inside) -> None:
-    done = inside("mkfifo pipe; cat pipe", seconds=0.5)
+    pipe = f"pipe-{os.getpid()}"
+    done = inside(f"mkfifo {pipe}; cat {pipe}", seconds=0.5)
     assert done.timed_out
-    assert not alive("cat", "pipe")
+    assert not alive("cat", pipe)
 
 
 def test_a_name_that_is_no_text_is_no_trouble(inside: Inside) -> None:
@@ -374,6 +377,6 @@ def test_a_folder_to_write_elsewhere_opens_nothing_of_the_project(repo: Path, tm
     processes = LocalProcesses(Caller(repo, Sandbox.BWRAP).containment)
     line = f"touch {specs}/x {outside}/x; touch {repo}/.quintet/x; touch {repo}/.git/x; touch {repo}/x"
     grant = Grant((EXECUTE, COMMIT), (str(specs), str(outside)))
-    asyncio.run(processes.run(("bash", "-c", line), cwd=str(repo), grant=grant, timeout=20))
+    asyncio.run(processes.run(("bash", "-c", line), cwd=str(repo), grant=grant, timeout=120))
     made = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("x")}
     assert made == {"repo/specs/x", "outside/x"}
