@@ -152,8 +152,9 @@ def test_the_home_is_empty_and_the_system_keeps_its_secrets(bwrap: Inside) -> No
     for path in ("/etc/shadow", "/etc/gshadow"):
         if os.path.exists(path):
             assert bwrap(f"cat {path}").exit_code != 0
-    assert bwrap("echo kept > ~/note; echo kept > /tmp/note").exit_code == 0
-    assert bwrap("cat ~/note /tmp/note").output == "kept\nkept\n"
+    assert bwrap("echo kept > ~/note; mkdir -p ~/.cache; echo kept > ~/.cache/note; echo kept > /tmp/note").exit_code == 0
+    assert bwrap("cat ~/.cache/note /tmp/note").output == "kept\nkept\n"
+    assert bwrap("cat ~/note").exit_code != 0
     assert not (home / "note").exists()
     assert not os.path.exists("/tmp/note")
 
@@ -359,12 +360,13 @@ def test_what_only_looks_like_a_failure_of_the_sandbox_is_the_commands_own(bwrap
 
 @pytest.mark.system("bwrap")
 def test_a_sandbox_that_cannot_start_is_an_error_and_nothing_runs(bwrap: Inside, tmp_path: Path) -> None:
-    """Its scratch folder is gone: there is nothing to bind, so there is no command either."""
-    bwrap("true")
-    for folder in Path(bwrap.caller.containment._ground.scratch_parent).glob("*"):  # type: ignore[attr-defined]
-        subprocess.run(("rm", "-rf", str(folder)), check=True)
+    """The folder to start in is not to be seen there."""
+    (tmp_path / "elsewhere").mkdir()
+    processes = LocalProcesses(bwrap.caller.containment)
+    command = ("touch", str(bwrap.root / "ran"))
+    grant = Grant((EXECUTE,), (str(bwrap.root),))
     with pytest.raises(ToolFailed, match="the sandbox could not start, so nothing was run"):
-        bwrap("touch ran")
+        asyncio.run(processes.run(command, cwd=str(tmp_path / "elsewhere"), grant=grant, timeout=20))
     assert not (bwrap.root / "ran").exists()
 
 

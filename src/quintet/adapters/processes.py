@@ -152,9 +152,9 @@ class Child:
     ) -> None:
         """`terminal` holds our side of one and the command's; `errors` takes its stderr if that is to come apart."""
         argv, cwd = launch.argv, launch.cwd
-        self._report = launch.report
-        self._told, tell = os.pipe() if launch.report else (-1, -1)
-        if launch.report:
+        self._report = launch.reports
+        self._told, tell = os.pipe() if self._report else (-1, -1)
+        if self._report:
             argv = launch.reporting(tell)
         try:
             self.process = subprocess.Popen(
@@ -165,7 +165,7 @@ class Child:
                 stdout=terminal[1] if terminal else subprocess.PIPE,
                 stderr=subprocess.PIPE if errors else subprocess.STDOUT,
                 start_new_session=True,
-                pass_fds=(tell,) if launch.report else (),
+                pass_fds=(tell,) if self._report else (),
                 bufsize=0,
             )
         except FileNotFoundError as error:
@@ -174,7 +174,7 @@ class Child:
         except OSError as error:
             raise ToolFailed(f"{argv[0]} cannot be started: {error.strerror}") from error
         finally:
-            if launch.report:
+            if self._report:
                 os.close(tell)
                 os.set_blocking(self._told, False)
         self.ended = asyncio.Event()
@@ -195,7 +195,9 @@ class Child:
     def failure(self, text: str) -> str:
         """Why the command itself was not run, if the walls did not stand; `text` is what was printed."""
         if self._report:
-            ran = self._report.proof in self._said
+            from quintet.adapters.sandbox.inside import STANDING
+
+            ran = STANDING in self._said
         else:
             from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
 

@@ -1,36 +1,49 @@
 """Containment by bubblewrap: the command sees the system read-only, its project, a /tmp and an empty home of its own.
 
-The project is read-only unless the grant says otherwise; `.git` is read-only unless the grant commits, and then its
-hooks, config and info still are. Secrets are covered. There is a network only if the grant has one.
+Bubblewrap builds the machine out of what no command can have written. What is protected inside the project is laid by
+`inside.py`, from descriptor to descriptor: no mount follows a link there. The project is read-only unless the grant
+says otherwise; there is a network only if the grant has one.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Sequence
 
-from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, Report, Walls
+from quintet.adapters.sandbox import syscall_filter
+from quintet.adapters.sandbox.ground import MINDER, REPORT, Ground, Launch, Walls
+from quintet.adapters.sandbox.guarded import Guarded
+from quintet.adapters.sandbox.inside import COVER, READ_ONLY, SEAL, WRITABLE
+from quintet.adapters.sandbox.linked_git import in_tree, linked
 from quintet.adapters.sandbox.machine import (
     ALIASES,
+    CACHES,
     HIDDEN_SYSTEM,
     SYSTEM,
     below,
     credentials,
-    git_common,
     home,
     on_path,
     toolchains,
 )
+from quintet.adapters.sandbox.nofollow import looked
 from quintet.domain.grants import Effect, Grant, Sandbox
-from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT
+from quintet.domain.protected import QUINTET_KEPT
 
 NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--disable-userns", "--cap-drop", "ALL", "--die-with-parent", "--new-session"),
 )
+# What inside.py needs to lay its mounts, in this user namespace only; it gives them up before the command runs.
+LAYING = ("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP")
+INSIDE = os.path.join(os.path.dirname(MINDER), "inside.py")
+GIT_HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
+    *("hooks", "config", "config.worktree", "info", "commondir", "gitdir"),
+    *("objects/info/alternates", "objects/info/http-alternates"),
+)
 PROBE_SECONDS = 10.0
-REPORT = Report("--json-status-fd", b'"exit-code"')  # written only when the walls stood and the command ran
 
 
 def program() -> str:
@@ -56,42 +69,46 @@ class Bubblewrap:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
-        self._base: list[str] = []
+        self._folders: list[str] = []
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
             return Launch(tuple(argv), cwd)
         guarded = self._ground.scanner.scan()
-        words = [program() or "bwrap", *NAMESPACES]
+        laid = Laid(self._ground.root, grant)
+        outside = self._outside(grant)
+        gits = [git for repository in guarded.repositories for git in linked(repository, self._ground.root)]
+        words = [program() or "bwrap", *NAMESPACES, *LAYING]
         words += [] if grant.network else ["--unshare-net"]
-        words += self._machine()
-        if grant.network:
-            words += _resolver()
+        words += self._machine(grant, [path for _, path in outside] + gits)
+        words += _resolver() if grant.network else []
         if Effect.PUBLISH in grant.effects:  # publishing takes the user's own keys
             words += ["--ro-bind", home(), home()]
-        words += self._project(grant)
-        for repository in guarded.repositories:
-            words += self._repository(repository, grant)
-        words += self._kept(os.path.join(self._ground.root, ".quintet"), QUINTET_KEPT, grant)
-        words += self._covered(
-            (*guarded.secrets, *credentials(), *filter(os.path.isfile, HIDDEN_SYSTEM)),
-            (*guarded.secret_folders, *self._ground.hidden(), *filter(os.path.isdir, HIDDEN_SYSTEM)),
-        )
-        inside = ("--chdir", cwd, "--", *self._ground.bounded(argv))
+        words += [laid.project(), self._ground.root, self._ground.root]
+        for flag, path in outside:
+            words += [flag, path, path]
+        words += laid.outside_gits(gits)
+        words += self._covered()
+        laid.repositories(guarded)
+        laid.quintet()
+        laid.covered((*guarded.secrets, *guarded.secret_folders, *self._ground.hidden(), *self._own_secrets()))
+        words += ["--chdir", cwd, "--", sys.executable, "-I", "-S", INSIDE]
+        rules = syscall_filter.program(network=grant.network).hex() if syscall_filter.possible() else ""
+        behind = (rules, *laid.words, "--")
         return Launch(
-            (*words, *inside),
+            (*words, REPORT, *behind, *self._ground.bounded(argv)),
             cwd,
             {"TMPDIR": "/tmp"},
             self._ground.missing(guarded, grant),
-            REPORT,
             tuple(argv),
-            self._room(words),
+            self._room(words, behind),
+            tuple(laid.notes),
         )
 
-    def _room(self, words: Sequence[str]) -> Walls:
+    def _room(self, words: Sequence[str], behind: Sequence[str]) -> Walls:
         """The same walls as a room that is kept: its own process is the first one inside."""
         return Walls(
-            (words[0], "--as-pid-1", *words[1:], "--", *self._ground.bounded(())),
+            (words[0], "--as-pid-1", *words[1:], "-", *behind, *self._ground.bounded(())),
             self._ground.root,
             tuple(_identity(word) for word in words if word[:1] == "/"),
         )
@@ -102,66 +119,71 @@ class Bubblewrap:
     async def close(self) -> None:
         await self._ground.close()
 
-    def _machine(self) -> list[str]:
-        """What is the same for every command of the session."""
-        if not self._base:
-            scratch = self._ground.scratch
-            # With --disable-userns bubblewrap leaves /proc/sys writable: root inside could set core_pattern for all.
-            words = [*_system(), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
-            words += ["--tmpfs", "/run", "--dir", "/var/tmp"]
-            words += ["--bind", scratch("tmp"), "/tmp"]
-            words += ["--bind", scratch("home"), home()] if home() != "/" else []
-            for folder in (*toolchains(), os.path.dirname(MINDER)):
-                if not below(folder, self._ground.root):
-                    words += ["--ro-bind", folder, folder]
-            self._base = words
-        return self._base
+    def _machine(self, grant: Grant, more: Sequence[str]) -> list[str]:
+        """The system, an empty home, /tmp; `more` are the folders that will be mounted besides."""
+        root, scratch = self._ground.root, self._ground.scratch
+        if not self._folders:
+            shown = (*toolchains(), os.path.dirname(MINDER))
+            self._folders = [folder for folder in shown if not below(folder, root)]
+        # With --disable-userns bubblewrap leaves /proc/sys writable: root inside could set core_pattern for all.
+        words = [*_system(), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
+        words += ["--tmpfs", "/run", "--dir", "/var/tmp"]
+        places = [*self._folders, *more, root, home()]
+        words += self._tmp([path for path in places if path.startswith("/tmp/")])
+        if home() != "/":
+            words += ["--tmpfs", home()]
+            for name in CACHES if grant.write_roots else ():
+                cache = os.path.join(home(), name)
+                if not any(below(path, cache) for path in places):
+                    words += ["--bind", scratch(f"home/{name}"), cache]
+        for folder in self._folders:
+            words += ["--ro-bind", folder, folder]
+        return words
 
-    def _project(self, grant: Grant) -> list[str]:
+    def _tmp(self, inside: Sequence[str]) -> list[str]:
+        """A /tmp that lasts as long as the session. Something is mounted on each name in it that leads to another
+        mount, in every sandbox that has this /tmp, so that no command can put a link there."""
+        tops = {path.split("/")[2]: len(path.split("/")) == 3 and not os.path.isdir(path) for path in sorted(inside)}
+        name = "-".join(("tmp", *(top.encode("utf-8", "surrogateescape").hex() for top in tops)))
+        folder = self._ground.scratch(name if len(name) < 200 else f"tmp-{hash(name):x}")
+        words = ["--bind", folder, "/tmp"]
+        for top, is_file in tops.items():
+            if is_file:
+                os.close(os.open(os.path.join(folder, top), os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+            else:
+                os.makedirs(os.path.join(folder, top), mode=0o700, exist_ok=True)
+                words += ["--tmpfs", f"/tmp/{top}"]
+        return words
+
+    def _outside(self, grant: Grant) -> list[tuple[str, str]]:
+        """What of the grant lies outside the project. A folder above the home or the project would uncover what lies
+        hidden in it; the system is there already."""
         root = self._ground.root
-        words = ["--bind" if root in grant.write_roots else "--ro-bind", root, root]
-        for path in grant.read_roots:
-            # A folder above the home or the project would uncover what lies hidden in it; the system is there already.
-            seen = any(below(path, kept) for kept in (root, "/dev", "/proc", *SYSTEM))
-            if os.path.exists(path) and not seen and not any(below(kept, path) for kept in (root, home())):
-                words += ["--ro-bind", path, path]
-        for path in grant.write_roots:
-            if path != root and os.path.exists(path):
-                words += ["--bind", path, path]
-        return words
+        kept: list[tuple[str, str]] = []
+        for flag, paths in (("--ro-bind", grant.read_roots), ("--bind", grant.write_roots)):
+            for path in sorted(paths):
+                seen = any(below(path, place) for place in (root, "/dev", "/proc", *SYSTEM))
+                above = any(below(place, path) for place in (root, home()))
+                if os.path.exists(path) and not seen and not above:
+                    kept.append((flag, path))
+        writable = [path for flag, path in kept if flag == "--bind"]
+        return [  # nothing is mounted inside what a command can write
+            (flag, path) for flag, path in kept if not any(path != other and below(path, other) for other in writable)
+        ]
 
-    def _repository(self, repository: str, grant: Grant) -> list[str]:
-        """A git folder, or the file of a worktree or submodule and the folders it leads to."""
-        if os.path.isdir(repository):
-            modules = _modules(os.path.join(repository, "modules"))
-            return [word for git in (repository, *modules) for word in self._kept(git, GIT_KEPT, grant)]
-        outside = [git for git in git_common(repository) if not below(git, self._ground.root)]
-        words = ["--ro-bind", repository, repository] if grant.write_roots else []
-        return words + [word for git in outside for word in self._kept(git, GIT_KEPT, grant)]
+    def _own_secrets(self) -> list[str]:
+        """Files of the user's that a project at the home folder holds."""
+        return [path for path in credentials() if below(path, self._ground.root)]
 
-    def _kept(self, folder: str, kept: Sequence[str], grant: Grant) -> list[str]:
-        """A folder of which some parts may never be written; mounted onto itself, it cannot be renamed away."""
-        if not os.path.isdir(folder):
-            return []
-        root, is_git = self._ground.root, kept is GIT_KEPT
-        outside = not below(folder, root)
-        within = root in grant.write_roots if outside else any(below(folder, place) for place in grant.write_roots)
-        writable = within and (not is_git or Effect.COMMIT in grant.effects)
-        if not writable:
-            return ["--ro-bind", folder, folder] if grant.write_roots or outside else []
-        words = ["--bind", folder, folder]
-        for name in kept:
-            if os.path.exists(path := os.path.join(folder, name)):
-                words += ["--ro-bind", path, path]
-        return words
-
-    def _covered(self, files: Iterable[str], folders: Iterable[str]) -> list[str]:
+    def _covered(self) -> list[str]:
         """Nothing can be read there: an unreadable file or an empty folder lies on top."""
         words: list[str] = []
+        files = (*(path for path in credentials() if not below(path, self._ground.root)), *HIDDEN_SYSTEM)
         for path in files:
-            words += ["--ro-bind", self._unreadable(), path]
-        for path in folders:
-            words += ["--perms", "0000", "--tmpfs", path]
+            if os.path.isdir(path):
+                words += ["--perms", "0000", "--tmpfs", path]
+            elif os.path.isfile(path):
+                words += ["--ro-bind", self._unreadable(), path]
         return words
 
     def _unreadable(self) -> str:
@@ -169,6 +191,80 @@ class Bubblewrap:
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o000))
         return path
+
+
+class Laid:
+    """What is laid inside, as words for inside.py, in order: what lies in a folder comes after the folder."""
+
+    def __init__(self, root: str, grant: Grant) -> None:
+        self._root = root
+        self._grant = grant
+        self._whole = root in grant.write_roots
+        self.words: list[str] = []
+        self.notes: list[str] = []
+
+    def _lay(self, how: str, path: str, base: str = "") -> bool:
+        base = base or self._root
+        name = os.path.relpath(path, base)
+        found = looked(base, name)
+        if found:
+            self.words += [how, base, name, f"{found.st_dev}:{found.st_ino}"]
+        return found is not None
+
+    def project(self) -> str:
+        """How the project itself is bound; parts of it may be written though the rest is sealed."""
+        parts = [path for path in self._grant.write_roots if path.startswith(self._root + "/")]
+        if self._whole or not parts:
+            return "--bind" if self._whole else "--ro-bind"
+        for path in parts:
+            if not self._lay(WRITABLE, path) and os.path.lexists(path):
+                self.notes.append(f"{os.path.relpath(path, self._root)} is or leads through a link: not writable")
+        self.words[:0] = [SEAL, self._root, ".", "-"]
+        return "--bind"
+
+    def _written(self, path: str) -> bool:
+        return any(below(path, place) for place in self._grant.write_roots)
+
+    def repositories(self, guarded: Guarded) -> None:
+        for repository in guarded.repositories:
+            if self._written(repository):
+                self._git(repository, self._root)
+                for path in in_tree(repository, self._root):
+                    self._lay(READ_ONLY, path)
+
+    def _git(self, git: str, base: str) -> None:
+        """A git folder, or the file that stands for one. A folder that is mounted cannot be renamed."""
+        is_folder = os.path.isdir(git)
+        if Effect.COMMIT not in self._grant.effects or not is_folder:
+            self._lay(READ_ONLY, git, base)
+        elif git == base or self._lay(WRITABLE, git, base):
+            for folder in (git, *_modules(os.path.join(git, "modules"))):
+                for name in GIT_HELD:
+                    self._lay(READ_ONLY, os.path.join(folder, name), base)
+                for tree in _listed(os.path.join(folder, "worktrees")):
+                    for name in ("gitdir", "commondir", "config.worktree"):
+                        self._lay(READ_ONLY, os.path.join(tree, name), base)
+
+    def outside_gits(self, gits: Sequence[str]) -> list[str]:
+        """The folders that worktrees and submodules lead to; a worktree's own lies in the common one."""
+        words: list[str] = []
+        writable = self._whole and Effect.COMMIT in self._grant.effects
+        for git in dict.fromkeys(gits):
+            if not any(git != other and below(git, other) for other in gits):
+                words += ["--bind" if writable else "--ro-bind", git, git]
+                if writable:
+                    self._git(git, git)
+        return words
+
+    def quintet(self) -> None:
+        folder = os.path.join(self._root, ".quintet")
+        if self._written(folder) and self._lay(WRITABLE, folder):
+            for name in QUINTET_KEPT:
+                self._lay(READ_ONLY, os.path.join(folder, name))
+
+    def covered(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self._lay(COVER, path)
 
 
 def _identity(path: str) -> tuple[int, int]:
@@ -196,6 +292,13 @@ def _resolver() -> list[str]:
     """/etc/resolv.conf is often a link into /run."""
     real = os.path.realpath("/etc/resolv.conf")
     return ["--ro-bind", real, real] if real.startswith("/run/") and os.path.exists(real) else []
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder)]
+    except OSError:
+        return []
 
 
 def _modules(folder: str) -> list[str]:

@@ -18,14 +18,8 @@ from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT, Protection
 
 MINDER = os.path.join(os.path.dirname(__file__), "confine.py")
 PRLIMIT = "/usr/bin/prlimit"
+REPORT = "@report"  # among the words of a launch: the handle on which the sandbox tells that it stands
 READING = frozenset({Effect.READ, Effect.FETCH})
-
-
-class Report(Struct, frozen=True):
-    """How a containment tells that it got as far as the command: by a flag with a handle, and what it writes there."""
-
-    flag: str
-    proof: bytes
 
 
 class Walls(Struct, frozen=True):
@@ -43,14 +37,19 @@ class Launch(Struct, frozen=True):
     cwd: str
     variables: dict[str, str] = {}  # on top of the children's environment
     watched: tuple[str, ...] = ()  # protected paths that are not there
-    report: Report | None = None
     command: tuple[str, ...] = ()  # what runs behind the walls
     room: Walls | None = None  # in which it could run as well
+    notes: tuple[str, ...] = ()  # what the walls could not give
+
+    @property
+    def reports(self) -> bool:
+        """Whether the sandbox tells when it stands."""
+        return REPORT in self.argv
 
     def reporting(self, handle: int) -> tuple[str, ...]:
-        """The same with the containment's own report going to a handle."""
-        assert self.report
-        return (self.argv[0], self.report.flag, str(handle), *self.argv[1:])
+        """The same with that report going to a handle."""
+        at = self.argv.index(REPORT)
+        return (*self.argv[:at], str(handle), *self.argv[at + 1 :])
 
 
 class Containment(Protocol):
@@ -104,7 +103,7 @@ class Ground(Struct):
         return tuple(path for path in within if not os.path.lexists(path))
 
     def settle(self, launch: Launch) -> list[str]:
-        notes = []
+        notes = list(launch.notes)
         for path in launch.watched:
             if os.path.lexists(path):
                 aside = os.path.join(self.scratch_parent, "aside", f"{time.time_ns()}-{os.path.basename(path)}")

@@ -13,7 +13,9 @@ import msgspec
 
 from quintet.adapters.host_programs import host_path
 from quintet.adapters.sandbox.ground import MINDER, READING, Ground, Launch, minded
-from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, git_common, toolchains
+from quintet.adapters.sandbox.linked_git import linked
+from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, below, toolchains
+from quintet.adapters.sandbox.nofollow import looked
 from quintet.domain.grants import Effect, Grant, Sandbox
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
@@ -30,12 +32,13 @@ class Landlock:
             return Launch(tuple(argv), cwd)
         ground = self._ground
         guarded = ground.scanner.scan()
-        linked = [path for repository in guarded.repositories for path in git_common(repository)]
+        gits = [path for repository in guarded.repositories for path in linked(repository, ground.root)]
         scratch, empty_home = ground.scratch("tmp"), ground.scratch("home")
         read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(), os.path.dirname(MINDER)]
-        read += [ground.root, *linked, *grant.read_roots]
-        write = [*grant.write_roots, scratch, empty_home, *(f"/dev/{name}" for name in DEVICES)]
-        write += linked if Effect.COMMIT in grant.effects else []
+        read += [ground.root, *gits, *grant.read_roots]
+        roots = [path for path in grant.write_roots if self._leads_nowhere_else(path)]
+        write = [*roots, scratch, empty_home, *(f"/dev/{name}" for name in DEVICES)]
+        write += gits if Effect.COMMIT in grant.effects else []
         walls = {"landlock": True, "network": grant.network, "read": read, "write": write}
         text = msgspec.json.encode(walls).decode()
         variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
@@ -43,6 +46,11 @@ class Landlock:
             variables["PATH"] = host_path()
         watched = ground.missing(guarded, grant)
         return Launch(minded(ground.bounded(argv), text), cwd, variables, watched)
+
+    def _leads_nowhere_else(self, path: str) -> bool:
+        """A folder of the project that is a link, or behind one, could be any folder."""
+        root = self._ground.root
+        return not below(path, root) or looked(root, os.path.relpath(path, root)) is not None
 
     def settle(self, launch: Launch) -> list[str]:
         return self._ground.settle(launch)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-from quintet.adapters.git_folders import git_folders
 from quintet.adapters.host_programs import program
 
 SYSTEM = ("/usr", "/opt", "/nix", "/snap", "/etc")
@@ -26,6 +25,7 @@ TOOLCHAINS = (  # below the home folder
     *(".local/bin", ".local/lib", ".local/pipx", ".local/share/mise", ".local/share/pipx", ".local/share/uv"),
     *(".gitconfig", ".config/git"),
 )
+CACHES = (".cache", ".npm", ".m2", ".gradle", ".nuget", ".yarn")  # below the home: kept for the session
 CREDENTIALS = (".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".config/git/credentials")
 
 
@@ -66,9 +66,3 @@ def _outermost(paths: list[str]) -> list[str]:
 
 def below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def git_common(repository: str) -> tuple[str, ...]:
-    """The folders that the `.git` file of a worktree or submodule leads to: the common one, and its own."""
-    found = git_folders(os.path.dirname(repository)) if os.path.isfile(repository) else None
-    return found.linked if found else ()
