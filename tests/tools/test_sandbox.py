@@ -152,7 +152,9 @@ def test_the_home_is_empty_and_the_system_keeps_its_secrets(bwrap: Inside) -> No
     for path in ("/etc/shadow", "/etc/gshadow"):
         if os.path.exists(path):
             assert bwrap(f"cat {path}").exit_code != 0
-    assert bwrap("echo kept > ~/note; mkdir -p ~/.cache; echo kept > ~/.cache/note; echo kept > /tmp/note").exit_code == 0
+    assert (
+        bwrap("echo kept > ~/note; mkdir -p ~/.cache; echo kept > ~/.cache/note; echo kept > /tmp/note").exit_code == 0
+    )
     assert bwrap("cat ~/.cache/note /tmp/note").output == "kept\nkept\n"
     assert bwrap("cat ~/note").exit_code != 0
     assert not (home / "note").exists()

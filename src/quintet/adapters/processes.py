@@ -152,7 +152,7 @@ class Child:
     ) -> None:
         """`terminal` holds our side of one and the command's; `errors` takes its stderr if that is to come apart."""
         argv, cwd = launch.argv, launch.cwd
-        self._report = launch.reports
+        self._report = bool(launch.reports)
         self._told, tell = os.pipe() if self._report else (-1, -1)
         if self._report:
             argv = launch.reporting(tell)

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 
 from quintet.adapters.sandbox import syscall_filter
-from quintet.adapters.sandbox.ground import MINDER, REPORT, Ground, Launch, Walls
+from quintet.adapters.sandbox.ground import GIT_HELD, MINDER, Ground, Launch, Walls
 from quintet.adapters.sandbox.guarded import Guarded
-from quintet.adapters.sandbox.inside import COVER, READ_ONLY, SEAL, WRITABLE
+from quintet.adapters.sandbox.inside import COVER, NO_REPORT, READ_ONLY, SEAL, WRITABLE
 from quintet.adapters.sandbox.linked_git import in_tree, linked
 from quintet.adapters.sandbox.machine import (
     ALIASES,
@@ -29,8 +29,8 @@ from quintet.adapters.sandbox.machine import (
     toolchains,
 )
 from quintet.adapters.sandbox.nofollow import looked
+from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant, Sandbox
-from quintet.domain.protected import QUINTET_KEPT
 
 NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -39,10 +39,6 @@ NAMESPACES = (
 # What inside.py needs to lay its mounts, in this user namespace only; it gives them up before the command runs.
 LAYING = ("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP")
 INSIDE = os.path.join(os.path.dirname(MINDER), "inside.py")
-GIT_HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
-    *("hooks", "config", "config.worktree", "info", "commondir", "gitdir"),
-    *("objects/info/alternates", "objects/info/http-alternates"),
-)
 PROBE_SECONDS = 10.0
 
 
@@ -74,7 +70,7 @@ class Bubblewrap:
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
             return Launch(tuple(argv), cwd)
-        guarded = self._ground.scanner.scan()
+        guarded, number, watched = self._ground.begin(grant)
         laid = Laid(self._ground.root, grant)
         outside = self._outside(grant)
         gits = [git for repository in guarded.repositories for git in linked(repository, self._ground.root)]
@@ -90,25 +86,27 @@ class Bubblewrap:
         words += laid.outside_gits(gits)
         words += self._covered()
         laid.repositories(guarded)
-        laid.quintet()
-        laid.covered((*guarded.secrets, *guarded.secret_folders, *self._ground.hidden(), *self._own_secrets()))
+        laid.held(guarded)
+        laid.covered((*guarded.secrets, *filter(os.path.lexists, self._ground.hidden()), *self._own_secrets()))
         words += ["--chdir", cwd, "--", sys.executable, "-I", "-S", INSIDE]
         rules = syscall_filter.program(network=grant.network).hex() if syscall_filter.possible() else ""
         behind = (rules, *laid.words, "--")
         return Launch(
-            (*words, REPORT, *behind, *self._ground.bounded(argv)),
+            (*words, NO_REPORT, *behind, *self._ground.bounded(argv)),
             cwd,
             {"TMPDIR": "/tmp"},
-            self._ground.missing(guarded, grant),
+            watched,
+            number,
             tuple(argv),
             self._room(words, behind),
             tuple(laid.notes),
+            len(words),
         )
 
     def _room(self, words: Sequence[str], behind: Sequence[str]) -> Walls:
         """The same walls as a room that is kept: its own process is the first one inside."""
         return Walls(
-            (words[0], "--as-pid-1", *words[1:], "-", *behind, *self._ground.bounded(())),
+            (words[0], "--as-pid-1", *words[1:], NO_REPORT, *behind, *self._ground.bounded(())),
             self._ground.root,
             tuple(_identity(word) for word in words if word[:1] == "/"),
         )
@@ -203,12 +201,15 @@ class Laid:
         self.words: list[str] = []
         self.notes: list[str] = []
 
-    def _lay(self, how: str, path: str, base: str = "") -> bool:
+    def _lay(self, how: str, path: str, base: str = "", *, needed: bool = True) -> bool:
+        """`needed`: it was seen a moment ago, and if it is gone now, somebody plays a game with us."""
         base = base or self._root
         name = os.path.relpath(path, base)
         found = looked(base, name)
         if found:
             self.words += [how, base, name, f"{found.st_dev}:{found.st_ino}"]
+        elif needed:
+            raise ToolFailed(f"the sandbox could not start, so nothing was run: {name} changed meanwhile; run it again")
         return found is not None
 
     def project(self) -> str:
@@ -217,7 +218,7 @@ class Laid:
         if self._whole or not parts:
             return "--bind" if self._whole else "--ro-bind"
         for path in parts:
-            if not self._lay(WRITABLE, path) and os.path.lexists(path):
+            if not self._lay(WRITABLE, path, needed=False) and os.path.lexists(path):
                 self.notes.append(f"{os.path.relpath(path, self._root)} is or leads through a link: not writable")
         self.words[:0] = [SEAL, self._root, ".", "-"]
         return "--bind"
@@ -226,11 +227,12 @@ class Laid:
         return any(below(path, place) for place in self._grant.write_roots)
 
     def repositories(self, guarded: Guarded) -> None:
-        for repository in guarded.repositories:
+        bare = [path for path in guarded.bare if path != self._root]
+        for repository in (*guarded.repositories, *bare):
             if self._written(repository):
                 self._git(repository, self._root)
                 for path in in_tree(repository, self._root):
-                    self._lay(READ_ONLY, path)
+                    self._lay(READ_ONLY, path, needed=False)
 
     def _git(self, git: str, base: str) -> None:
         """A git folder, or the file that stands for one. A folder that is mounted cannot be renamed."""
@@ -240,10 +242,10 @@ class Laid:
         elif git == base or self._lay(WRITABLE, git, base):
             for folder in (git, *_modules(os.path.join(git, "modules"))):
                 for name in GIT_HELD:
-                    self._lay(READ_ONLY, os.path.join(folder, name), base)
+                    self._lay(READ_ONLY, os.path.join(folder, name), base, needed=False)
                 for tree in _listed(os.path.join(folder, "worktrees")):
                     for name in ("gitdir", "commondir", "config.worktree"):
-                        self._lay(READ_ONLY, os.path.join(tree, name), base)
+                        self._lay(READ_ONLY, os.path.join(tree, name), base, needed=False)
 
     def outside_gits(self, gits: Sequence[str]) -> list[str]:
         """The folders that worktrees and submodules lead to; a worktree's own lies in the common one."""
@@ -256,11 +258,19 @@ class Laid:
                     self._git(git, git)
         return words
 
-    def quintet(self) -> None:
+    def held(self, guarded: Guarded) -> None:
+        """What configures programs of the user's. Mounted onto itself, `.quintet` cannot be renamed."""
         folder = os.path.join(self._root, ".quintet")
-        if self._written(folder) and self._lay(WRITABLE, folder):
-            for name in QUINTET_KEPT:
-                self._lay(READ_ONLY, os.path.join(folder, name))
+        if self._written(folder):
+            self._lay(WRITABLE, folder, needed=False)
+        for path in guarded.kept:
+            self._hold(path)
+        for path in guarded.from_git if Effect.COMMIT not in self._grant.effects else ():
+            self._hold(path)
+
+    def _hold(self, path: str) -> None:
+        if self._written(path):
+            self._lay(READ_ONLY, path)
 
     def covered(self, paths: Sequence[str]) -> None:
         for path in paths:

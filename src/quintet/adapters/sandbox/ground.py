@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
-import time
+import threading
 from collections.abc import Sequence
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from quintet.adapters.host_programs import host_path
-from quintet.adapters.sandbox.guarded import Guarded, Scanner
+from quintet.adapters.sandbox.guarded import BARE, REPOSITORY, SECRET, Guarded, Place, Scanner
 from quintet.adapters.sandbox.machine import below
+from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant, Sandbox
-from quintet.domain.protected import GIT_KEPT, QUINTET_KEPT, Protection
+from quintet.domain.protected import Protection
 
 MINDER = os.path.join(os.path.dirname(__file__), "confine.py")
 PRLIMIT = "/usr/bin/prlimit"
-REPORT = "@report"  # among the words of a launch: the handle on which the sandbox tells that it stands
 READING = frozenset({Effect.READ, Effect.FETCH})
+GIT_HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
+    *("hooks", "config", "config.worktree", "info", "commondir", "gitdir"),
+    *("objects/info/alternates", "objects/info/http-alternates"),
+)
 
 
 class Walls(Struct, frozen=True):
@@ -36,20 +41,16 @@ class Launch(Struct, frozen=True):
     argv: tuple[str, ...]
     cwd: str
     variables: dict[str, str] = {}  # on top of the children's environment
-    watched: tuple[str, ...] = ()  # protected paths that are not there
+    watched: tuple[str, ...] = ()  # protected paths in git folders that are not there
+    number: int = 0  # of a command that may write the project, while it runs
     command: tuple[str, ...] = ()  # what runs behind the walls
     room: Walls | None = None  # in which it could run as well
     notes: tuple[str, ...] = ()  # what the walls could not give
-
-    @property
-    def reports(self) -> bool:
-        """Whether the sandbox tells when it stands."""
-        return REPORT in self.argv
+    reports: int = 0  # which word is for the handle on which the sandbox tells that it stands; 0 if it does not
 
     def reporting(self, handle: int) -> tuple[str, ...]:
         """The same with that report going to a handle."""
-        at = self.argv.index(REPORT)
-        return (*self.argv[:at], str(handle), *self.argv[at + 1 :])
+        return (*self.argv[: self.reports], str(handle), *self.argv[self.reports + 1 :])
 
 
 class Containment(Protocol):
@@ -73,6 +74,11 @@ class Ground(Struct):
     protection: Protection
     scanner: Scanner
     made: str = ""
+    running: dict[int, Grant] = field(default_factory=dict)  # the commands that may write the project now
+    _seen: frozenset[Place] | None = None
+    _notes: list[str] = field(default_factory=list)  # not told yet
+    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def scratch(self, name: str) -> str:
         """A folder that lives as long as the session: /tmp, an empty home."""
@@ -93,26 +99,77 @@ class Ground(Struct):
             return tuple(argv)
         return (PRLIMIT, f"--fsize={self.file_bytes}", "--core=0", "--nproc=4096", "--", *argv)
 
-    def missing(self, guarded: Guarded, grant: Grant) -> tuple[str, ...]:
-        """The protected paths that are not there, below what the grant can write."""
-        places = [os.path.join(git, kept) for git in guarded.repositories if os.path.isdir(git) for kept in GIT_KEPT]
-        places += [os.path.join(self.root, ".quintet", kept) for kept in QUINTET_KEPT]
-        if Effect.COMMIT not in grant.effects:
-            places.append(os.path.join(self.root, ".git"))
+    def begin(self, grant: Grant) -> tuple[Guarded, int, tuple[str, ...]]:
+        """Before a command: what is there to protect, the command's number, and what of a git folder is to be watched.
+
+        What appeared since the last look while another command ran is that command's, and is moved aside.
+        """
+        with self._lock:
+            guarded = self.scanner.scan()
+            if self._seen is not None and self.running:
+                guarded = self._look_over(guarded, self._notes)
+                if guarded.lost:
+                    names = ", ".join(os.path.relpath(path, self.root) for path in guarded.lost[:3])
+                    raise ToolFailed(f"{names}: protected, and moved away by a command that still runs; end that first")
+            self._seen = guarded.places
+            number = 0
+            if any(below(path, self.root) or below(self.root, path) for path in grant.write_roots):
+                number = next(self._numbers)
+                self.running[number] = grant
+            return guarded, number, self._missing(guarded, grant) if number else ()
+
+    def _missing(self, guarded: Guarded, grant: Grant) -> tuple[str, ...]:
+        """What is protected in git folders that the grant can write, and is not there."""
+        places = [os.path.join(git, name) for git in guarded.repositories if os.path.isdir(git) for name in GIT_HELD]
         within = [path for path in places if any(below(path, root) for root in grant.write_roots)]
         return tuple(path for path in within if not os.path.lexists(path))
 
     def settle(self, launch: Launch) -> list[str]:
+        """After a command: put aside what appeared in a protected place, and say so."""
         notes = list(launch.notes)
-        for path in launch.watched:
-            if os.path.lexists(path):
-                aside = os.path.join(self.scratch_parent, "aside", f"{time.time_ns()}-{os.path.basename(path)}")
-                from shutil import move
-
-                os.makedirs(os.path.dirname(aside), mode=0o700, exist_ok=True)
-                move(path, aside)
-                notes.append(f"{os.path.relpath(path, self.root)} is protected; it appeared, and was moved to {aside}")
+        if not launch.number:
+            return notes
+        with self._lock:
+            for path in launch.watched:
+                if os.path.lexists(path):
+                    self._aside(path, notes)
+            if self._seen is not None and launch.number in self.running:
+                self._seen = self._look_over(self.scanner.scan(), notes).places
+            self.running.pop(launch.number, None)
+            notes += self._notes
+            self._notes.clear()
         return notes
+
+    def _look_over(self, guarded: Guarded, notes: list[str]) -> Guarded:
+        """Move aside what is new, and look again if anything was."""
+        committing = any(Effect.COMMIT in grant.effects for grant in self.running.values())
+        new = sorted((place for place in guarded.places - (self._seen or frozenset())), key=lambda place: place[1])
+        paths = [path for place in new if (path := self._unwanted(place, committing))]
+        moved = [path for path in paths if self._aside(path, notes)]
+        self.scanner.forget(moved)
+        return self.scanner.scan() if moved else guarded
+
+    def _unwanted(self, place: Place, committing: bool) -> str:
+        """What is to be moved aside because of something new; empty if it may stay."""
+        from quintet.adapters.sandbox.appeared import as_git_makes
+        from quintet.adapters.sandbox.guarded import FROM_GIT
+
+        kind, path, _ = place
+        if kind == SECRET or (kind == FROM_GIT and committing):
+            return ""
+        if any(known[1] == path and known[0] == kind and not known[2] for known in self._seen or ()):
+            return ""
+        if kind == REPOSITORY and committing and as_git_makes(self.root, path):
+            return ""
+        return os.path.join(path, "HEAD") if kind == BARE else path
+
+    def _aside(self, path: str, notes: list[str]) -> str:
+        from quintet.adapters.sandbox.appeared import put_aside
+
+        moved = put_aside(self.root, path, os.path.join(self.scratch_parent, "aside"))
+        if moved:
+            notes.append(f"{os.path.relpath(path, self.root)} is protected; it appeared, and was moved to {moved}")
+        return path if moved else ""
 
     async def close(self) -> None:
         if self.made:
@@ -150,8 +207,8 @@ class Uncontained:
             return Launch(tuple(argv), cwd, {"PATH": host_path()})
         if Effect.OUTSIDE in grant.effects:
             return Launch(tuple(argv), cwd)
-        watched = self._ground.missing(self._ground.scanner.scan(), grant)
-        return Launch(minded(self._ground.bounded(argv)), cwd, watched=watched)
+        _, number, watched = self._ground.begin(grant)
+        return Launch(minded(self._ground.bounded(argv)), cwd, watched=watched, number=number)
 
     def settle(self, launch: Launch) -> list[str]:
         return self._ground.settle(launch)

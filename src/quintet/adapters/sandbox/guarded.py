@@ -1,37 +1,44 @@
-"""Finds what a sandbox has to cover inside the project: secrets, and the git folders whose hooks and config are kept.
+"""Finds what a sandbox has to protect inside the project: secrets, repositories, and what configures other programs.
 
 A folder is read again only when its own time stamp has changed, so that a second look at a big project costs one
-`stat` a folder. Trees of other people's code (virtual environments, node_modules) are not looked into.
+`stat` a folder. Trees of other people's code (virtual environments, node_modules) are not looked into. What was found
+once is known by its number: moved to where nobody looks, it is searched for.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 
 from msgspec import Struct
 
-from quintet.domain.protected import Protection
+from quintet.adapters.sandbox.nofollow import looked
+from quintet.domain.protected import Protection, is_held, is_repository
 
 FOREIGN = frozenset({"node_modules", "site-packages", ".venv", "venv", ".tox", ".nox"})
 SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
+SECRET, REPOSITORY, BARE, KEPT, FROM_GIT = "secret", "repository", "bare", "kept", "from git"
+Place = tuple[str, str, bool]  # what it is, its absolute path, whether it is a link
 
 
 class Guarded(Struct, frozen=True):
-    """Absolute paths."""
+    """Absolute paths, none a link; `places` has the links too. `lost` was there once and is nowhere."""
 
     secrets: tuple[str, ...]
-    secret_folders: tuple[str, ...]
     repositories: tuple[str, ...]  # each a `.git`, folder or file
+    bare: tuple[str, ...]  # folders that git takes for a repository by what is in them
+    kept: tuple[str, ...]  # what configures a program of the user's
+    from_git: tuple[str, ...]  # the same, but a command that commits may write it
+    places: frozenset[Place]
+    lost: tuple[str, ...] = ()
 
 
 class _Folder(Struct, frozen=True):
     stamp: int
     settled: bool
     below: tuple[str, ...]
-    secrets: tuple[str, ...]
-    secret_folders: tuple[str, ...]
-    repository: str
+    places: tuple[Place, ...]
 
 
 class Scanner:
@@ -39,45 +46,95 @@ class Scanner:
         self._root = root
         self._protection = protection
         self._known: dict[str, _Folder] = {}
+        self._numbers: dict[tuple[int, int], Place] = {}
 
     def scan(self) -> Guarded:
         known: dict[str, _Folder] = {}
+        found: set[Place] = set()
         waiting = [self._root]
         while waiting:
             path = waiting.pop()
             try:
                 folder = self._look(path)
-            except OSError:  # gone, or not ours to read: then it is not the command's either
+            except PermissionError:  # a command could have closed it, and can open it again
+                found.add((SECRET, path, False))
+                continue
+            except OSError:  # gone
                 continue
             known[path] = folder
+            found.update(folder.places)
             waiting += folder.below
         self._known = known
-        found = known.values()
-        return Guarded(
-            tuple(sorted(path for folder in found for path in folder.secrets)),
-            tuple(sorted(path for folder in found for path in folder.secret_folders)),
-            tuple(sorted(folder.repository for folder in found if folder.repository)),
-        )
+        lost = self._missed(found)
+        of = {
+            wanted: tuple(sorted(path for kind, path, link in found if kind == wanted and not link))
+            for wanted in _KINDS
+        }
+        return Guarded(of[SECRET], of[REPOSITORY], of[BARE], of[KEPT], of[FROM_GIT], frozenset(found), lost)
+
+    def _missed(self, found: set[Place]) -> tuple[str, ...]:
+        """What was known by its number and is no longer where it was: searched for everywhere, and added if found."""
+        now: dict[tuple[int, int], Place] = {}
+        for place in found:
+            if not place[2] and (number := self._number(place[1])):
+                now[number] = place
+        missing = {number: place for number, place in self._numbers.items() if number not in now}
+        for number, (kind, path, _) in list(missing.items()):
+            if self._number(path) == number:
+                now[number] = (kind, path, False)
+                del missing[number]
+        if missing:
+            for path in _everything(self._root):
+                number = self._number(path)
+                if number in missing:
+                    now[number] = (missing.pop(number)[0], path, False)
+        found.update(now.values())
+        self._numbers = now
+        return tuple(sorted(path for _, path, _ in missing.values()))
+
+    def _number(self, path: str) -> tuple[int, int] | None:
+        seen = looked(self._root, os.path.relpath(path, self._root))
+        return (seen.st_dev, seen.st_ino) if seen else None
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """These were moved aside: they are not searched for."""
+        gone = tuple(paths)
+        self._numbers = {
+            number: place
+            for number, place in self._numbers.items()
+            if not any(place[1] == path or place[1].startswith(path + "/") for path in gone)
+        }
 
     def _look(self, path: str) -> _Folder:
         now = time.time_ns()
-        stamp = os.stat(path).st_mtime_ns
+        stamp = os.stat(path, follow_symlinks=False).st_mtime_ns
         before = self._known.get(path)
         if before and before.settled and before.stamp == stamp:
             return before
-        below, secrets, secret_folders, repository = [], [], [], ""
+        relative = "" if path == self._root else os.path.relpath(path, self._root)
+        below, names = [], []
+        places: list[Place] = []
         with os.scandir(path) as entries:
             for entry in entries:
-                if entry.name == ".git":
-                    repository = entry.path
-                elif entry.is_dir(follow_symlinks=False):
-                    if self._protection.is_secret_folder(entry.path[len(self._root) :]):
-                        secret_folders.append(entry.path)
-                    elif entry.name not in FOREIGN:
-                        below.append(entry.path)
-                elif self._protection.is_secret(entry.path[len(self._root) :]) and (real := self._real(entry)):
-                    secrets.append(real)
-        return _Folder(stamp, now - stamp > SETTLED_NS, tuple(below), tuple(secrets), tuple(secret_folders), repository)
+                name, link = entry.name, entry.is_symlink()
+                names.append(name)
+                folder = entry.is_dir(follow_symlinks=False)
+                if name == ".git":
+                    places.append((REPOSITORY, entry.path, link))
+                    continue
+                if folder and self._protection.is_secret_folder(entry.path[len(self._root) :]):
+                    places.append((SECRET, entry.path, False))
+                    continue
+                secret = not folder and self._protection.is_secret(entry.path[len(self._root) :])
+                if secret and (real := self._real(entry)):
+                    places.append((SECRET, real, False))
+                if is_held(relative, name):
+                    places.append((KEPT if is_held(relative, name, True) else FROM_GIT, entry.path, link))
+                if folder and name not in FOREIGN:
+                    below.append(entry.path)
+        if is_repository(names):
+            places.append((BARE, path, False))
+        return _Folder(stamp, now - stamp > SETTLED_NS, tuple(below), tuple(places))
 
     def _real(self, entry: os.DirEntry[str]) -> str:
         """The file itself; a link that leads out of the project leads nowhere in the sandbox."""
@@ -85,3 +142,12 @@ class Scanner:
             return entry.path
         real = os.path.realpath(entry.path)
         return real if real.startswith(self._root + "/") and os.path.isfile(real) else ""
+
+
+_KINDS = (SECRET, REPOSITORY, BARE, KEPT, FROM_GIT)
+
+
+def _everything(root: str) -> Iterable[str]:
+    for path, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            yield os.path.join(path, name)

@@ -31,7 +31,7 @@ class Landlock:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
             return Launch(tuple(argv), cwd)
         ground = self._ground
-        guarded = ground.scanner.scan()
+        guarded, number, watched = ground.begin(grant)
         gits = [path for repository in guarded.repositories for path in linked(repository, ground.root)]
         scratch, empty_home = ground.scratch("tmp"), ground.scratch("home")
         read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(), os.path.dirname(MINDER)]
@@ -44,8 +44,12 @@ class Landlock:
         variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
         if not set(grant.effects) - READING:  # goes unasked: by no program of the project's
             variables["PATH"] = host_path()
-        watched = ground.missing(guarded, grant)
-        return Launch(minded(ground.bounded(argv), text), cwd, variables, watched)
+        notes = tuple(
+            f"{os.path.relpath(path, ground.root)} is or leads through a link: not writable"
+            for path in grant.write_roots
+            if path not in roots and os.path.lexists(path)
+        )
+        return Launch(minded(ground.bounded(argv), text), cwd, variables, watched, number, notes=notes)
 
     def _leads_nowhere_else(self, path: str) -> bool:
         """A folder of the project that is a link, or behind one, could be any folder."""
