@@ -20,6 +20,7 @@ from quintet.adapters.sandbox.ground import Launch, Walls
 from quintet.adapters.sandbox.room import INTERRUPT, KILL, MOST_BYTES, READY
 
 MOST_ROOMS = 2
+MOST_SEEN = 4
 READY_SECONDS = 0.5
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
 ROOM = os.path.join(os.path.dirname(__file__), "room.py")
@@ -29,7 +30,7 @@ class Rooms:
     def __init__(self) -> None:
         self._rooms: dict[Walls, Room] = {}  # the one used last at the end
         self._left: list[Room] = []  # taken down, and perhaps not gone yet
-        self._seen: Walls | None = None
+        self._seen: list[Walls] = []  # had by one command, the last one at the end
 
     async def enter(self, launch: Launch, output: Output) -> Guest | None:
         """The command, started in a room; None if there is none for it now."""
@@ -47,11 +48,11 @@ class Rooms:
     def settle(self, launch: Launch, environment: Mapping[str, str]) -> None:
         """After a command that had walls of its own: the second time, they are put up for the next."""
         walls = launch.room
-        if walls and walls == self._seen and walls not in self._rooms:
+        if walls and walls in self._seen and walls not in self._rooms:
             self._rooms[walls] = Room(walls, environment)
             if len(self._rooms) > MOST_ROOMS:
                 self._leave(next(iter(self._rooms)))
-        self._seen = walls
+        self._seen = [*(one for one in self._seen if one != walls), *((walls,) if walls else ())][-MOST_SEEN:]
 
     def _leave(self, walls: Walls) -> None:
         room = self._rooms.pop(walls)
