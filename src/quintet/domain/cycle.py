@@ -121,15 +121,19 @@ def next_step(
     *,
     replans: bool,
     seconds: float = 0.0,
+    person: bool = True,
 ) -> Step:
-    """`replans`: whether the planner can be asked again; `seconds`: how long this stretch has taken."""
+    """`replans`: whether the planner can be asked again; `seconds`: how long this stretch has taken.
+
+    With no `person` attached, what wants one's approval waits until nothing else can be done.
+    """
     if hit := limit_hit(cycle, settings, seconds):
         return _unless_over(cycle, found, replans, Rest("limit", hit))
     if control is RunControl.MANUAL and cycle.steps_since:
         return _unless_over(cycle, found, replans, Rest("paused", ONE_TURN))
     if found.verifying:
         return Verify(found.verifying)
-    if found.reviewing:
+    if found.reviewing and (person or not (found.ready or cycle.pending)):
         return Approve(found.reviewing)
     if control is RunControl.ASSISTED and cycle.units_since:
         return _unless_over(cycle, found, replans, Rest("paused", ONE_UNIT))

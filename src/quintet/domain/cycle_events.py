@@ -72,16 +72,17 @@ class PlanAccepted(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class TaskVerified(Tagged, frozen=True, kw_only=True, gc=False):
-    """Whether a task is done, by its own command and by the verifier, with what shows it."""
+    """Whether a task is done, by its own command and by the verifier, with what shows it; or that nothing does."""
 
     run: str
     task: str
     title: str
-    passed: bool
+    passed: bool  # the task is done
     by: str
     command: str = ""
     evidence: str = ""  # what the command printed, its last lines
-    findings: str = ""  # what is missing; it goes into the task's file
+    findings: str = ""  # what is missing, which goes into the task's file; or why it is not verified
+    unverified: bool = False  # nothing shows it: the task is neither done nor failed
 
 
 class CycleStopped(Tagged, frozen=True, kw_only=True, gc=False):

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, structs
 
 from quintet.domain import cycle_events as c
+from quintet.domain.checkpoint_events import FilesChanged
 from quintet.domain.cycle_phases import CyclePhase
 from quintet.domain.messages import Usage
 from quintet.domain.run_phases import TERMINAL as OVER
 
 if TYPE_CHECKING:
     from quintet.domain.state import SessionState
+
+MOST_CHANGED = 200  # files of one task that are remembered by name
+_AT_UNIT = (CyclePhase.PROCESSING, CyclePhase.EXECUTING, CyclePhase.MOVING_COMPLETED)
 
 
 class CycleState(Struct, frozen=True):
@@ -45,6 +49,8 @@ class CycleState(Struct, frozen=True):
     seconds: float = 0.0
     status: str = ""  # how it stopped last
     reason: str = ""
+    changed: tuple[str, ...] = ()  # by the units of the task named below, the first of the files
+    changed_by: str = ""
     unsure: str = ""  # a task in whose unit something was being published when it was cut short
 
     @property
@@ -178,6 +184,15 @@ def leave_unsure(state: SessionState) -> None:
         state.cycle = structs.replace(cycle, unsure=cycle.task)
 
 
+def _files_changed(state: SessionState, event: FilesChanged) -> None:
+    """What the units of one task changed; another task's begin anew."""
+    cycle = state.cycle
+    if cycle and cycle.at_work and cycle.task and cycle.phase in _AT_UNIT:
+        known = cycle.changed if cycle.changed_by == cycle.task else ()
+        paths = tuple(dict.fromkeys((*known, *event.paths)))[:MOST_CHANGED]
+        state.cycle = structs.replace(cycle, changed=paths, changed_by=cycle.task)
+
+
 def _began(state: SessionState, event: c.CycleBegan) -> None:
     state.cycle = began(event)
     state.waiting = [i for i in state.waiting if i.submission != event.submission]
@@ -213,4 +228,5 @@ HANDLERS: dict[type, Callable[[Any, Any], None]] = {
     c.TaskVerified: _changed,
     c.CycleStopped: _stopped,
     c.ExecutorEnded: _ended,
+    FilesChanged: _files_changed,
 }

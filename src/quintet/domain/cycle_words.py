@@ -82,6 +82,8 @@ def _plan(event: c.PlanMade) -> Words:
 def _verified(event: c.TaskVerified) -> Words:
     shown = event.evidence.strip().splitlines()[-1:] if event.command else []
     how = " · ".join(filter(None, (f"`{event.command}`" if event.command else "", *shown)))
+    if event.unverified:
+        return [(f"not verified {event.title}, by {event.by}: {event.findings}", "warning")]
     if event.passed:
         return [(f"verified {event.title}{f' · {how}' if how else ''}", "success")]
     lines = [line for line in event.findings.splitlines() if line.strip()]

@@ -33,6 +33,7 @@ from quintet.domain.state import SessionState
 from quintet.domain.steering import Activity, Boundary, Scope
 from quintet.domain.task_page import read_pages, write_page
 from quintet.domain.tasks import Approval, Task, TaskStatus
+from quintet.domain.verdicts import Outcome
 from quintet.engine import dials, runs
 from quintet.engine.cycle_commands import is_staged, withdrawn
 from quintet.engine.health_gate import HealthGate
@@ -147,6 +148,7 @@ class CycleRun:
             shop.core.settings.cycle,
             replans=self._replans(),
             seconds=shop.seconds,
+            person=shop.core.person,
         )
         if isinstance(step, Execute | Verify) and axes.work_mode is not WorkMode.BUILD:
             return Rest(
@@ -234,6 +236,7 @@ class CycleRun:
         shop, cycle = self._shop, self._shop.cycle
         if not await self._units.claim(task):
             return None
+        await shop.checkpoints.settle()  # what its unit changed is part of what shows that it is done
         self._moved(CyclePhase.VERIFYING, task, by=cycle.verifier)
         verdict = await self._verifier.verify(task)
         if isinstance(verdict, Rest):
@@ -244,21 +247,30 @@ class CycleRun:
                 run=cycle.run,
                 task=task.id,
                 title=task.title,
-                passed=verdict.passed,
+                passed=verdict.outcome is Outcome.VERIFIED,
                 by=verdict.by,
                 command=verdict.command,
                 evidence=verdict.evidence,
                 findings=verdict.findings,
+                unverified=verdict.outcome is Outcome.NOT_VERIFIED,
             )
         )
         self._moved(CyclePhase.CLEANING_UP, task)
-        if not verdict.passed:
+        if verdict.outcome is Outcome.FAILED:
             await surely(self._units.failed(task, verdict.by, verdict.findings))
+        elif verdict.outcome is Outcome.NOT_VERIFIED:
+            await surely(self._left_open(task, f"{Outcome.NOT_VERIFIED}: {verdict.findings}"))
         elif task.text.approval is Approval.AFTER:
             await surely(shop.move(task, TaskStatus.REVIEWING, "verified; waits for approval"))
         else:
             await surely(self._done(task, f"verified by {verdict.by}"))
         return None
+
+    async def _left_open(self, task: Task, reason: str) -> None:
+        """Nothing shows that it is done: that is for a person to say."""
+        await self._shop.move(task, TaskStatus.REVIEWING, reason)
+        await self._units.let_go(task.id)
+        self._units.unit_over()
 
     async def _done(self, task: Task, reason: str) -> None:
         await self._shop.move(task, TaskStatus.DONE, reason)
@@ -266,13 +278,19 @@ class CycleRun:
         self._units.unit_over()
 
     async def _approve(self, task: Task) -> Rest | None:
-        core = self._shop.core
+        core, why = self._shop.core, self._shop.tasks.why(task.id)
+        unverified = why if why.startswith(Outcome.NOT_VERIFIED) else ""
         if not core.person:
-            return Rest("blocked", f"task {task.id} is verified and wants your approval; nobody is attached to ask")
+            stands = f"is {unverified}" if unverified else "is verified and wants your approval"
+            return Rest("blocked", f"task {task.id} {stands}; nobody is attached to ask")
         if not await self._units.claim(task):
             return None
         question = QuestionAsked(
-            question=core.ids.new("q"), kind="approve", text=f"is {task.id} done: {task.title}?", choices=APPROVAL
+            question=core.ids.new("q"),
+            kind="approve",
+            text=f"is {task.id} done: {task.title}?",
+            choices=APPROVAL,
+            detail=(unverified,) if unverified else (),
         )
         answer = await self._shop.questions.ask(question)
         if answer.choice == YES:

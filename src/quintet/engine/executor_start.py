@@ -114,6 +114,7 @@ class ExecutorStart:
         self._turn = turn
         self._folder = folder
         self._gate = ExecutorGate(shop, name, role, folder)
+        self.acted = 0  # calls that it made by itself, and that went well
 
     async def run(self, prompt: str) -> Ended:
         """Start it until it succeeds or is given up. What comes back is its success, or a failure of its task's.
@@ -198,6 +199,7 @@ class ExecutorStart:
                     shop.journal.signal(Progress(call=call, text=f"{part.tool} {part.summary}\n"))
                 case CallEnded():
                     begun = heard.begun.pop(part.id, CallBegan(part.id, "?"))
+                    self.acted += part.ok
                     shown = part.output[:MOST_OUTPUT]
                     acted = ExecutorActed(call=call, tool=begun.tool, summary=begun.summary, ok=part.ok, output=shown)
                     shop.journal.post(acted)

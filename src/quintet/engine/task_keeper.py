@@ -115,6 +115,11 @@ class TaskKeeper:
         """How often the task was begun."""
         return sum(move.after is TaskStatus.RUNNING for move in self.store.moves(task))
 
+    def why(self, task: str) -> str:
+        """The reason of its last move."""
+        moves = self.store.moves(task)
+        return moves[-1].reason if moves else ""
+
     def is_found(self, task: str) -> bool:
         """Whether the task is known by its file alone: nobody has added it."""
         moves = self.store.moves(task)

@@ -1,6 +1,7 @@
 """Verifies a task whose unit is done: by its own command, through the gate, and by the verifier. Both have to say yes.
 
-The offline rules judge nothing beyond the command: a unit of theirs is done only with its evidence.
+What is only said is not taken: `domain/verdicts` wants something that shows it. The offline rules judge nothing beyond
+that; a unit of their own is done only with its evidence.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from quintet.domain.reports import Order
 from quintet.domain.standing import Stage
 from quintet.domain.tasks import Task
 from quintet.domain.toolspec import CallStatus
+from quintet.domain.verdicts import Outcome, Shown, verdict
 from quintet.engine.cycle_commands import is_staged
 from quintet.engine.executor_start import ExecutorStart
 from quintet.engine.gatekeeper import Blocked
@@ -33,7 +35,7 @@ NO_VERDICT = "the verifier did not say whether it is done"
 
 
 class Verdict(Struct, frozen=True):
-    passed: bool
+    outcome: Outcome
     by: str
     command: str = ""
     evidence: str = ""
@@ -61,22 +63,25 @@ class VerifyStep:
         return rest_after(ending)
 
     async def _judged(self, turn: Turn, task: Task) -> Verdict:
-        cycle = self._shop.cycle
+        cycle, staged = self._shop.cycle, is_staged(self._shop.core, self._shop.state)
         by, line = cycle.verifier, task.text.verification
+        changed = cycle.changed if cycle.changed_by == task.id else ()
         evidence = ""
         if line and self._may_run(task):
             passed, evidence = await self._ran(turn, line)
             if not passed:
-                return Verdict(False, f"`{line}`", line, evidence, f"`{line}` failed:\n\n{evidence}")
+                return Verdict(Outcome.FAILED, f"`{line}`", line, evidence, f"`{line}` failed:\n\n{evidence}")
         else:
             line = ""
+        said: bool | None = None
+        findings, looked = "", False
         if by != NATIVE:
-            passed, findings = await self._by_cli(turn, task, evidence)
-        elif is_staged(self._shop.core, self._shop.state):
-            passed, findings = await self._by_model(turn, task, evidence)
-        else:
-            passed, findings = True, ""
-        return Verdict(passed, by, line, evidence, findings)
+            said, findings, looked = await self._by_cli(turn, task, evidence)
+        elif staged:
+            said, findings, looked = await self._by_model(turn, task, evidence)
+        by_rules = by == cycle.executor == NATIVE and not staged
+        outcome, why = verdict(said, task.text, Shown(bool(line), changed, looked, cycle.executor == NATIVE, by_rules))
+        return Verdict(outcome, by, line, evidence, why or findings)
 
     def _may_run(self, task: Task) -> bool:
         """A page that came with an untrusted folder runs nothing."""
@@ -92,15 +97,16 @@ class VerifyStep:
             raise Blocked(f"`{line}`: {said}")
         return status is CallStatus.OK, "\n".join(said.strip().splitlines()[-EVIDENCE_LINES:])
 
-    async def _by_model(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str]:
+    async def _by_model(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:
+        """Its word, its findings, and whether it looked before."""
         values = {"user_input": _asked(task), "tool_summary": "", "last_step_outcome": evidence}
-        for _ in range(MOST_STEPS):
+        for step in range(MOST_STEPS):
             reply = await turn.look(Stage.VERIFICATION, values)
             if reply is not None:
-                return _verdict(reply)
-        return False, f"the verifier read for {MOST_STEPS} steps and came to no verdict"
+                return *_verdict(reply), step > 0
+        return False, f"the verifier read for {MOST_STEPS} steps and came to no verdict", True
 
-    async def _by_cli(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str]:
+    async def _by_cli(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:
         shop, name = self._shop, self._shop.cycle.verifier
         folder = shop.core.plans.folder(shop.cycle.run)
         values = {
@@ -110,7 +116,8 @@ class VerifyStep:
             "tool_summary": shop.tasks.summary(),
         }
         start = ExecutorStart(shop, name, Role.VERIFY, turn, folder)
-        return _verdict((await start.run(shop.core.prompts.filled(VERIFY_PAGE, values))).answer)
+        answer = (await start.run(shop.core.prompts.filled(VERIFY_PAGE, values))).answer
+        return *_verdict(answer), start.acted > 0
 
 
 def _asked(task: Task) -> str:

@@ -1,0 +1,64 @@
+"""Nothing is done on a claim alone: what shows a task, and what does not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quintet.domain import protocol as p
+from quintet.domain.tasks import Intent, TaskText
+from quintet.domain.verdicts import Outcome, Shown, files_named, verdict
+
+V, F, N = Outcome.VERIFIED, Outcome.FAILED, Outcome.NOT_VERIFIED
+ONE = TaskText("a", "create one.txt")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown", "outcome"),
+    [
+        (None, Shown(), N),  # the offline rules, and an AI CLI's word
+        (None, Shown(changed=("two.txt",)), N),
+        (None, Shown(changed=("one.txt",)), V),
+        (None, Shown(changed=("sub/one.txt", "x")), V),
+        (None, Shown(changed=("done.txt",)), N),
+        (None, Shown(command=True), V),
+        (None, Shown(by_rules=True), V),
+        (True, Shown(), N),  # two words of AI CLIs, and nothing beside them
+        (True, Shown(looked=True), V),
+        (True, Shown(changed=("x",)), V),
+        (True, Shown(native=True), V),
+        (False, Shown(True, ("one.txt",), True, True, True), F),
+    ],
+)
+def test_what_shows_a_task_decides(said: bool | None, shown: Shown, outcome: Outcome) -> None:
+    found, why = verdict(said, ONE, shown)
+    assert found is outcome
+    assert bool(why) is (outcome is N)
+
+
+@given(st.booleans() | st.none(), st.text(), st.text())
+def test_no_word_verifies_without_anything_that_shows_it(said: bool | None, title: str, body: str) -> None:
+    assert verdict(said, TaskText("a", title, body=body), Shown())[0] is not V
+
+
+@pytest.mark.parametrize(
+    ("title", "named"),
+    [
+        ("create one.txt and src/two.py", ["one.txt", "src/two.py"]),
+        ("write ./a/b.md, then `c.toml`.", ["a/b.md", "c.toml"]),
+        ("read https://example.com/a.html and bump to v1.2", []),
+        ("mail me@example.com about .env.example", [".env.example"]),
+        ("tidy up", []),
+    ],
+)
+def test_the_files_a_task_names(title: str, named: list[str]) -> None:
+    assert files_named(TaskText("a", title)) == named
+
+
+def test_intents_name_files_and_findings_do_not() -> None:
+    body = "Do it.\n\n## Findings 1, codex\n\nlog.txt is missing"
+    assert files_named(TaskText("a", "x", intent=(Intent("src/a.py", 1, 3),), body=body)) == ["src/a.py"]
+
+
+def test_a_verification_of_an_older_journal_still_reads() -> None:
+    line = '{"type":"task_verified","run":"r","task":"a","title":"A","passed":true,"by":"native"}'
+    assert p.decode_event(line) == p.TaskVerified(run="r", task="a", title="A", passed=True, by="native")
