@@ -35,6 +35,7 @@ REACH = {
     "free": "set it",
     "tighten": "make it stricter",
     "trusted": "nothing",
+    "own": "nothing, trusted or not",
 }
 
 

@@ -40,7 +40,6 @@ from quintet.engine.core import Core
 from quintet.engine.hands import Hands
 from quintet.engine.leases import owner_lives
 from quintet.engine.owner import Owner
-from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
@@ -49,9 +48,10 @@ from quintet.mcp_wiring import make_mcp
 from quintet.models import Models
 from quintet.observing import observer
 from quintet.outside_wiring import Outside
-from quintet.places_of_prompts import OVERRIDES, PROMPTS
+from quintet.places_of_prompts import own_prompts
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
+from quintet.trusting import not_loaded, sound_agents
 
 if TYPE_CHECKING:
     from quintet.domain.executors import Executors
@@ -89,12 +89,12 @@ async def open_session(
     """
     places = locate(path)
     loaded = config.load(places, settings)
-    own = user_tools.load(places, loaded.trusted)
+    own = user_tools.load(places, loaded.trust)
     core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids)
     core.answer_schema = json_schema
     if executors:
         core.executors = lambda: executors
-    notes = _notes(loaded, own)
+    notes = _notes(places, loaded, own)
     store = core.store
     assert isinstance(store, SqliteStore)
     surface = Surface(surface)
@@ -137,7 +137,7 @@ def make_core(
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
     files = ProjectFiles(places.root, terms.protection)
-    prompts = Prompts(PROMPTS, OVERRIDES.format(root=places.root) if loaded.trusted else "")
+    prompts = own_prompts(places.root, loaded.trust)
     outside = Outside(places, loaded.settings, files, prompts.page, model, own_code=loaded.trusted)
     vault = outside.vault
     shells = BackgroundShells(containment, places.outputs, vault)
@@ -147,7 +147,7 @@ def make_core(
         contained=terms.sandbox is Sandbox.BWRAP,
         wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
     )
-    mcp = make_mcp(places, loaded, containment, vault.learn_from)
+    mcp = make_mcp(places, loaded, containment, vault.learn_from, vault.text)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment, vault)
     bench = Workbench(
@@ -184,11 +184,11 @@ def make_core(
         repository=make_repository(processes, files, outside.forge),
         prompts=prompts,
         plans=make_plans(places),
-        agents=make_agents(places, terms.protection, loaded.trusted),
+        agents=make_agents(places, terms.protection, sound_agents(places, loaded.trust)),
         agents_page=vault.text(agents_page(start or places.root, places.root)),
         redactor=vault,
         checkpoints=checkpoints,
-        hook_runner=ShellHooks(),
+        hook_runner=ShellHooks(loaded.hook_problem),
         keep_artifact=artifacts.keep,
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
@@ -300,12 +300,14 @@ async def _take_up(
     return Session(core, row.id, surface, owner, since)
 
 
-def _notes(loaded: config.Loaded, own: user_tools.OwnTools) -> list[Noticed]:
+def _notes(places: Places, loaded: config.Loaded, own: user_tools.OwnTools) -> list[Noticed]:
     """What the person should know about the settings and their own tools."""
     notes = [Noticed(level="warning", code="SETTINGS", text=warning) for warning in loaded.warnings]
     notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]
     if own.held_back:
         notes.append(Noticed(level="info", code="OWN_TOOLS", text=own.held_back))
+    if left := not_loaded(places, loaded.trust):
+        notes.append(Noticed(level="warning", code="TRUST", text=left))
     return notes
 
 

@@ -363,6 +363,7 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
         lambda p: (
             p.add_argument("--revoke", action="store_true", help="take the trust back"),
             p.add_argument("--list", action="store_true", help="list the trusted folders"),
+            p.add_argument("--check", action="store_true", help="show what is new or changed since you trusted it"),
         ),
     ),
     "doctor": _lookup(

@@ -17,11 +17,12 @@ from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_read
 from quintet.adapters.sqlite.rows import Rows
-from quintet.adapters.trust import set_trust, trusted_folders
+from quintet.adapters.trust import accept, set_trust, trust_of, trusted_folders
 from quintet.domain import badge
 from quintet.domain.axes import INTERACTIVE, AxesChange
 from quintet.domain.errors import NotFound, UsageError
 from quintet.domain.store_rows import SessionRow
+from quintet.domain.visible import visible
 from quintet.engine import queries
 from quintet.engine.leases import owner_lives
 from quintet.surfaces.tables import say, say_json, say_table
@@ -68,6 +69,13 @@ def status(arguments: Namespace) -> int:
         sandbox=sandbox.chosen(loaded.settings.sandbox.use),
         owner_lives=_lives,
     )
+    if loaded.trusted:
+        from quintet.adapters.project_pieces import pieces
+        from quintet.domain.trusted_content import changes, said
+
+        since = changes(loaded.trust, pieces(places))
+        answer["trust_changes"] = [one.name for one in since]
+        loaded.warnings += [said(since)] if since else []
     for warning in loaded.warnings:
         sys.stderr.write(f"{warning}\n")
     if arguments.json:
@@ -202,13 +210,47 @@ def trust(arguments: Namespace) -> int:
         else:
             say(folders or ["no folder is trusted"])
         return 0
-    changed = set_trust(places.trust_file, places.root, not arguments.revoke)
-    state = "no longer trusted" if arguments.revoke else "trusted"
-    if arguments.json:
-        say_json({"folder": places.root, "trusted": not arguments.revoke, "changed": changed})
+    if arguments.check:
+        return _trust_check(arguments, places)
+    if arguments.revoke:
+        changed, covered = set_trust(places.trust_file, places.root, False), list[str]()
     else:
-        say([f"{places.root} {'is now' if changed and not arguments.revoke else 'is'} {state}"])
+        from quintet.adapters.project_pieces import pieces
+
+        found = pieces(places)
+        changed, covered = accept(places, found), sorted(found)
+    if arguments.json:
+        say_json({"folder": places.root, "trusted": not arguments.revoke, "changed": changed, "covers": covered})
+    elif arguments.revoke:
+        say([f"{places.root} is no longer trusted"])
+    else:
+        from quintet.trusting import server_lines
+
+        about = " with" if covered else "; it brings nothing of its own yet"
+        say([f"{places.root} is{' now' if changed else ''} trusted{about}"])
+        say([f"  {visible(name)}" for name in covered] + server_lines(places) * bool(covered))
     return 0
+
+
+def _trust_check(arguments: Namespace, places: Places) -> int:
+    """What is new or has changed since the yes; 1 if anything has."""
+    from quintet.adapters.project_pieces import pieces
+    from quintet.domain.trusted_content import changes
+    from quintet.trusting import difference
+
+    trust, found = trust_of(places.trust_file, places.root), pieces(places)
+    since = changes(trust, found)
+    if arguments.json:
+        listed = [{"name": one.name, "kind": one.kind} for one in since]
+        say_json({"folder": places.root, "trusted": trust.trusted, "changes": listed})
+    elif not trust.trusted:
+        say([f"{places.root} is not trusted; it would bring:", *(f"  {visible(name)}" for name in sorted(found))])
+    elif not since:
+        say(["nothing is new or changed since you trusted this folder"])
+    else:
+        say([f"{visible(one.name)}  {one.kind}" for one in since] + [""])
+        say([visible(line) for one in since for line in difference(places, trust, one.name, found)])
+    return 1 if since else 0
 
 
 def why(arguments: Namespace) -> int:

@@ -17,6 +17,7 @@ from quintet.adapters.mcp_client.server_files import OFF, as_told
 from quintet.adapters.mcp_client.server_pool import McpPool
 from quintet.adapters.places import locate
 from quintet.adapters.terms import make_terms
+from quintet.adapters.vault import Vault
 from quintet.app import make_containment
 from quintet.domain.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.json_schema import wanted
@@ -165,7 +166,7 @@ def _pool(arguments: Namespace) -> tuple[McpPool, Callable[[], Awaitable[None]]]
     loaded = config.load(places)
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
-    return make_mcp(places, loaded, containment), containment.close
+    return make_mcp(places, loaded, containment, redacted=Vault(places, loaded.settings).text), containment.close
 
 
 def _cut(text: str) -> str:

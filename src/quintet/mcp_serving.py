@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from quintet.adapters import user_tools
 from quintet.adapters.packages import package_part
 from quintet.adapters.places import Places, locate
-from quintet.adapters.trust import is_trusted
+from quintet.adapters.trust import trust_of
 from quintet.app import open_session
 from quintet.domain.axes import AxesChange, Surface
 from quintet.domain.errors import UsageError
@@ -55,7 +55,7 @@ def _specs(places: Places, toolsets: list[str]) -> list[ToolSpec]:
         if name not in TOOL_MODES:
             known = ", ".join(TOOL_MODES)
             raise UsageError(f'--toolsets "{name}": not one of {known}.{did_you_mean(name, TOOL_MODES)}')
-    own = user_tools.load(places, is_trusted(places.trust_file, places.root))
+    own = user_tools.load(places, trust_of(places.trust_file, places.root))
     homes = with_own({name: spec.toolset for name, spec in own.specs.items()})
     everything = {**BY_NAME, **own.specs}
     return [spec for name, spec in everything.items() if set(toolsets_of(name, homes)) & set(toolsets)]

@@ -9,7 +9,12 @@ from quintet.adapters.config import Loaded
 from quintet.adapters.mcp_client.server_pool import McpPool
 from quintet.adapters.places import Places, cache_folder
 from quintet.adapters.sandbox.ground import Containment
+from quintet.adapters.trust import trust_of
 from quintet.domain.mcp_port import McpServer
+from quintet.domain.regex import regex
+from quintet.domain.secret_names import is_secret_name
+
+_SECRET = regex(r"(?i)KEY|TOKEN|SECRET|PASS|PWD|CRED|AUTH|COOKIE|SESSION|PRIVATE|DSN|PAT$")
 
 
 def make_mcp(
@@ -17,11 +22,19 @@ def make_mcp(
     loaded: Loaded,
     containment: Containment,
     learn: Callable[[Mapping[str, str]], None] = lambda named: None,
+    redacted: Callable[[str], str] = str,
 ) -> McpPool:
     def listing() -> tuple[list[McpServer], list[str]]:
         from quintet.adapters.mcp_client.server_files import servers
 
-        return servers(places.root, loaded.settings.mcp.servers, loaded.trusted, os.environ)
+        return servers(
+            places.root,
+            loaded.settings.mcp.servers,
+            trust_of(places.trust_file, places.root),  # as it is now: a yes may come, or be taken back, meanwhile
+            os.environ,
+            theirs=_brought(loaded, places),
+            refuses=lambda server, variable: _refuses(loaded, redacted, server, variable),
+        )
 
     return McpPool(
         listing,
@@ -30,3 +43,36 @@ def make_mcp(
         os.path.join(cache_folder(), "mcp"),
         learn,
     )
+
+
+def _brought(loaded: Loaded, places: Places) -> frozenset[str]:
+    """The servers that the project's settings name, in whole or in part."""
+    named = [key.split(".")[2] for key, (_, source) in loaded.values.items() if _is_of(key, source, places)]
+    return frozenset(named)
+
+
+def _is_of(key: str, source: str, places: Places) -> bool:
+    return key.startswith("mcp.servers.") and places.project_settings in source
+
+
+def _refuses(loaded: Loaded, redacted: Callable[[str], str], server: str, variable: str) -> str:
+    """Why a server of the project does not get a variable of the user's; empty if it does."""
+    allowed = {tuple(part.strip() for part in line.split(":", 1)) for line in loaded.settings.mcp.variables}
+    if (server, variable) in allowed:
+        return ""
+    value = os.environ.get(variable, "")
+    if (
+        is_secret_name(variable, loaded.settings.secrets.patterns)
+        or _SECRET.search(variable)
+        or _hides(value, redacted)
+    ):
+        return (
+            f"it wants {variable}, which may be a secret; a server of a project gets it only if your own settings say "
+            f'[mcp] variables = ["{server}: {variable}"]'
+        )
+    return ""
+
+
+def _hides(value: str, redacted: Callable[[str], str]) -> bool:
+    """Whether a value is or holds a known secret, or an address with a password."""
+    return bool(value) and (redacted(value) != value or "@" in value.partition("://")[2])

@@ -2,5 +2,15 @@
 
 import os
 
+from quintet.domain.trusted_content import PROMPTS as OWN
+from quintet.domain.trusted_content import Trust
+from quintet.engine.prompting import Prompts
+
 PROMPTS = os.path.join(os.path.dirname(__file__), "prompts")
-OVERRIDES = "{root}/.quintet/prompts"
+
+
+def own_prompts(root: str, trust: Trust) -> Prompts:
+    """With those pages of the project's that the user's yes covers."""
+    if not trust.trusted:
+        return Prompts(PROMPTS)
+    return Prompts(PROMPTS, os.path.join(root, OWN), covers=lambda name, data: trust.covers(f"{OWN}/{name}", data))

@@ -15,8 +15,8 @@ from quintet.domain.policy import AGENTS_PAGE, TOOLSET_STATE, Menu, StagePlan
 from quintet.domain.standing import Stage, Standing
 from quintet.domain.tool_menu import MenuManager, Presentation, with_own
 from quintet.domain.toolspec import ToolSpec
-from quintet.engine.prompting import NO_CALLS, Part, Prompts
-from quintet.places_of_prompts import OVERRIDES, PROMPTS
+from quintet.engine.prompting import NO_CALLS, Part
+from quintet.places_of_prompts import PROMPTS, own_prompts
 from quintet.surfaces.tables import say, say_json, say_table
 from quintet.tools.registry import BY_NAME
 
@@ -51,8 +51,7 @@ def show_prompts(arguments: Namespace, dials: AxesChange) -> int:
     """Exactly what would be sent, part by part."""
     places = locate(arguments.directory)
     plan, written = _planned(arguments, dials, places)
-    trusted = config.load(places).trusted
-    prompts = Prompts(PROMPTS, OVERRIDES.format(root=places.root) if trusted else "")
+    prompts = own_prompts(places.root, config.load(places).trust)
     values = {"project_root": places.root, "user_input": arguments.input, "tool_summary": NO_CALLS}
     parts = prompts.parts(plan.prompts, values, written)
     if arguments.json:
@@ -70,7 +69,7 @@ def _source(part: Part) -> str:
 
 def _planned(arguments: Namespace, dials: AxesChange, places: Places) -> tuple[StagePlan, dict[str, str]]:
     loaded = config.load(places)
-    tools: dict[str, ToolSpec] = {**BY_NAME, **user_tools.load(places, loaded.trusted).specs}
+    tools: dict[str, ToolSpec] = {**BY_NAME, **user_tools.load(places, loaded.trust).specs}
     menu = Menu(
         Presentation(loaded.settings.tools.presentation),
         with_own({name: spec.toolset for name, spec in tools.items() if spec.toolset}),

@@ -19,6 +19,7 @@ from quintet.app import find_ripgrep, fork
 from quintet.domain.errors import SettingsError
 from quintet.domain.prompt_ports import AgentShown, AtHand, ModelShown, SessionShown
 from quintet.domain.settings import Settings
+from quintet.trusting import sound_agents
 
 
 def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> AtHand:
@@ -102,5 +103,7 @@ def _agents(places: Places) -> list[AgentShown]:
     from quintet.adapters.terms import make_terms
 
     loaded = config.load(places)
-    agents = LocalAgents(places, make_terms(places, loaded.settings).protection, trusted=loaded.trusted)
+    agents = LocalAgents(
+        places, make_terms(places, loaded.settings).protection, trusted=sound_agents(places, loaded.trust)
+    )
     return [AgentShown(agent.id, agent.title or agent.persona.role, origin) for agent, origin in agents.listed()]

@@ -18,7 +18,7 @@ from quintet.adapters.places import Places, locate
 from quintet.adapters.rule_book import FileRuleBook
 from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.terms import make_terms
-from quintet.adapters.trust import is_trusted
+from quintet.adapters.trust import trust_of
 from quintet.domain import badge, gate
 from quintet.domain.axes import INTERACTIVE, AxesChange
 from quintet.domain.deploying import with_target
@@ -36,7 +36,7 @@ from quintet.tools.registry import BY_NAME
 
 def _specs(places: Places) -> dict[str, ToolSpec]:
     """Every tool there is here, the user's own last; what is wrong with one of those is said aside."""
-    own = user_tools.load(places, is_trusted(places.trust_file, places.root))
+    own = user_tools.load(places, trust_of(places.trust_file, places.root))
     for line in filter(None, (*own.warnings, own.held_back)):
         sys.stderr.write(f"{visible(line)}\n")
     return {**BY_NAME, **own.specs}

@@ -22,7 +22,7 @@ from quintet.engine.session import Session
 from quintet.prompt_wiring import at_hand
 from quintet.surfaces.tui.looks import chosen
 from quintet.surfaces.tui.surroundings import Surroundings
-from quintet.trusting import decide, trust_question
+from quintet.trusting import trust_question
 
 
 def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
@@ -34,6 +34,7 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         wanted = {**options, "resume": session, "fork": False, "axes": None} if session else options
         return open_session(path, surface=Surface.TUI, person=True, **wanted)
 
+    question = trust_question(places)
     return Surroundings(
         name=places.name,
         root=places.root,
@@ -47,9 +48,9 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         tour=(sys.executable, "-P", "-m", "quintet", "tour"),  # not from the folder we stand in
         under_way=lambda: under_way(places),
         at_hand=at_hand(path, options.get("settings")),
-        trust_question=trust_question(places),
+        trust_question=question.text if question else "",
         log_crash=lambda error: log_crash(places, error),
-        decide_trust=lambda trusted: decide(places, trusted),
+        decide_trust=question.decide if question else lambda trusted: None,
     )
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from tests.trusted import trust_now
 
 from quintet.adapters import config
 from quintet.adapters.places import Places, locate
-from quintet.adapters.trust import set_trust
 from quintet.domain.axes import PermissionProfile, RunControl, WorkMode
 from quintet.domain.errors import SettingsError
 from quintet.domain.settings import ModelSettings, Settings, catalogue
@@ -29,7 +29,7 @@ class Project:
         return _written(self.places.project_settings, text)
 
     def trust(self) -> None:
-        set_trust(self.places.trust_file, self.places.root, True)
+        trust_now(self.folder)
 
     def load(self, **flags: object) -> config.Loaded:
         return config.load(self.places, {key.replace("__", "."): value for key, value in flags.items()})

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from quintet.adapters.mcp_client.server_files import servers
+from quintet.adapters.project_pieces import server_piece, written
 from quintet.domain.mcp_port import McpServer
 from quintet.domain.mcp_settings import McpServerSettings
+from quintet.domain.trusted_content import Trust, digest
 
 VARIABLES = {"TOKEN": "t0k3n", "EMPTY": ""}
 
@@ -18,7 +20,12 @@ def of_project(
 ) -> tuple[list[McpServer], list[str]]:
     text = given if isinstance(given, str) else json.dumps({"mcpServers": given})
     (root / ".mcp.json").write_text(text)
-    return servers(str(root), own, trusted, VARIABLES)
+    try:
+        table = json.loads(text)["mcpServers"]
+        content = {server_piece(name): digest(written(entry)) for name, entry in table.items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        content = {}
+    return servers(str(root), own, Trust(True, trusted, content), VARIABLES)
 
 
 def one(root: Path, **entry: Any) -> McpServer:
@@ -94,5 +101,5 @@ def test_where_both_name_a_server_the_users_own_wins(tmp_path: Path) -> None:
 
 def test_without_a_file_there_are_the_users_own(tmp_path: Path) -> None:
     own = {"off": McpServerSettings(command="a", enabled=False)}
-    (found,), notes = servers(str(tmp_path), own, False, {})
+    (found,), notes = servers(str(tmp_path), own, Trust(), {})
     assert (found.problem, notes) == ("it is switched off", [])

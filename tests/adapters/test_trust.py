@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.places import locate
-from quintet.adapters.trust import decided, is_trusted, set_trust, trusted_folders
+from quintet.adapters.trust import set_trust, trust_of, trusted_folders
 from quintet.domain.errors import SettingsError, StoreUnwritable
 
 
@@ -17,8 +17,8 @@ def file(tmp_path: Path) -> str:
 
 
 def test_no_folder_is_trusted_until_the_user_says_so(file: str) -> None:
-    assert not is_trusted(file, "/a")
-    assert not decided(file, "/a")
+    assert not trust_of(file, "/a").trusted
+    assert not trust_of(file, "/a").decided
     assert trusted_folders(file) == []
 
 
@@ -29,34 +29,34 @@ def test_trust_is_given_listed_and_taken_back(file: str) -> None:
     assert trusted_folders(file) == ["/a", "/b"]
     assert set_trust(file, "/a", False)
     assert trusted_folders(file) == ["/b"]
-    assert not is_trusted(file, "/a")
+    assert not trust_of(file, "/a").trusted
 
 
 def test_a_no_is_remembered_so_that_it_is_not_asked_again(file: str) -> None:
     set_trust(file, "/a", False)
-    assert decided(file, "/a")
-    assert not is_trusted(file, "/a")
+    assert trust_of(file, "/a").decided
+    assert not trust_of(file, "/a").trusted
 
 
 def test_trust_in_a_folder_is_not_trust_in_what_lies_below_or_above(file: str) -> None:
     set_trust(file, "/a/b", True)
-    assert not is_trusted(file, "/a/b/c")
-    assert not is_trusted(file, "/a")
+    assert not trust_of(file, "/a/b/c").trusted
+    assert not trust_of(file, "/a").trusted
 
 
 def test_trust_belongs_to_the_real_folder_whatever_link_led_there(tmp_path: Path, file: str) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     set_trust(file, locate(str(tmp_path / "link")).root, True)
-    assert is_trusted(file, str(tmp_path / "real"))
+    assert trust_of(file, str(tmp_path / "real")).trusted
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"/a": "yes"}', '{"/a": 1}', "\0"])
+@pytest.mark.parametrize("text", ["{", "[]", '{"/a": "yes"}', '{"/a": 1}', '{"/a": {"content": 3}}', "\0"])
 def test_a_file_that_makes_no_sense_trusts_nobody_and_is_named(file: str, text: str) -> None:
     Path(file).parent.mkdir(parents=True)
     Path(file).write_text(text)
     with pytest.raises(SettingsError) as caught:
-        is_trusted(file, "/a")
+        trust_of(file, "/a")
     assert file in str(caught.value)
     with pytest.raises(SettingsError):
         set_trust(file, "/a", True)
@@ -74,4 +74,4 @@ def test_the_file_is_replaced_whole_and_nothing_is_left_beside_it(file: str) -> 
     set_trust(file, "/a", True)
     set_trust(file, "/b", True)
     assert os.listdir(os.path.dirname(file)) == ["trusted.json"]
-    assert json.loads(Path(file).read_text()) == {"/a": True, "/b": True}
+    assert json.loads(Path(file).read_text()) == {"/a": {}, "/b": {}}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.places import locate
 from quintet.domain.errors import StoreError
 from quintet.prompt_wiring import at_hand
 from tests.surfaces.tui.typing import at_prompt
+from tests.trusted import trust_now
 
 PLANTED = "! touch canary"
 
@@ -44,11 +44,8 @@ def test_one_that_took_the_place_of_the_users_is_not_offered_either(repo: Path) 
 
 
 def test_a_trusted_folder_does_not_fill_it_either(repo: Path) -> None:
-    from quintet.adapters.trust import set_trust
-
-    places = locate(str(repo))
-    set_trust(places.trust_file, places.root, True)
     plant(repo)
+    trust_now(repo)
     with pytest.raises(StoreError, match="was not saved"):
         at_hand(str(repo)).drafts.restore()
 

@@ -22,6 +22,7 @@ from quintet.domain.run_phases import RunPhase
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.packages import item, row, write
+from tests.trusted import trust_now
 
 MENU = [
     item("greet", action="#hello"),
@@ -179,7 +180,10 @@ def test_s2_ac3_exec_of_a_program_runs_through_the_gate_and_only_where_trusted(
     program.chmod(0o755)
     write(crew, "crew", [item("count", exec="count.sh")])
     places = locate(str(repo))
-    set_trust(places.trust_file, places.root, trusted)
+    if trusted:
+        trust_now(repo)
+    else:
+        set_trust(places.trust_file, places.root, False)
 
     async def script(driver: Driver) -> None:
         if not trusted:

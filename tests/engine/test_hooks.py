@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from quintet.adapters.hook_runner import ShellHooks
-from quintet.adapters.trust import set_trust
 from quintet.domain import protocol as p
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.gate import Verdict
@@ -20,6 +19,7 @@ from quintet.domain.toolspec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import SECONDS, Driver, drive
 from tests.looking import a_while, alive
+from tests.trusted import trust_now
 
 WRITE = call("Write", file_path="new.txt", content="new\n")
 REMOVE = call("bash", command="rm tally/count.py")
@@ -342,7 +342,7 @@ def test_a_projects_hooks_run_only_where_its_folder_is_trusted_and_after_the_use
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "settings.toml").write_text(f'[hooks]\nsession_start = ["echo {name} >> ran"]\n')
     if trusted:
-        set_trust(str(config / "trusted.json"), str(repo), True)
+        trust_now(repo)
 
     async def script(driver: Driver) -> None:
         await driver.turn("go")

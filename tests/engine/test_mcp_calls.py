@@ -17,6 +17,7 @@ from quintet.domain.grants import Effect
 from quintet.domain.toolspec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
+from tests.trusted import trust_now
 
 EVIL = Path(__file__).parent.parent / "mcp_servers/evil.py"
 UNRESTRICTED = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
@@ -30,8 +31,7 @@ def project(repo: Path) -> Path:
     shutil.copy(EVIL, repo / "evil.py")
     server = {"command": sys.executable, "args": ["-S", str(repo / "evil.py")]}
     (repo / ".mcp.json").write_text(json.dumps({"mcpServers": {"evil": server}}))
-    places = locate(str(repo))
-    set_trust(places.trust_file, places.root, True)
+    trust_now(repo)
     return repo
 
 
@@ -60,13 +60,16 @@ def test_s0_what_the_settings_give_a_server_is_a_secret_that_it_may_say_again(pr
     answers = {"tools/list": {"tools": tools}, "resources/list": {"resources": []}, "tools/call": said}
     (project / "told.json").write_text(json.dumps(answers))
     (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"evil": server}}))
+    trust_now(project)
     (status, said_then), *_ = results(turn(project, [ECHO], "y"))
     assert (status, said_then) == (CallStatus.OK, f"{'*' * 13} in europe-west")
 
 
-def test_looking_at_servers_and_their_tools_is_not_asked_about(project: Path) -> None:
+def test_looking_at_the_users_servers_and_their_tools_is_not_asked_about(project: Path) -> None:
+    (project / ".mcp.json").unlink()
+    own = {"mcp.servers.evil.command": sys.executable, "mcp.servers.evil.args": ["-S", str(project / "evil.py")]}
     steps = [call("mcp_tool", command="list_servers"), call("mcp_tool", command="list_tools", server="evil")]
-    driver = turn(project, steps, axes=RESTRICTED, person=False)
+    driver = turn(project, steps, axes=RESTRICTED, person=False, settings=own)
     (_, servers), (status, tools) = results(driver)
     assert servers == f"evil  stdio  {sys.executable}"
     assert status is CallStatus.OK

@@ -1,13 +1,11 @@
 """Prompts: their order, their four variables, what is refused at load, and who may put a page of their own in place."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
-from quintet.adapters.trust import set_trust
 from quintet.cli import main
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.corrections import PAGES, Correction
@@ -16,6 +14,7 @@ from quintet.engine.prompting import VARIABLES, Prompts
 from quintet.places_of_prompts import PROMPTS
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
+from tests.trusted import trust_now
 
 SHIPPED = sorted(str(path.relative_to(PROMPTS)) for path in Path(PROMPTS).rglob("*.md"))
 ASSISTED = AxesChange(WorkMode.BUILD, RunControl.ASSISTED, PermissionProfile.TRUSTED)
@@ -178,7 +177,7 @@ def test_a_projects_own_page_is_used_only_in_a_trusted_folder(repo: Path, truste
     own.parent.mkdir(parents=True)
     own.write_text("OUR OWN BUILD PAGE for {{project_root}}")
     if trusted:
-        set_trust(os.path.join(os.environ["XDG_CONFIG_HOME"], "quintet", "trusted.json"), str(repo), True)
+        trust_now(repo)
     told = system_of(repo)
     ours, shipped = f"OUR OWN BUILD PAGE for {repo}", Path(PROMPTS, "modes/build.md").read_text().strip()
     assert all((ours in text) is trusted and (shipped in text) is not trusted for text in told)

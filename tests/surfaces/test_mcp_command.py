@@ -67,6 +67,9 @@ def test_a_projects_own_servers_are_there_once_it_is_trusted(quintet: Program) -
     assert (theirs["transport"], theirs["target"]) == ("http", "http://127.0.0.1:9/mcp")
     assert theirs["problem"] == "no such variable: KEY"
     assert wrong["problem"] == ".mcp.json: wrong: wanted array, found int - at $.args"
+    refused = quintet.run("mcp", "list", "--json", KEY="k").clean(0).json()[0]
+    assert refused["problem"].startswith("it wants KEY, which may be a secret")
+    quintet.settings('[mcp]\nvariables = ["theirs: KEY"]\n')
     assert quintet.run("mcp", "list", "--json", KEY="k").clean(0).json()[0]["problem"] == ""
 
 

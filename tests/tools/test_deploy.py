@@ -189,12 +189,13 @@ def test_a_production_target_always_asks_to_publish(repo: Path) -> None:
 def test_a_projects_own_targets_count_once_it_is_trusted(repo: Path, trusted: bool) -> None:
     from quintet.adapters import config
     from quintet.adapters.places import locate
-    from quintet.adapters.trust import set_trust
+    from tests.trusted import trust_now
 
     (repo / ".quintet").mkdir()
     (repo / ".quintet/settings.toml").write_text('[deploy.live]\nfrontend = "./ship.sh"\n')
     places = locate(str(repo))
-    set_trust(places.trust_file, places.root, trusted)
+    if trusted:
+        trust_now(repo)
     loaded = config.load(places)
     assert list(loaded.settings.deploy) == (["live"] if trusted else [])
     assert bool(loaded.warnings) is not trusted

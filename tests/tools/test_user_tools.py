@@ -8,13 +8,14 @@ import pytest
 
 from quintet.adapters import user_tools
 from quintet.adapters.places import locate
-from quintet.adapters.trust import set_trust
+from quintet.adapters.trust import trust_of
 from quintet.domain import protocol as p
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.tool_menu import META_TOOLS, TOOL_MODES
 from quintet.domain.toolspec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
+from tests.trusted import trust_now
 
 pytestmark = pytest.mark.usefixtures("replays")
 ROWS = '''\
@@ -35,7 +36,7 @@ MENU = {"tools.presentation": "menu"}
 
 @pytest.fixture
 def trusted(repo: Path) -> Path:
-    set_trust(locate(str(repo)).trust_file, str(repo), True)
+    trust_now(repo)
     (repo / "sales.csv").write_text("name,sum\na,1\nb,2\n")
     return repo
 
@@ -44,6 +45,8 @@ def own(root: Path, source: str, name: str = "rows.py") -> Path:
     path = root / ".quintet/tools" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source)
+    if trust_of(locate(str(root)).trust_file, str(root)).trusted:
+        trust_now(root)
     return path
 
 
@@ -105,7 +108,7 @@ def shown(model: ScriptedModel, request: int) -> set[str]:
 )
 def test_a_tool_that_cannot_be_taken_is_named_with_its_line(trusted: Path, source: str, line: int, says: str) -> None:
     path = own(trusted, source)
-    loaded = user_tools.load(locate(str(trusted)), True)
+    loaded = user_tools.load(locate(str(trusted)), trust_of(locate(str(trusted)).trust_file, str(trusted)))
     assert loaded.specs == {}
     (warning,) = loaded.warnings
     assert warning.startswith(f"{path}:{line}: ")
@@ -126,7 +129,7 @@ def test_a_bad_file_is_a_notice_and_the_session_and_the_other_tools_go_on(truste
 def test_a_name_stands_for_one_tool_and_the_users_own_file_comes_first(trusted: Path) -> None:
     mine = users(declared(PLAIN), "a.py")
     theirs = own(trusted, declared(PLAIN))
-    loaded = user_tools.load(locate(str(trusted)), True)
+    loaded = user_tools.load(locate(str(trusted)), trust_of(locate(str(trusted)).trust_file, str(trusted)))
     assert list(loaded.specs) == ["mine"]
     assert loaded.warnings == [f"{theirs}:4: mine is already declared in {mine}; the tool is not loaded"]
 
@@ -145,7 +148,7 @@ def test_an_untrusted_folders_tools_are_not_even_run(repo: Path) -> None:
     assert (note.level, note.code) == ("info", "OWN_TOOLS")
     assert ".quintet/tools/rows.py" in note.text and "`quintet trust`" in note.text
 
-    set_trust(locate(str(repo)).trust_file, str(repo), True)
+    trust_now(repo)
     model = ScriptedModel([[call("count_rows", path="tally/count.py")], "yes"])
     assert run(repo, model).of(p.Noticed) == []
     assert mark.exists()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Literal, get_origin
 
@@ -16,13 +16,15 @@ import msgspec
 from msgspec import Struct, field
 
 from quintet.adapters.places import Places
-from quintet.adapters.trust import is_trusted
+from quintet.adapters.project_pieces import read_bytes, scripts_of
+from quintet.adapters.trust import trust_of
 from quintet.domain.errors import SettingsError
 from quintet.domain.executors import AI_CLIS
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.settings import (
     FREE,
     NAMED,
+    OWN,
     REPLAYED,
     TIGHTEN,
     RoutingSettings,
@@ -33,6 +35,7 @@ from quintet.domain.settings import (
     is_tighter,
     pattern,
 )
+from quintet.domain.trusted_content import SETTINGS, Trust
 
 PREFIX = "QUINTET_"
 MOST_BYTES = 1_000_000
@@ -54,16 +57,21 @@ class Loaded(Struct):
     settings: Settings
     values: dict[str, tuple[Any, str]] = field(default_factory=dict)  # key → value, source; only what was set
     warnings: list[str] = field(default_factory=list)
-    trusted: bool = False
+    trust: Trust = Trust()
+    hook_problem: Callable[[str], str] = lambda command: ""  # why a hook may not be run as things are now
+
+    @property
+    def trusted(self) -> bool:
+        return self.trust.trusted
 
 
 def load(places: Places, flags: Mapping[str, Any] | None = None, user_text: str | None = None) -> Loaded:
     """All layers; `user_text` stands in for the user's file, to see whether it would do."""
-    trusted = is_trusted(places.trust_file, places.root)
-    loaded = Loaded(Settings(), trusted=trusted)
+    trust = trust_of(places.trust_file, places.root)
+    loaded = Loaded(Settings(), trust=trust)
     path = places.user_settings
     user = _from_file(path) if user_text is None else from_text(user_text, path)
-    project = _from_file(places.project_settings)
+    project, covered = _of_project(places, loaded)
     variables = _from_environment(os.environ)
     given = [Leaf(key, value, "flag", "flag") for key, value in (flags or {}).items()]
     if not (user or project or variables or given):
@@ -71,14 +79,44 @@ def load(places: Places, flags: Mapping[str, Any] | None = None, user_text: str 
     sections = {leaf.key.partition(".")[0] for leaf in (*user, *project, *variables, *given)}
     known = catalogue(sections & SECTIONS)
     _take(loaded, user, known)
-    _take(loaded, project, known, untrusted=not trusted)
+    _take(loaded, project, known, untrusted="" if covered else _why(trust))
     _take(loaded, variables, known)
     _take(loaded, given, known)
     loaded.settings = _built(loaded.values)
     return loaded
 
 
-def _take(loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: bool = False) -> None:
+def _why(trust: Trust) -> str:
+    if not trust.trusted:
+        return "until you trust this folder (`quintet trust`)"
+    return "as the file is new or changed since you trusted this folder (`quintet trust`)"
+
+
+def _of_project(places: Places, loaded: Loaded) -> tuple[list[Leaf], bool]:
+    """What the project's file sets, and whether the user's yes covers the file; its hooks only with their scripts."""
+    data = read_data(places.project_settings)
+    leaves = from_text(_decoded(data, places.project_settings), places.project_settings)
+    covered = loaded.trust.covers(SETTINGS, data)
+    if not covered or not any(leaf.key.startswith("hooks.") for leaf in leaves):
+        return leaves, covered
+    commands = {text for leaf in leaves if leaf.key.startswith("hooks.") for text in leaf.raw if isinstance(text, str)}
+
+    def problem(command: str) -> str:
+        if command not in commands:
+            return ""
+        for script in scripts_of(places.root, [command]):
+            if not loaded.trust.covers(script, read_bytes(os.path.join(places.root, script)) or b""):
+                return f"{script} is new or changed since you trusted this folder (`quintet trust`): hook not run"
+        return ""
+
+    loaded.hook_problem = problem
+    return leaves, covered
+
+
+def _take(
+    loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: str | None = None
+) -> None:
+    """`untrusted` is None for what is the user's; else why the project's file may not loosen anything, or empty."""
     for leaf in leaves:
         info = known.get(pattern(leaf.key))
         if info is None and leaf.key in SECTIONS:
@@ -88,8 +126,11 @@ def _take(loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInf
             continue
         value = checked(leaf, info)
         before = loaded.values.get(leaf.key, (info.default, "default"))[0]
+        if untrusted is not None and info.reach == OWN:
+            loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored: only your own settings may say that")
+            continue
         if untrusted and not _may_set(info, value, before):
-            loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored until you trust this folder (`quintet trust`)")
+            loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored {untrusted}")
             continue
         source = leaf.source
         if leaf.key.startswith("hooks.") and before:  # nobody's hooks take another's away
@@ -132,18 +173,27 @@ def _from_file(path: str) -> list[Leaf]:
 
 def read_text(path: str) -> str:
     """A settings file as it is; empty if there is none."""
+    return _decoded(read_data(path), path)
+
+
+def _decoded(data: bytes, path: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def read_data(path: str) -> bytes:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             info = os.fstat(file.fileno())
             if not stat.S_ISREG(info.st_mode) or info.st_size > MOST_BYTES:
                 raise SettingsError(f"{path}: cannot be read (not a plain file of at most {MOST_BYTES // 1000} kB)")
-            return file.read().decode("utf-8")
+            return file.read()
     except (FileNotFoundError, NotADirectoryError):
-        return ""
+        return b""
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from None
 
 
 def from_text(text: str, path: str) -> list[Leaf]:

@@ -6,6 +6,7 @@ It reads and writes files without a name, not pipes: whatever it leaves behind h
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import IO
 
 from quintet.adapters.proc import descendants
@@ -17,8 +18,15 @@ NOT_STARTED = 127
 
 
 class ShellHooks:
+    def __init__(self, problem: Callable[[str], str] = lambda command: "") -> None:
+        """`problem` says why a command may not be run as things are now; empty if it may."""
+        self._problem = problem
+
     async def run(self, command: str, told: bytes, cwd: str, timeout: float) -> HookEnd:
         import tempfile
+
+        if problem := self._problem(command):
+            return HookEnd(NOT_STARTED, stderr=problem)
 
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given.write(told)

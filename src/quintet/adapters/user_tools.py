@@ -16,11 +16,13 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from quintet.adapters.places import Places
+from quintet.adapters.project_pieces import files_below, read_bytes
 from quintet.domain.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Workbench
 from quintet.domain.tool_menu import DEFAULT_TOOLSET, META_TOOLS, TOOL_MODES
 from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
+from quintet.domain.trusted_content import TOOLS, Trust
 
 SHIPPED = frozenset([*META_TOOLS, *(tool for toolset in TOOL_MODES.values() for tool in toolset.tool_list)])
 
@@ -31,15 +33,11 @@ class OwnTools(Struct):
     held_back: str = ""  # what is not loaded because the folder is not trusted
 
 
-def load(places: Places, trusted: bool) -> OwnTools:
+def load(places: Places, trust: Trust) -> OwnTools:
     own, homes = OwnTools(), dict[str, str]()
-    theirs = files(places.project_tools)
-    if theirs and not trusted:
-        names = ", ".join(os.path.relpath(path, places.root) for path in theirs)
-        own.held_back = f"tools of this folder's own are not loaded: {names}; `quintet trust` would load them"
-    for path in (*files(places.user_tools), *(theirs if trusted else ())):
+    for path, data in (*_users(places), *_projects(places, trust, own)):
         try:
-            found = _declared(path)
+            found = _declared(path, data)
         except (Exception, SystemExit) as error:  # whatever the file does, the session goes on without it
             own.warnings.append(f"{_said(error, path)}; no tool of this file is loaded")
             continue
@@ -52,6 +50,30 @@ def load(places: Places, trusted: bool) -> OwnTools:
     return own
 
 
+def _users(places: Places) -> list[tuple[str, bytes]]:
+    return [(path, read_bytes(path) or b"") for path in files(places.user_tools)]
+
+
+def _projects(places: Places, trust: Trust, own: OwnTools) -> list[tuple[str, bytes]]:
+    """The project's files as they were read once; none unless all that lies beside them is trusted too."""
+    theirs = files(places.project_tools)
+    if not theirs:
+        return []
+    names = {path: os.path.relpath(path, places.root) for path in theirs}
+    listed = ", ".join(names.values())
+    if not trust.trusted:
+        own.held_back = f"tools of this folder's own are not loaded: {listed}; `quintet trust` would load them"
+        return []
+    there = files_below(places.root, TOOLS)
+    if not trust.covers_below(TOOLS, there):
+        own.held_back = (
+            f"tools of this folder's own are not loaded: {listed}; something in {TOOLS} is new or changed since you "
+            "trusted this folder, and `quintet trust --check` shows what"
+        )
+        return []
+    return [(path, there[name]) for path, name in names.items() if name in there]
+
+
 def files(folder: str) -> list[str]:
     """The files that may declare tools; one whose name begins with _ is for something else."""
     try:
@@ -62,10 +84,9 @@ def files(folder: str) -> list[str]:
     return [path for path in paths if os.path.isfile(path)]
 
 
-def _declared(path: str) -> list[ToolSpec]:
+def _declared(path: str, data: bytes) -> list[ToolSpec]:
     """Run a file as a module of its own; nothing is written beside it."""
-    with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec", dont_inherit=True)
+    code = compile(data, path, "exec", dont_inherit=True)
     module = ModuleType(f"own_tools:{path}")
     module.__file__ = path
     sys.modules[module.__name__] = module  # where annotations are looked up

@@ -1,14 +1,14 @@
 """How a setting is described, and how far an untrusted project may go with it.
 
 `free`: a project's own settings file may set it; `tighten`: only make it stricter; `trusted`: nothing, until its folder
-is trusted.
+is trusted; `own`: nothing, ever, for it is the user's to say.
 """
 
 from __future__ import annotations
 
 from msgspec import Meta
 
-FREE, TIGHTEN, TRUSTED = "free", "tighten", "trusted"
+FREE, TIGHTEN, TRUSTED, OWN = "free", "tighten", "trusted", "own"
 
 
 def about(text: str, reach: str = FREE) -> Meta:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
+
+from quintet.domain.grants import Effect
+from quintet.domain.toolspec import Touch
+
+OWN_SETTINGS = "your settings"  # where a server of the user's own comes from
 
 
 class McpServer(Struct, frozen=True):
@@ -85,3 +90,18 @@ class McpServers(Protocol):
     async def read(self, server: str, uri: str) -> McpAnswer: ...
 
     async def close(self) -> None: ...
+
+
+def with_server(touch: Touch, listed: Sequence[McpServer]) -> Touch:
+    """What a look at a server does besides: one that a project brought is started or reached by that.
+
+    A server of the user's own settings was put there to be used.
+    """
+    usable = [one for one in listed if not one.problem and (one.name == touch.server or not touch.server)]
+    found = usable[0] if len(usable) == 1 else None
+    if found is None or found.origin == OWN_SETTINGS:
+        return touch
+    effects = {Effect.NETWORK} if found.url or found.network else set()
+    effects |= set() if found.url else {Effect.EXECUTE}
+    why = f"{found.name}, which {found.origin} names, is {'reached' if found.url else 'started'}"
+    return structs.replace(touch, effects=touch.effects | effects, why=why)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
-from quintet.domain.described import TRUSTED, about
+from quintet.domain.described import OWN, TRUSTED, about
 
 
 class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,4 +29,8 @@ class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class McpSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """MCP servers of your own, by names of yours; those of a trusted project stand in its `.mcp.json`."""
 
+    variables: Annotated[
+        tuple[str, ...],
+        about('variables of yours that a server of a project gets though they may be secret: "SERVER: NAME"', OWN),
+    ] = ()
     servers: dict[str, McpServerSettings] = field(default_factory=dict)

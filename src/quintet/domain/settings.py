@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
 from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.described import FREE as FREE
+from quintet.domain.described import OWN as OWN
 from quintet.domain.described import TIGHTEN as TIGHTEN
 from quintet.domain.described import TRUSTED as TRUSTED
 from quintet.domain.described import about as _about
@@ -315,10 +316,13 @@ def catalogue(sections: Iterable[str] = Settings.__struct_fields__) -> dict[str,
     infos: dict[str, SettingInfo] = {}
     for section in sections:
         tables = {key: table for key, table in NAMED.items() if key.partition(".")[0] == section}
-        prefixes = {f"{key}.NAME": table for key, table in tables.items()} or {section: _section(section)}
+        prefixes = {} if section in NAMED else {section: _section(section)}
+        prefixes |= {f"{key}.NAME": table for key, table in tables.items()}
         for prefix, table in prefixes.items():
             for name, hint in get_type_hints(table, include_extras=True).items():
-                meta, key = _meta(hint), f"{prefix}.{name}"
+                if (key := f"{prefix}.{name}") in NAMED:
+                    continue
+                meta = _meta(hint)
                 default = _default(table, name)
                 infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
     return infos

@@ -35,6 +35,7 @@ class Touch(Struct, frozen=True):
     plain: bool = False  # the lines are all in the closed table of what reads: see shell_plain_reading
     folder: str = ""  # where it runs them
     verifies: str = ""  # the todo whose criteria it will check
+    server: str | None = None  # the MCP server it would start or reach; empty: the only one there is
     deploys: tuple[str, str] | None = None  # what is to be deployed, and the target if it is the settings' own
 
 

@@ -12,10 +12,11 @@ from typing import Any
 from msgspec import structs
 
 from quintet.domain.errors import QuintetError
+from quintet.domain.mcp_port import with_server
 from quintet.domain.ports import RuleBook, ShellState, Workbench
 from quintet.domain.redaction import Redaction, Redactor
 from quintet.domain.rules import Rule
-from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec
+from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
 
 
 class Hands:
@@ -51,6 +52,10 @@ class Hands:
             return self._redactor.text(self._bench.files.read(path).decode("utf-8", "replace"))
         except (OSError, QuintetError):
             return ""
+
+    def served(self, touch: Touch) -> Touch:
+        """What a call does by the MCP server it looks at."""
+        return with_server(touch, self._bench.mcp.listed()[0]) if self._bench.mcp else touch
 
     def shell(self, name: str) -> ShellState:
         return self._bench.shells.state(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -44,14 +44,26 @@ class Part(Struct, frozen=True):
 class Prompts:
     """Loads at once, so that a missing file or an unknown variable fails before anything is sent."""
 
-    def __init__(self, folder: str, overrides: str = "", own: Mapping[str, str] | None = None) -> None:
-        """`overrides` is the folder of a project's own pages, or `own` has their texts."""
+    def __init__(
+        self,
+        folder: str,
+        overrides: str = "",
+        own: Mapping[str, str] | None = None,
+        covers: Callable[[str, bytes], bool] = lambda name, data: True,
+    ) -> None:
+        """`overrides` is the folder of a project's own pages, or `own` has their texts.
+
+        `covers` says whether a page of the project's is to be used, by its name and what stands in it.
+        """
         self._folder = folder
         self._pages: dict[str, tuple[str, str]] = {}
         for name in sorted(_names(folder)):
             theirs = os.path.join(overrides, name) if overrides else ""
-            path = theirs if theirs and os.path.isfile(theirs) else os.path.join(folder, name)
-            self._pages[name] = (path, _load(path))
+            if theirs and os.path.isfile(theirs) and covers(name, data := _read(theirs)):
+                self._pages[name] = (theirs, _checked(theirs, data))
+            else:
+                path = os.path.join(folder, name)
+                self._pages[name] = (path, _checked(path, _read(path)))
         self._pages.update({name: (name, text) for name, text in (own or {}).items()})
 
     def parts(self, names: Iterable[str], values: Mapping[str, str], written: Mapping[str, str]) -> list[Part]:
@@ -103,11 +115,18 @@ def _names(folder: str) -> Iterable[str]:
         yield from (os.path.relpath(os.path.join(path, name), folder) for name in files if name.endswith(".md"))
 
 
-def _load(path: str) -> str:
+def _read(path: str) -> bytes:
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read().strip()
-    except (OSError, UnicodeError) as error:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise QuintetError(f"{path}: prompt cannot be read ({error})") from error
+
+
+def _checked(path: str, data: bytes) -> str:
+    try:
+        text = data.decode().replace("\r\n", "\n").strip()
+    except UnicodeError as error:
         raise QuintetError(f"{path}: prompt cannot be read ({error})") from error
     unknown = sorted(set(_VARIABLE.findall(text)) - set(VARIABLES))
     if unknown:

@@ -58,6 +58,7 @@ def status(
         },
         "sandbox": sandbox,
         "trust": trusted,
+        "trust_changes": [],
         "agent": summary.agent or None,
         "run": {
             "turns": summary.turns,
@@ -75,6 +76,11 @@ def status(
     }
 
 
+def _trust_words(answer: dict[str, Any]) -> str:
+    changed = len(answer["trust_changes"])
+    return f"yes, but for {changed} new or changed" if changed else "yes" if answer["trust"] else "no"
+
+
 def status_lines(answer: dict[str, Any]) -> list[str]:
     limits, model = answer["limits"], answer["model"]
     budget = f" of {limits['max_cost']:g}" if limits["max_cost"] else ""
@@ -88,7 +94,7 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
             f"{_model_words(model['in_use'])}   fast {model['fast']} · smart {model['smart']} · deep {model['deep']}",
         ),
         ("cost", f"{answer['cost']:.4f}{budget}   {usage['input_tokens']} tokens in, {usage['output_tokens']} out"),
-        ("sandbox", f"{answer['sandbox']}   trust {'yes' if answer['trust'] else 'no'}"),
+        ("sandbox", f"{answer['sandbox']}   trust {_trust_words(answer)}"),
         ("waiting", "; ".join(answer["waiting"]) or "nothing"),
     ]
     if answer["agent"]:

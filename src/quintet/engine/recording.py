@@ -34,7 +34,7 @@ from quintet.domain.ports import (
 from quintet.domain.protocol import VERSION, Event, Recorded, Submitted
 from quintet.domain.rules import Rule
 from quintet.domain.subjects import Subject
-from quintet.domain.toolspec import ToolResult, ToolSpec
+from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
 from quintet.engine.any_port import RecordedPort
 from quintet.engine.core import Core
 from quintet.engine.hands import Hands
@@ -330,6 +330,9 @@ class _Hands(Hands):
 
     def content(self, path: str) -> str:
         return self._recorder.asked("content", lambda: self._hands.content(path))
+
+    def served(self, touch: Touch) -> Touch:
+        return self._recorder.asked("served", lambda: self._hands.served(touch))
 
     def shell(self, name: str) -> ShellState:
         return self._recorder.asked("shell", lambda: self._hands.shell(name))

@@ -319,6 +319,10 @@ class ReplayHands(Hands):
         found: str = self._tape.ask("content", str, "")
         return found
 
+    def served(self, touch: Touch) -> Touch:
+        found: Touch = self._tape.ask("served", Touch, touch)
+        return found
+
     def shell(self, name: str) -> ShellState:
         found: ShellState | None = self._tape.ask("shell", ShellState, None)
         if found is None:

@@ -111,6 +111,7 @@ class Toolbox:
             arguments = spec.bind(call.arguments)
             touch = with_target(with_criteria(spec.touch(arguments), standing.todos), self.terms.targets)
             touch = self._typed(touch) if touch.shell else self._judged(touch)
+            touch = self.hands.served(touch) if touch.server is not None else touch
             rules = self.hands.rules()
         except QuintetError as error:
             return refused(str(error))

@@ -27,7 +27,7 @@ def _touch(arguments: dict[str, Any]) -> Touch:
     if arguments["command"] == "list_servers":
         return Touch(frozenset())
     if arguments["command"] != "call_tool":
-        return Touch(frozenset({Effect.FETCH}))
+        return Touch(frozenset({Effect.FETCH}), server=arguments.get("server") or "")
     return Touch(frozenset({Effect.NETWORK}), asks="what a server's tool does is up to the server")
 
 

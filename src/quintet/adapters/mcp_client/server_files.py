@@ -2,7 +2,8 @@
 
 The file is the one other agents read: `{"mcpServers": {NAME: {"command": …, "args": […], "env": {…}}}}`, or with
 `"type": "http"`, `url` and `headers`. `${NAME}` and `${NAME:-else}` stand for variables of the user's. Where both name
-a server, the settings win.
+a server, the settings win. A server of the project's needs a yes of its own, and gets no secret of the user's unless
+the user's settings name it.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from quintet.domain.mcp_port import McpServer
+from quintet.adapters.project_pieces import read_bytes, server_piece, written
+from quintet.domain.mcp_port import OWN_SETTINGS, McpServer
 from quintet.domain.mcp_settings import McpServerSettings
 from quintet.domain.regex import regex
+from quintet.domain.trusted_content import Trust
 
 FILE = ".mcp.json"
+PROJECT_SETTINGS = ".quintet/settings.toml"
 OFF = "it is switched off"
 MOST_BYTES = 1_000_000
 NAMES = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -41,19 +45,35 @@ class _Entry(msgspec.Struct):
     disabled: bool = False
 
 
+Fills = Callable[[str, str], str]  # why a server may not have a variable; empty if it may
+
+
 def servers(
-    root: str, own: Mapping[str, McpServerSettings], trusted: bool, variables: Mapping[str, str]
+    root: str,
+    own: Mapping[str, McpServerSettings],
+    trust: Trust,
+    variables: Mapping[str, str],
+    *,
+    theirs: Collection[str] = (),
+    refuses: Fills = lambda server, variable: "",
 ) -> tuple[list[McpServer], list[str]]:
-    """Every server, the user's own first, and what is wrong with the project's file."""
-    found = {name: _made(name, "your settings", _entry(given), variables) for name, given in own.items()}
-    theirs, notes = _of_project(root, trusted)
-    for name, entry in theirs.items():
+    """Every server, the user's own first, and what is wrong with the project's file.
+
+    `theirs` are those of `own` that the project's settings name. `refuses` is asked about each variable that a file of
+    the project's wants.
+    """
+    found = {}
+    for name, given in own.items():
+        origin = PROJECT_SETTINGS if name in theirs else OWN_SETTINGS
+        found[name] = _made(name, origin, _entry(given), variables, refuses if name in theirs else None)
+    brought, notes = _of_project(root, trust)
+    for name, entry in brought.items():
         if name in found:
             notes.append(f"{FILE}: {name} is passed over: your settings have a server of that name")
         elif isinstance(entry, str):
             found[name] = McpServer(name, FILE, problem=entry)
         else:
-            found[name] = _made(name, FILE, entry, variables)
+            found[name] = _made(name, FILE, entry, variables, refuses)
     return list(found.values()), notes
 
 
@@ -70,42 +90,72 @@ def _entry(given: McpServerSettings) -> _Entry:
     )
 
 
-def _of_project(root: str, trusted: bool) -> tuple[dict[str, _Entry | str], list[str]]:
-    """The project's servers, or of one what is wrong with it; and what is wrong with the file."""
-    path = os.path.join(root, FILE)
-    if not os.path.isfile(path):
-        return {}, []
-    if not trusted:
-        return {}, [f"{FILE} is ignored until you trust this folder (`quintet trust`)"]
+def entries(data: bytes) -> tuple[dict[str, Any], list[str]]:
+    """The servers that a file names, as they stand there; and what is wrong with it."""
+    if len(data) > MOST_BYTES:
+        return {}, [f"{FILE}: more than {MOST_BYTES // 1000} kB is no list of servers"]
     try:
-        with open(path, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            return {}, [f"{FILE}: more than {MOST_BYTES // 1000} kB is no list of servers"]
         table = json.loads(data).get("mcpServers", {})
-        entries = table.items()
-    except OSError as error:
-        return {}, [f"{FILE}: cannot be read ({error.strerror})"]
+        return {str(name): given for name, given in table.items()}, []
     except (ValueError, AttributeError, RecursionError) as error:
         return {}, [f'{FILE}: {{"mcpServers": {{NAME: {{…}}}}}} is wanted ({error})']
-    found: dict[str, _Entry | str] = {}
-    for name, given in entries:
+
+
+def in_words(path: str) -> list[str]:
+    """What each server of a file would be, for the person who is asked: what it starts or reaches, and takes."""
+    lines = []
+    for name, given in entries(read_bytes(path) or b"{}")[0].items():
         try:
-            found[name] = msgspec.convert(given, _Entry)
+            entry = msgspec.convert(given, _Entry)
+        except msgspec.ValidationError:
+            continue
+        what = f"reaches {entry.url}" if entry.url else f"starts {' '.join((entry.command, *entry.args))[:200]}"
+        more = [", with a network"] if entry.network and not entry.url else []
+        if wanted := _variables(given):
+            more.append(f", takes your {', '.join(wanted)}")
+        lines.append(f"MCP server {name} {what}{''.join(more)}")
+    return lines
+
+
+def _variables(given: Any) -> list[str]:
+    return list(dict.fromkeys(match[1] for match in _VARIABLE.finditer(json.dumps(given, ensure_ascii=False))))
+
+
+def _of_project(root: str, trust: Trust) -> tuple[dict[str, _Entry | str], list[str]]:
+    """The project's servers, or of one what is wrong with it; and what is wrong with the file."""
+    data = read_bytes(os.path.join(root, FILE))
+    if data is None:
+        return {}, []
+    if not trust.trusted:
+        return {}, [f"{FILE} is ignored until you trust this folder (`quintet trust`)"]
+    given, notes = entries(data)
+    found: dict[str, _Entry | str] = {}
+    for name, entry in given.items():
+        if not trust.covers(server_piece(name), written(entry)):
+            found[name] = "it is new or changed since you trusted this folder (`quintet trust`)"
+            continue
+        try:
+            found[name] = msgspec.convert(entry, _Entry)
         except msgspec.ValidationError as error:
             found[name] = f"{FILE}: {name}: {_plainly(error)}"
-    return found, []
+    return found, notes
 
 
 def _plainly(error: msgspec.ValidationError) -> str:
     return str(error).replace("`", "").replace("Expected", "wanted").replace(", got", ", found")
 
 
-def _made(name: str, origin: str, entry: _Entry, variables: Mapping[str, str]) -> McpServer:
+def _made(
+    name: str, origin: str, entry: _Entry, variables: Mapping[str, str], refuses: Fills | None = None
+) -> McpServer:
     missing: list[str] = []
+    refused: list[str] = []
 
     def filled(text: str) -> str:
         def value(match: re.Match[str]) -> str:
+            if refuses and match[1] in variables and (why := refuses(name, match[1])):
+                refused.append(why)
+                return ""
             if match[1] not in variables and match[2] is None:
                 missing.append(match[1])
             return variables.get(match[1]) or match[2] or ""
@@ -116,7 +166,9 @@ def _made(name: str, origin: str, entry: _Entry, variables: Mapping[str, str]) -
     env = {key: filled(value) for key, value in entry.env.items()}
     url = filled(entry.url)
     headers = {key: filled(value) for key, value in entry.headers.items()}
-    problem = _problem(name, entry, url, missing)
+    problem = _problem(name, entry, url, missing) or next(iter(refused), "")
+    if refused:  # nothing of it is made up
+        command, env, url, headers = (), {}, "", {}
     return McpServer(name, origin, command, env, url, headers, entry.network, max(entry.timeout, 1.0), problem)
 
 

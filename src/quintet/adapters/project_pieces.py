@@ -1,0 +1,113 @@
+"""Reads what a project brings that Quintet would load or run: the pieces that trust covers."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from quintet.adapters.places import Places
+from quintet.domain.protected import inside
+from quintet.domain.regex import regex
+from quintet.domain.trusted_content import AGENTS, PROMPTS, SERVERS, SETTINGS, TOOLS
+
+MOST_FILES = 2_000  # of one folder
+MOST_BYTES = 20_000_000  # of one file
+_COMMANDS = regex(r"[;|&()`\n]|\$\(")
+_WORDS = regex(r"(?<![<>])[^\s<>\"'$]+")
+_INTERPRETERS = regex(
+    r"(ba|z|da|k|fi)?sh|python[\d.]*|node|ruby|perl|php|lua|deno|bun|env|exec|source|\.|timeout|nice|nohup|run|\d+[smh]?"
+)
+_SCRIPT = regex(r"\.(sh|bash|zsh|fish|py|js|mjs|cjs|ts|rb|pl|php|lua)\Z")
+
+
+def pieces(places: Places) -> dict[str, bytes]:
+    """Every piece by its name."""
+    root = places.root
+    found = dict(files_below(root, TOOLS))
+    for folder in (PROMPTS, *AGENTS):
+        found |= files_below(root, folder)
+    if (data := read_bytes(os.path.join(root, SETTINGS))) is not None:
+        found[SETTINGS] = data
+        for script in scripts_of(root, _hooks(data)):
+            found[script] = read_bytes(os.path.join(root, script)) or b""
+    if (data := read_bytes(os.path.join(root, SERVERS))) is not None:
+        from quintet.adapters.mcp_client.server_files import entries
+
+        found |= {server_piece(name): written(given) for name, given in entries(data)[0].items()}
+    return found
+
+
+def files_below(root: str, folder: str) -> dict[str, bytes]:
+    """The files of a folder, by their paths in the project."""
+    top = os.path.join(root, folder)
+    found: dict[str, bytes] = {}
+    for path, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(names):
+            whole = os.path.join(path, name)
+            if len(found) >= MOST_FILES:
+                found[f"{folder}/…"] = os.urandom(16)  # nobody can say yes to what nobody can look through
+                return found
+            found[os.path.relpath(whole, root)] = read_bytes(whole) or b""
+        for name in folders:
+            if os.path.islink(whole := os.path.join(path, name)):
+                found[os.path.relpath(whole, root)] = f"link to {os.readlink(whole)}".encode()
+    return found
+
+
+def read_bytes(path: str) -> bytes | None:
+    """A file as it is; None if there is no plain file. One that is too large is known by its size and time."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            info = os.fstat(file.fileno())
+            if not stat.S_ISREG(info.st_mode):
+                return None
+            if info.st_size > MOST_BYTES:
+                return f"{info.st_size} bytes of {info.st_mtime_ns}".encode()
+            return file.read(MOST_BYTES)
+    except OSError:
+        return None
+
+
+def scripts_of(root: str, commands: Iterable[str]) -> Iterator[str]:
+    """The programs and scripts of the project that shell commands name; a file that they read or write is none."""
+    for command in commands:
+        for simple in _COMMANDS.split(command):
+            words = [word for word in _WORDS.findall(simple) if "=" not in word.partition("/")[0]]
+            runs = True  # the next word that is no option is what runs, or what an interpreter reads
+            for word in words:
+                path = inside(word, root)
+                whole = os.path.join(root, path) if path and path != "." else ""
+                if whole and os.path.isfile(whole) and (runs or _is_script(whole)):
+                    yield os.path.normpath(path or "")
+                    runs = False
+                elif word[0] != "-":
+                    runs = runs and bool(_INTERPRETERS.fullmatch(word.rpartition("/")[2]))
+
+
+def _is_script(path: str) -> bool:
+    return os.access(path, os.X_OK) or bool(_SCRIPT.search(path))
+
+
+def server_piece(name: str) -> str:
+    return f"{SERVERS}: {name}"
+
+
+def written(entry: object) -> bytes:
+    """A server's entry, the same however it was written."""
+    import json
+
+    return json.dumps(entry, indent=2, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _hooks(data: bytes) -> list[str]:
+    if b"hooks" not in data:
+        return []
+    import tomllib
+
+    try:
+        table = tomllib.loads(data.decode("utf-8")).get("hooks", {})
+        return [command for commands in table.values() for command in commands if isinstance(command, str)]
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        return []

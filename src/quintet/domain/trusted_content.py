@@ -1,0 +1,90 @@
+"""What a yes to a folder covers: each piece it brings, by its content. What is new or changed since needs another yes.
+
+A piece is a file that Quintet would load or run for the project, or one server of its `.mcp.json`, under a name that is
+shown to the person. A digest is of the very bytes that are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+SETTINGS = ".quintet/settings.toml"
+TOOLS = ".quintet/tools"
+PROMPTS = ".quintet/prompts"
+AGENTS = (".quintet/agents", ".agents/agents", ".claude/agents")
+SERVERS = ".mcp.json"
+MOST_DIFF = 60  # lines of a question that are changes
+
+Pieces = Mapping[str, bytes]
+
+
+class Trust(Struct, frozen=True):
+    """What the user has said about a folder."""
+
+    decided: bool = False
+    trusted: bool = False
+    content: dict[str, str] | None = field(default_factory=dict)  # name → digest; None: the yes is older than contents
+    declined: dict[str, str] = field(default_factory=dict)  # what was shown and left out
+
+    def covers(self, name: str, data: bytes) -> bool:
+        return self.trusted and bool(self.content) and self.content.get(name) == digest(data)  # type: ignore[union-attr]
+
+    def covers_below(self, folder: str, pieces: Pieces) -> bool:
+        """Whether everything there is in a folder is covered: its files may load each other."""
+        return self.trusted and all(
+            self.covers(name, data) for name, data in pieces.items() if name.startswith(f"{folder}/")
+        )
+
+
+class Change(Struct, frozen=True):
+    name: str
+    kind: Literal["new", "changed", "not recorded"]
+
+
+def changes(trust: Trust, pieces: Pieces) -> list[Change]:
+    """The pieces of a trusted folder that its yes does not cover."""
+    if not trust.trusted:
+        return []
+    known = trust.content
+    return [
+        Change(name, "not recorded" if known is None else "changed" if name in known else "new")
+        for name, data in sorted(pieces.items())
+        if not trust.covers(name, data)
+    ]
+
+
+def to_ask(trust: Trust, pieces: Pieces) -> list[Change]:
+    """Those of them that the person has not been shown as they are now."""
+    return [one for one in changes(trust, pieces) if trust.declined.get(one.name) != digest(pieces[one.name])]
+
+
+def said(found: list[Change]) -> str:
+    """What is left out, for a run that cannot ask."""
+    names = ", ".join(f"{one.name} ({one.kind})" for one in found[:8])
+    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    return (
+        f"Not loaded: {names}{more}. You trusted this folder before that; "
+        "`quintet trust --check` shows what changed, `quintet trust` accepts it."
+    )
+
+
+def difference(name: str, before: bytes | None, now: bytes) -> list[str]:
+    """A piece as lines of a unified diff; whole if there is nothing to compare it with."""
+    from difflib import unified_diff
+
+    if b"\0" in now:
+        return [f"+++ {name}", f"  ({len(now)} bytes that are no text)"]
+    lines = now.decode("utf-8", "replace").splitlines()
+    if before is None:
+        return [f"+++ {name}", *(f"+{line}" for line in lines)]
+    old = before.decode("utf-8", "replace").splitlines()
+    return list(unified_diff(old, lines, f"{name} (as you trusted it)", name, lineterm=""))
+
+
+def digest(data: bytes) -> str:
+    from hashlib import sha256  # only where a folder brings something
+
+    return sha256(data).hexdigest()
