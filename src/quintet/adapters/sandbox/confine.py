@@ -1,7 +1,7 @@
 """A small parent for one command, run as a script of its own: confines it with Landlock and seccomp if asked to, and
 ends everything the command left behind, however well it hid.
 
-Usage: confine.py '{"landlock": true, "read": […], "write": […], "network": false, "terminal": false}' PROGRAM …
+Usage: confine.py '{"landlock": true, "read": […], "write": […], "filter": "…", "terminal": false}' PROGRAM …
 Exit code: the command's own; 125 when the walls could not be put up, and then the command has not run.
 """
 
@@ -28,8 +28,7 @@ _FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the rights a rule on a s
 _READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPER = 1, 38, 22, 36
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 24, 28
-_SOCKET = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}  # audit architecture, number of socket(2)
-_IO_URING_SETUP = 425
+_KEYCTL = {"x86_64": 250, "aarch64": 219}  # the machines for which there is a filter
 # A command begins with these as a terminal's would, though Python ignores the first two, and whoever started us in the
 # background of a script the others.
 _TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT)
@@ -43,7 +42,7 @@ def landlock_version() -> int:
 
 
 def network_can_be_blocked() -> bool:
-    return platform.machine() in _SOCKET
+    return platform.machine() in _KEYCTL
 
 
 def _checked(result: int) -> int:
@@ -75,29 +74,18 @@ def _restrict_files(read: list[str], write: list[str]) -> None:
     os.close(ruleset)
 
 
-def _block_network() -> None:
-    """Only local sockets: every other family of socket(2) is refused, and io_uring, which could go around it."""
-    architecture, socket = _SOCKET[platform.machine()]
-    refuse = 0x00050000 | 13  # errno EACCES
-    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
-    program = [
-        (load, 0, 0, 4),
-        (equal, 1, 0, architecture),
-        (give, 0, 0, refuse),
-        (load, 0, 0, 0),
-        (at_least, 5, 0, 0x40000000),  # the x32 numbering
-        (equal, 4, 0, _IO_URING_SETUP),
-        (equal, 0, 4, socket),
-        (load, 0, 0, 16),
-        (equal, 2, 0, 1),  # AF_UNIX
-        (equal, 1, 0, 16),  # AF_NETLINK: asks the kernel about interfaces, leads nowhere
-        (give, 0, 0, refuse),
-        (give, 0, 0, 0x7FFF0000),
-    ]
-    code = b"".join(struct.pack("HBBI", *line) for line in program)
-    held = ctypes.create_string_buffer(code, len(code))
-    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(held)))
+def _filter_calls(program: bytes) -> None:
+    """The kernel refuses what the filter says, to this process and all it starts."""
+    held = ctypes.create_string_buffer(program, len(program))
+    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held)))
     _checked(_libc.prctl(_PR_SET_SECCOMP, 2, filters, 0, 0))
+
+
+def _leave_the_keyring() -> None:
+    """A session keyring of our own, as in inside.py: the inherited one holds the user's keys."""
+    number = _KEYCTL.get(platform.machine())
+    if number:
+        _libc.syscall(ctypes.c_long(number), ctypes.c_long(1), None)
 
 
 def _drop_privileges() -> None:
@@ -116,9 +104,9 @@ def confine(walls: dict[str, object]) -> None:
     _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     if walls.get("landlock"):
         _drop_privileges()
+        _leave_the_keyring()
         _restrict_files(list(walls["read"]), list(walls["write"]))  # type: ignore[call-overload]
-        if not walls.get("network"):
-            _block_network()
+        _filter_calls(bytes.fromhex(str(walls["filter"])))
 
 
 def _run(walls: dict[str, object], argv: list[str]) -> None:

@@ -143,7 +143,7 @@ class Ground(Struct):
     def _look_over(self, guarded: Guarded, notes: list[str]) -> Guarded:
         """Move aside what is new, and look again if anything was."""
         committing = any(Effect.COMMIT in grant.effects for grant in self.running.values())
-        new = sorted((place for place in guarded.places - (self._seen or frozenset())), key=lambda place: place[1])
+        new = sorted(guarded.places - (self._seen or frozenset()) - guarded.moved, key=lambda place: place[1])
         paths = [path for place in new if (path := self._unwanted(place, committing))]
         moved = [path for path in paths if self._aside(path, notes)]
         self.scanner.forget(moved)

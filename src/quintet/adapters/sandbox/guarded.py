@@ -32,6 +32,7 @@ class Guarded(Struct, frozen=True):
     from_git: tuple[str, ...]  # the same, but a command that commits may write it
     places: frozenset[Place]
     lost: tuple[str, ...] = ()
+    moved: frozenset[Place] = frozenset()  # repositories, and what lies where nobody looks, known by their numbers
 
 
 class _Folder(Struct, frozen=True):
@@ -65,32 +66,36 @@ class Scanner:
             found.update(folder.places)
             waiting += folder.below
         self._known = known
-        lost = self._missed(found)
+        lost, moved = self._missed(found)
         of = {
             wanted: tuple(sorted(path for kind, path, link in found if kind == wanted and not link))
             for wanted in _KINDS
         }
-        return Guarded(of[SECRET], of[REPOSITORY], of[BARE], of[KEPT], of[FROM_GIT], frozenset(found), lost)
+        return Guarded(of[SECRET], of[REPOSITORY], of[BARE], of[KEPT], of[FROM_GIT], frozenset(found), lost, moved)
 
-    def _missed(self, found: set[Place]) -> tuple[str, ...]:
+    def _missed(self, found: set[Place]) -> tuple[tuple[str, ...], frozenset[Place]]:
         """What was known by its number and is no longer where it was: searched for everywhere, and added if found."""
         now: dict[tuple[int, int], Place] = {}
         for place in found:
             if not place[2] and (number := self._number(place[1])):
                 now[number] = place
+        before = {number for number, (kind, _, _) in self._numbers.items() if kind in (REPOSITORY, BARE)}
+        moved = {place for number, place in now.items() if number in before and place[0] in (REPOSITORY, BARE)}
         missing = {number: place for number, place in self._numbers.items() if number not in now}
         for number, (kind, path, _) in list(missing.items()):
             if self._number(path) == number:
                 now[number] = (kind, path, False)
+                moved.add(now[number])
                 del missing[number]
         if missing:
             for path in _everything(self._root):
                 number = self._number(path)
                 if number in missing:
                     now[number] = (missing.pop(number)[0], path, False)
+                    moved.add(now[number])
         found.update(now.values())
         self._numbers = now
-        return tuple(sorted(path for _, path, _ in missing.values()))
+        return tuple(sorted(path for _, path, _ in missing.values())), frozenset(moved)
 
     def _number(self, path: str) -> tuple[int, int] | None:
         seen = looked(self._root, os.path.relpath(path, self._root))

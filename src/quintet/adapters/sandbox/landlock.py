@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from quintet.adapters.host_programs import host_path
+from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.ground import MINDER, READING, Ground, Launch, minded
 from quintet.adapters.sandbox.linked_git import linked
 from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, below, toolchains
@@ -39,7 +40,8 @@ class Landlock:
         roots = [path for path in grant.write_roots if self._leads_nowhere_else(path)]
         write = [*roots, scratch, empty_home, *(f"/dev/{name}" for name in DEVICES)]
         write += gits if Effect.COMMIT in grant.effects else []
-        walls = {"landlock": True, "network": grant.network, "read": read, "write": write}
+        rules = syscall_filter.program(network=grant.network, local=False).hex()
+        walls = {"landlock": True, "filter": rules, "read": read, "write": write}
         text = msgspec.json.encode(walls).decode()
         variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
         if not set(grant.effects) - READING:  # goes unasked: by no program of the project's

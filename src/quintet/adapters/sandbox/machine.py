@@ -26,7 +26,15 @@ TOOLCHAINS = (  # below the home folder
     *(".gitconfig", ".config/git"),
 )
 CACHES = (".cache", ".npm", ".m2", ".gradle", ".nuget", ".yarn")  # below the home: kept for the session
-CREDENTIALS = (".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".config/git/credentials")
+CREDENTIALS = (
+    *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".config/git/credentials"),
+    *(".rye/credentials", ".local/share/uv/credentials", ".npm-global/etc/npmrc", ".bun/.npmrc"),
+)
+# What is beside the `bin` of a toolchain, and only of one: its programs do not run without their other folders.
+MARKS = (
+    *("pyvenv.cfg", "conda-meta", "Cellar", "lib/rustlib", "lib/node_modules/npm", "pkg/tool", "src/runtime"),
+    *("jmods", "lib/modules", "lib/ruby", "lib/erlang", "lib/dart", "lib/perl5"),
+)
 
 
 def on_path(name: str) -> str:
@@ -41,13 +49,27 @@ def home() -> str:
 def toolchains() -> list[str]:
     """Folders outside the system that programs on PATH, and Quintet's own, come from."""
     at_home = [os.path.join(home(), name) for name in TOOLCHAINS]
-    prefixes = [sys.prefix, sys.base_prefix, os.environ.get("VIRTUAL_ENV", "")]
-    for folder in os.environ.get("PATH", "").split(":"):
+    prefixes = [sys.prefix, sys.base_prefix]
+    for folder in (os.path.join(os.environ.get("VIRTUAL_ENV", ""), "bin"), *os.environ.get("PATH", "").split(":")):
         if os.path.isabs(folder):
-            above = os.path.dirname(folder)
-            prefixes.append(above if os.path.basename(folder) in ("bin", "sbin", "shims") else folder)
+            above, name = os.path.split(os.path.realpath(folder))
+            prefixes.append(above if name == "shims" or is_toolchain(above) else folder)
     wanted = [os.path.realpath(path) for path in (*at_home, *prefixes) if path]
     return _outermost([path for path in dict.fromkeys(wanted) if os.path.exists(path) and not _too_much(path)])
+
+
+def is_toolchain(folder: str) -> bool:
+    """Whether what lies beside a `bin` is what its programs run on. Beside others lie the settings of a program, and
+    in `~/.local` those of many."""
+    if folder == os.path.join(home(), ".local"):
+        return False
+    if any(os.path.exists(os.path.join(folder, mark)) for mark in MARKS):
+        return True
+    try:
+        libraries = os.listdir(os.path.join(folder, "lib"))
+    except OSError:
+        return False
+    return any(os.path.isfile(os.path.join(folder, "lib", name, "os.py")) for name in libraries if name[:6] == "python")
 
 
 def credentials() -> list[str]:

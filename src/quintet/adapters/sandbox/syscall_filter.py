@@ -84,7 +84,7 @@ def possible() -> bool:
 
 @cache
 def program(*, network: bool, local: bool = True) -> bytes:
-    """The filter, ready for the kernel. `local`: whether local sockets may be made where there is no network."""
+    """The filter, ready for the kernel. `local`: whether local sockets may be made; a pair of them always may."""
     machine = platform.machine()
     at = tuple(_LITTLE).index(machine)
     lines: list[Line] = [
@@ -104,6 +104,8 @@ def program(*, network: bool, local: bool = True) -> bytes:
     if not network:
         families = (_AF_UNIX, _AF_NETLINK) if local else (_AF_NETLINK,)
         lines += _when(_SOCKET[at], _one_of(_FIRST, families))
+    elif not local:
+        lines += _when(_SOCKET[at], _none_of(_FIRST, (_AF_UNIX,)))
     lines.append((_GIVE, 0, 0, _ALLOW))
     return b"".join(struct.pack("HBBI", *line) for line in lines)
 
