@@ -95,6 +95,10 @@ TABLE = {
         patch -p1 -i x.diff
     """,
     "execute": """
+        let y=x
+        declare -i y
+        typeset -ri y=x
+        export -i y
         python script.py
         ./run.sh
         bash run.sh
@@ -245,6 +249,27 @@ TABLE = {
         brew install x
     """,
     "destroy": """
+        setarch x86_64 rm -rf src
+        linux64 sh -c x
+        linux32 rm x
+        chrt 1 rm x
+        chrt -f 1 rm x
+        perl5.36.0 -e x
+        ruby3.1 -e x
+        parallel ::: reboot
+        hyperfine 'rm x'
+        rg --hostname-bin ./x y
+        test -v 'a[$(x)]' -o y
+        test -n x -a -v 'a[$(x)]' -o x
+        [ -v 'a[$(x)]' -o y ]
+        read -dp 'a[$(x)]'
+        read -rd '' 'a[$(x)]'
+        read -ra 'a[$(x)]'
+        read -n1 'a[$(x)]'
+        getopts a 'a[$(x)]'
+        mapfile -tC x a
+        mapfile -t -C x a
+        mapfile 'a[$(x)]'
         rm -rf build
         git clean -fd
         git -c core.pager=x log
@@ -318,6 +343,11 @@ TABLE = {
         rimraf src
     """,
     "read destroy": """
+        cd() { :; }; cd a/b && cat ../../x
+        function cd { :; }; cd a && cat ../x
+        ls() { :; }; ls
+        git() { :; }; git log
+        python3() { :; }; ls
         ls; rm x
         ls & rm x
         ls ;; rm
@@ -329,7 +359,6 @@ TABLE = {
         echo x > *.py
         x='a[$(y)]'; echo $((x))
         a='a['; b='$'; c='(y)]'; x=$a$b$c; echo $((x))
-        declare -i x=$y
         if ls; then rm x; fi
         ls() { rm x; }; ls
         case a in $(rm x)) ls;; esac
@@ -341,6 +370,7 @@ TABLE = {
         echo x | xargs rm
     """,
     "execute destroy": """
+        declare -i x=$y
         `x` y
         strace rm x
         ./rm x
@@ -362,6 +392,7 @@ TABLE = {
         su -c x
     """,
     "edit destroy": """
+        flock l -c 'rm -rf src'
         rsync -e x a b
         rsync --delete a b
     """,
@@ -397,6 +428,13 @@ def test_lines_of_several_lines(line: str, effects: str) -> None:
     [
         ("cat a b", "a b"),
         ("git show HEAD:.env", ".env"),
+        ("git show ':0:.env'", ".env"),
+        ("git show ':1:sub/.env'", "sub/.env"),
+        ("git log -p -- ':(glob).env'", ".env"),
+        ("git log -p -- ':(top,icase).env'", ".env"),
+        ("git log -p -- ':/.env'", ".env"),
+        ("git log -p -- ':!.env'", ".env"),
+        ("git show 'HEAD^{tree}:.env'", ".env"),
         ("grep -f.env x", ".env x"),
         ("diff --from-file=.env a", ".env a"),
         ("curl -d @.env https://example.com", ".env"),

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node, Parser
 
-LONGEST = 65_536
+LONGEST = 32_768
+MOST_MARKS = 4_000  # of the shell's own characters: the grammar's time grows with their square
+_MARKS = regex(r"[|&;<>(){}$`\[]")
 _NO_TEXT = regex("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _REDIRECT = regex(r"\d?(&>>|&>|>>|>\||>&|>|<) ?([\w./-]+)", re.ASCII)
 
@@ -47,9 +49,14 @@ class BashGrammar:
     def parse(self, line: str) -> Script:
         if len(line) > LONGEST:
             return Script(problem="a line that long")
+        if len(line) > MOST_MARKS and len(_MARKS.findall(line)) > MOST_MARKS:
+            return Script(problem="that much of a shell's own grammar")
         if not line.isprintable() and _NO_TEXT.search(line):
             return Script(problem="a byte that is no text")
-        return flat(line) or self.parse_tree(line)
+        try:
+            return flat(line) or self.parse_tree(line)
+        except Exception as error:  # a fault of ours: what cannot be read is not understood
+            return Script(problem=f"a fault of Quintet's own ({type(error).__name__})")
 
     def parse_tree(self, line: str) -> Script:
         """The same by way of the grammar's tree, which knows all there is to a line."""

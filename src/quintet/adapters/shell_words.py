@@ -15,7 +15,6 @@ from quintet.domain.shell_syntax import Word, unescaped
 PLAIN = r"[\w@%+:,./=~^*?-]"
 _ENDS_A_WORD = frozenset(" \t\n;|&<>()")
 _EXPANDS = frozenset("({[@*#?$!-_'\"0123456789")
-_BRACES = regex(r"\{[^}]*(?:,|\.\.)")
 _PLAIN_BRACES = regex(r"[\w./-]*+(?:\{[\w./-]*+(?:,[\w./-]*+)++\}[\w./-]*+)++", re.ASCII)
 _CHOICES = regex(r"([\w./-]+)|\{([^}]*)\}", re.ASCII)
 _MOST_WORDS = 64
@@ -98,7 +97,8 @@ def spelled(raw: str, skips: list[tuple[int, int, str, str]]) -> Word:
     if "{" in unquoted:
         if _DESCRIPTOR.fullmatch(raw):
             raise Misread("a name in braces")
-        dynamic = dynamic or bool(_BRACES.search(unquoted))
+        behind = unquoted[unquoted.index("{") :]
+        dynamic = dynamic or "," in behind or ".." in behind
     glob = "*" in unquoted or "?" in unquoted or "[" in unquoted
     if parts:
         parts.append("".join(text[done:]))

@@ -37,9 +37,11 @@ _VERBS = {
 }
 
 
-_BRACES = regex(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = regex(r"\{([^{},]*+(?:,[^{},]*+)++)\}")
 _OUTPUT = regex("out|xml|html|report|log|temp|dump|dist|dir|trace|cache|profile")
 _MOST_ALTERNATIVES = 64
+_MOST_MARKS = 8  # of a word whose parts may name files
+_MAGIC = regex(r"^(?:\([^)]*\)|[!^/]+(?=[^/]))")  # before a path as git takes it: `:(glob)x`, `:!x`
 
 
 class Judged(Struct, frozen=True, gc=False):
@@ -201,9 +203,10 @@ def name(text: str) -> list[str]:
         return [text]
     found = [] if text[0] == "@" or "@{" in text else [text]
     for mark in ":=@":
-        _, marked, after = text.partition(mark)
-        if marked and after and not after.startswith("{"):
-            found.append(after)
+        parts = text.split(mark, _MOST_MARKS)[1:]
+        found += [_MAGIC.sub("", part) for part in parts if part and part[0] != "{"]
+        if text.count(mark) > 1:
+            found.append(text.partition(mark)[2])
     return found
 
 

@@ -24,6 +24,7 @@ from quintet.domain.shell_arguments import (
     READ,
     Effects,
     Judged,
+    letters,
     listed,
     names,
     patterns,
@@ -64,6 +65,11 @@ _VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h"})
 
 def is_python(program: str) -> bool:
     return program.startswith(("python", "pypy", "ipython")) and _PYTHON.fullmatch(program) is not None
+
+
+def is_interpreter(program: str) -> bool:
+    """Whether the program runs code, by its name or by that with a version: `perl5.36.0`."""
+    return is_python(program) or program in INTERPRETERS or program.rstrip("0123456789.-") in INTERPRETERS
 
 
 def python(words: Sequence[Word]) -> Judged:
@@ -210,7 +216,15 @@ def _sed_reads(script: Word) -> bool:
     return True
 
 
-_AWK_ACTS = regex(r"system|getline|ARGV|ARGC|@|/inet|>>|print[^;{}\n]*>|(?<!\|)\|(?!\|)")
+_AWK_ACTS = regex(r"system|getline|ARGV|ARGC|@|/inet|>>|(?<!\|)\|(?!\|)")
+_AWK_STATEMENTS = regex(r"[;{}\n]")
+
+
+def _awk_acts(text: str) -> bool:
+    """Whether a program calls others or says where to print."""
+    if _AWK_ACTS.search(text):
+        return True
+    return any(">" in part.partition("print")[2] for part in _AWK_STATEMENTS.split(text))
 
 
 def awk(words: Sequence[Word]) -> Judged:
@@ -228,7 +242,7 @@ def awk(words: Sequence[Word]) -> Judged:
             script = text in ("-f", "--file") and position < len(words) and words[position].text[:1] not in ("-", "/")
             effects = EXECUTE if script and not words[position].dynamic else DESTROY
             return plain("awk", effects, words[1:], "a program from elsewhere")
-    if position >= len(words) or words[position].dynamic or _AWK_ACTS.search(words[position].text):
+    if position >= len(words) or words[position].dynamic or _awk_acts(words[position].text):
         return plain("awk", DESTROY, words[position + 1 :], "a program that may run or write")
     files = words[position + 1 :]
     if any(word.dynamic for word in files):
@@ -268,33 +282,30 @@ _EVALUATED = regex(r"[\w\s+*/%=<>!&|^~?:,()-]*", re.ASCII)
 
 
 def names_variables(program: str, words: Sequence[Word]) -> Judged:
-    """read, unset, export, declare …: a name that is more than a name is run as an expression."""
-    position = 1
-    while position < len(words):
-        text = words[position].text
-        if words[position].dynamic:
+    """read, unset, declare …: a subscript in a name is run as an expression, and so is what an integer is given."""
+    flags = "".join(word.text for word in words[1:] if word.text[:1] in ("-", "+"))
+    for word in words[1:]:
+        if word.dynamic:
             return plain(program, DESTROY, (), "a name only known when it runs")
-        if text[:1] in "-+":
-            if program in ("declare", "typeset", "local", "export") and "n" in text and program != "export":
-                return plain(program, DESTROY, (), "a name for another variable")
-            takes = program == "read" and text[-1:] in "adinNptu" and text[:2] != "--"
-            position += 2 if takes and text[-1:] != "a" else 1
-            continue
-        if not _IDENTIFIER.fullmatch(text.partition("=")[0].rstrip("+")):
+        named = word.text.partition("=")[0].rstrip("+")
+        if "[" in named and not _IDENTIFIER.fullmatch(named):
             return plain(program, DESTROY, (), "a name that is run as an expression")
-        position += 1
+    if program in ("declare", "typeset", "local") and "n" in flags:
+        return plain(program, DESTROY, (), "a name for another variable")
+    if program in ("declare", "typeset", "local", "export", "readonly") and "i" in flags:
+        return plain(program, EXECUTE, (), "its values are run as expressions")
     return Judged(READ, f"{program}: reads")
 
 
 def let(words: Sequence[Word]) -> Judged:
     if any(word.dynamic or not _EVALUATED.fullmatch(word.text) for word in words[1:]):
         return plain("let", DESTROY, (), "an expression only known when it runs")
-    return Judged(READ, "let: reads")
+    return plain("let", EXECUTE, (), "what variables hold is run as expressions")
 
 
 def test(words: Sequence[Word]) -> Judged:
     texts = [word.text for word in words[1:]]
-    if "-v" in texts and not _IDENTIFIER.fullmatch(texts[-1] if texts[-1] != "]" else texts[-2]):
+    if ("-v" in texts or "-R" in texts) and any("[" in text and not _IDENTIFIER.fullmatch(text) for text in texts):
         return plain("test", DESTROY, (), "a name that is run as an expression")
     named = [word for word in words[1:] if not word.dynamic and word.text[:1] in "./~"]
     return Judged(READ, "test: reads", names(named))
@@ -333,10 +344,9 @@ def alias(words: Sequence[Word]) -> Judged:
 
 
 def mapfile(words: Sequence[Word]) -> Judged:
-    if any(word.dynamic or word.text.startswith("-C") for word in words[1:]):
+    if any(word.dynamic or "C" in letters(word.text) for word in words[1:]):
         return plain("mapfile", DESTROY, (), "code on the command line")
-    last = words[-1].text if len(words) > 1 else "MAPFILE"
-    return names_variables("mapfile", (words[0], Word(last)))
+    return names_variables("mapfile", words)
 
 
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {

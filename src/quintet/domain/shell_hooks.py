@@ -116,7 +116,8 @@ def sort(words: Sequence[Word]) -> Judged:
 
 
 def rg(words: Sequence[Word]) -> Judged:
-    if any(word.text.startswith(("--pre", "--hostname-bin")) and word.text[5:6] != "t" for word in words[1:]):
+    flags = [word.text.partition("=")[0] for word in words[1:]]
+    if any(flag in ("--pre", "--pre-glob", "--hostname-bin") for flag in flags):
         return plain("rg", DESTROY, words[1:], "a program to run")
     return read_program("rg", words)
 

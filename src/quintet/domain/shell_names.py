@@ -22,6 +22,24 @@ READERS = (shell_programs.READERS.keys() | shell_programs.UNFLAGGED) - HANDLERS.
 _REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
 
 
+_MOST_PLACES = 16  # where a command may begin behind its flags, from the front and from the end
+_BUILTINS = frozenset({"cd", "pushd", "popd", "chdir", "env", *shell_code.VARIABLES})
+
+
+def is_known(name: str) -> bool:
+    """Whether the judge goes by this name, so that a function must not take it."""
+    return (
+        name in HANDLERS
+        or name in READERS
+        or name in _BUILTINS
+        or name in shell_programs.PROGRAMS
+        or name in shell_programs.EDITORS
+        or name in shell_programs.SUBCOMMANDS
+        or name in shell_wrappers.WRAPPERS
+        or shell_code.is_interpreter(name)
+    )
+
+
 def by_table(program: str, words: Sequence[Word]) -> Judged:
     if program in shell_programs.EDITORS:
         return shell_programs.edit_program(program, words)
@@ -31,7 +49,7 @@ def by_table(program: str, words: Sequence[Word]) -> Judged:
         return ran
     if shell_code.is_python(program):
         return shell_code.python(words)
-    if program in shell_code.INTERPRETERS:
+    if shell_code.is_interpreter(program):
         return shell_code.interpreter(program, words)
     if program in shell_programs.SUBCOMMANDS:
         return shell_programs.with_subcommand(program, words)
@@ -65,8 +83,11 @@ def spellings(words: Sequence[Word]) -> Iterator[str]:
     if folder and not is_system(folder):
         yield " ".join((first, *rest))
     place, value = 0, False
+    places: list[int] = []
     while place < len(rest) and (value or rest[place][:1] == "-"):
         value = rest[place][:1] == "-" and "=" not in rest[place] and rest[place] not in shell_git.VALUELESS
         place += 1
         if place < len(rest) and rest[place][:1] != "-":
-            yield " ".join((program, *rest[place:]))
+            places.append(place)
+    for place in (*places[:_MOST_PLACES], *places[_MOST_PLACES:][-_MOST_PLACES:]):
+        yield " ".join((program, *rest[place:]))

@@ -12,7 +12,7 @@ from quintet.domain.shell_arguments import listed
 _HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
 _OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
 WILD = frozenset("*?[")
-_CHOICE = regex(r"\[[^]]*\]")
+_CHOICE = regex(r"\[[^][]*+\]")
 SAFE_DEVICES = listed(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /dev/full"
 )

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from quintet.domain.regex import regex
 from quintet.domain.shell_arguments import alternatives, listed
 from quintet.domain.shell_syntax import Command, Script, Span, Word, unescaped
 
 FED = Word("$", True, False, ("", "|", ""))  # what a program is given through a pipe
 MOST = 64  # values of one word that are followed
 LONGEST = 4096
+_BLANK = regex("[ \t\n]+")
 _FUNCTIONS = 100
 _DEPTH = 6
 _POSITIONAL = listed("1 2 3 4 5 6 7 8 9 @ *")
@@ -124,8 +126,8 @@ class Values:
         for value in self._spelled(word, 0):
             if value.text:
                 found.append([Word(value.text, False, value.glob)])
-            split = value.text.split()
-            if len(split) > 1 or value.text != value.text.strip():
+            split = _fields(value.text)
+            if split and (len(split) > 1 or value.text != split[0]):
                 found.append([_part(part) for part in split])
                 found += [[_part(part)] for part in split]
         self._words[word.parts, word.glob] = found
@@ -166,7 +168,7 @@ class Values:
         for value in known:
             for spelled in self._spelled(value, depth + 1):
                 found.append(spelled)
-                split = spelled.text.split()
+                split = _fields(spelled.text)
                 if len(split) > 1:
                     found += [_part(part) for part in split]
             if len(found) > MOST:
@@ -175,6 +177,11 @@ class Values:
             self._piping = False
         self._held_at[name, depth] = list(dict.fromkeys(found))
         return self._held_at[name, depth]
+
+
+def _fields(text: str) -> list[str]:
+    """The words that a shell makes of a value: its blanks, and no others that Unicode knows."""
+    return _BLANK.sub(" ", text).strip(" ").split(" ") if text.strip(" \t\n") else []
 
 
 def _part(text: str) -> Word:

@@ -40,6 +40,12 @@ WRAPPERS: dict[str, tuple[Effects, str, int]] = {
     "numactl": (NONE, "", 0),
     "faketime": (NONE, "f", 1),
     "flock": (EDIT, "n s x u o e w= E= nonblock shared exclusive timeout= wait=", 1),
+    "setarch": (NONE, "R B F I L S T X Z v 3 p addr-no-randomize verbose", 1),
+    "linux64": (NONE, "R v", 0),
+    "linux32": (NONE, "R v", 0),
+    "i386": (NONE, "R v", 0),
+    "x86_64": (NONE, "R v", 0),
+    "chrt": (NONE, "b f i o r R batch fifo idle other rr reset-on-fork", 1),
     "strace": (EXECUTE, "f e= s= c v t T y q", 0),
     "ltrace": (EXECUTE, "f e= s= c", 0),
     "nohup": (OUTSIDE, "", 0),
@@ -108,6 +114,8 @@ def _unwrapped(program: str, effects: Effects, flags: str, operands: int, rest: 
         effects |= EXECUTE
     if not inner:
         return Judged(effects or READ, f"{program}: reads", reads)
+    if inner[0].text[:1] == "-":  # a flag behind the operands: what it means is the program's business
+        return plain(program, effects | DESTROY, rest, f"{inner[0].text} is a flag Quintet does not know")
     return Judged(effects, f"{program}: {_ADDS.get(program, 'runs a command')}", reads, inner=(inner,))
 
 
@@ -176,10 +184,18 @@ def _fed(judged: Judged) -> Judged:
 
 
 def shellish(program: str, words: Sequence[Word]) -> Judged:
-    """watch and parallel: what they run goes through a shell once more, so only plain words stay what they are."""
-    spec = {"watch": "n= d t interval= differences no-title x exec", "parallel": "j= k jobs= keep-order"}[program]
+    """watch and its like: what they run goes through a shell once more, so only plain words stay what they are."""
+    spec = {
+        "watch": "n= d t interval= differences no-title x exec",
+        "parallel": "j= k jobs= keep-order",
+        "hyperfine": "w= r= m= M= N warmup= runs= shell= export-json= export-markdown=",
+    }[program]
     judged = _unwrapped(program, NONE, spec, 0, words[1:])
-    if not judged.inner or any(word.dynamic or _SHELL_MARKS & set(word.text) for word in words[1:]):
+    if (
+        any(word.text[:3] == ":::" for word in words)
+        or not judged.inner
+        or any(word.dynamic or _SHELL_MARKS & set(word.text) for word in words[1:])
+    ):
         return plain(program, DESTROY, words[1:], "code on the command line")
     inner = judged.inner[0]
     return Judged(NONE, judged.why, (), inner=((*inner, FED) if program == "parallel" else inner,))
@@ -259,4 +275,5 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "find": find,
     "watch": lambda words: shellish("watch", words),
     "parallel": lambda words: shellish("parallel", words),
+    "hyperfine": lambda words: shellish("hyperfine", words),
 }
