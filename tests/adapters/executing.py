@@ -47,7 +47,7 @@ class Executing:
         grant = others.pop("grant", Grant(WRITING if writes else READING, roots))
         profile = others.pop("profile", PermissionProfile.NORMAL)
         role = Role.EXECUTE if writes else Role.PLAN
-        return Assignment(executor, role, prompt, grant, profile, **{"silence": 30.0, **others})
+        return Assignment(executor, role, prompt, grant, profile, **{"silence": 120.0, **others})
 
     def __call__(self, executor: str, prompt: str, **others: Any) -> tuple[list[ExecutorPart], Ended]:
         """All it says, and how it ended."""

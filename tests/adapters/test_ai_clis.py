@@ -146,19 +146,24 @@ def test_silence_is_ours_to_end(executing: Executing, name: str) -> None:
 
 
 def test_the_time_in_all_is_ours_too(executing: Executing) -> None:
-    _, ended = executing("codex", "chatter", timeout=1.5)
+    for seconds in (1.5, 6, 30):  # the first is enough, unless the machine is very busy
+        _, ended = executing("codex", "chatter", timeout=seconds)
+        if ended.answer:
+            break
     assert (ended.failure, ended.answer) == (Failure.OVERTIME, "tick tack")
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind"), [("torrent", Failure.OVERTIME), ("garbage", Failure.GARBAGE)], ids=["torrent", "garbage"]
+    ("fault", "seconds", "kind"),
+    [("torrent", 1.0, Failure.OVERTIME), ("garbage", 50.0, Failure.GARBAGE)],
+    ids=["torrent", "garbage"],
 )
 def test_one_that_speaks_faster_than_it_is_read_is_ended_all_the_same(
-    executing: Executing, fault: str, kind: Failure
+    executing: Executing, fault: str, seconds: float, kind: Failure
 ) -> None:
     async def slowly() -> ExecutorPart:
         last: ExecutorPart | None = None
-        async with aclosing(executing.executors.run(executing.assignment("codex", fault, timeout=1.0))) as parts:
+        async with aclosing(executing.executors.run(executing.assignment("codex", fault, timeout=seconds))) as parts:
             async for part in parts:
                 (running,) = executing.executors._running or (None,)
                 if running and not running.ended_by_us:

@@ -42,7 +42,7 @@ ORIGIN = f"anthropic:{MODEL}"
 
 
 def model_of(server: ModelServer, **more: Any) -> AnthropicMessages:
-    configured = ModelSettings(server.base_url, MODEL, "TEST_KEY", wire="anthropic", timeout=5.0, **more)
+    configured = ModelSettings(server.base_url, MODEL, "TEST_KEY", wire="anthropic", timeout=60.0, **more)
     return AnthropicMessages(configured, KEY, "claude")
 
 

@@ -58,7 +58,7 @@ DONE = b"data: [DONE]\n\n"
 
 @contextlib.asynccontextmanager
 async def model_at(base_url: str, key: str = KEY, key_env: str = "TEST_KEY") -> AsyncIterator[ChatCompletions]:
-    model = ChatCompletions(ModelSettings(base_url, MODEL, key_env, timeout=5.0), key, "local")
+    model = ChatCompletions(ModelSettings(base_url, MODEL, key_env, timeout=60.0), key, "local")
     try:
         yield model
     finally:
@@ -605,7 +605,7 @@ def test_a_server_that_holds_the_connection_after_the_end_does_not_hold_us() -> 
         whole = answer(Reply(text=["x"]))
         held = Reply(raw=whole[: -len(b"0\r\n\r\n")], then="hang")
         async with ModelServer([held]) as server, model_at(server.base_url) as model:
-            assert await asyncio.wait_for(parts_from(model), 3) == [TextPart("x"), EndPart(Finish.STOP, USAGE)]
+            assert await asyncio.wait_for(parts_from(model), 50) == [TextPart("x"), EndPart(Finish.STOP, USAGE)]
 
     asyncio.run(go())
 

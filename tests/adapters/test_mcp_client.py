@@ -1,6 +1,7 @@
 """MCP servers: real ones of the SDK's over both transports, and such as hang, flood, lie, crash or leave."""
 
 import asyncio
+import contextlib
 import os
 import re
 import shutil
@@ -41,7 +42,7 @@ class Project:
     def good(self, **more: Any) -> McpServer:
         return McpServer("good", "your settings", (sys.executable, str(self.root / "good.py")), **more)
 
-    def evil(self, how: str = "", timeout: float = 20.0) -> McpServer:
+    def evil(self, how: str = "", timeout: float = 60.0) -> McpServer:
         return McpServer(
             "evil", "your settings", (sys.executable, "-S", str(self.root / "evil.py"), how), timeout=timeout
         )
@@ -205,9 +206,12 @@ def test_a_tool_that_is_not_there_is_answered_with_those_that_are(project: Proje
 
 
 def test_a_call_that_hangs_is_given_up_and_the_server_started_anew(project: Project) -> None:
-    said = project.fails(project.evil(timeout=4.0), "hang")
+    for seconds in (2, 8, 32):  # the first is enough, unless the machine is very busy
+        with contextlib.suppress(ToolFailed, AssertionError):
+            said = project.fails(project.evil(timeout=seconds), "hang")
+            break
     assert said == (
-        "evil: no answer within 4 s, so it was ended. What became of the call is unknown; "
+        f"evil: no answer within {seconds} s, so it was ended. What became of the call is unknown; "
         "the next use starts evil again."
     )
 
@@ -301,7 +305,7 @@ def test_a_server_that_does_not_get_ready_says_why_and_is_left_alone_in_the_end(
             with pytest.raises(ToolFailed, match="has ended 4 times in this session and is not started again"):
                 await pool.offer("evil")
 
-    project.use(project.evil(how, timeout=1.5 if how == "mute" else 20.0), use)
+    project.use(project.evil(how, timeout=1.5 if how == "mute" else 60.0), use)
 
 
 # ── crashes
@@ -409,4 +413,4 @@ def test_an_address_that_misbehaves_is_contained(project: Project, path: str, sa
 
     with evil_http() as port:
         address = f"http://127.0.0.1:{port}/{path}"
-        project.use(McpServer("far", "x", url=address, timeout=2.0 if path == "hang" else 30.0), use)
+        project.use(McpServer("far", "x", url=address, timeout=2.0 if path == "hang" else 60.0), use)

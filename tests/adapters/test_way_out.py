@@ -22,7 +22,7 @@ def with_way_out(
         way_out = WayOut(allow, resolve)
         flags = await way_out.flags()
         try:
-            await asyncio.wait_for(use(way_out, int(flags[0].rpartition(":")[2])), 20)
+            await asyncio.wait_for(use(way_out, int(flags[0].rpartition(":")[2])), 60)
         finally:
             way_out.close()
 

@@ -43,7 +43,7 @@ async def one(model: HttpModel) -> tuple[list[Part], ModelError | None]:
 def ask(kind: type[HttpModel], replies: list[Reply]) -> list[tuple[list[Part], ModelError | None]]:
     async def go() -> list[tuple[list[Part], ModelError | None]]:
         async with ModelServer(replies) as server:
-            model = kind(ModelSettings(server.base_url, MODEL, timeout=10.0), "key", "local")
+            model = kind(ModelSettings(server.base_url, MODEL, timeout=60.0), "key", "local")
             try:
                 return [await one(model) for _ in replies]
             finally:

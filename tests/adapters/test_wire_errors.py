@@ -21,7 +21,7 @@ from quintet.domain.settings import ModelSettings
 KEY = "sk-very-secret-key"
 
 
-def failure(kind: type[HttpModel], reply: Reply, timeout: float = 5.0) -> ModelError:
+def failure(kind: type[HttpModel], reply: Reply, timeout: float = 60.0) -> ModelError:
     async def go() -> ModelError:
         async with ModelServer([reply]) as server:
             model = kind(ModelSettings(server.base_url, MODEL, "TEST_KEY", timeout=timeout), KEY, "local")

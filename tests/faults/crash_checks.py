@@ -27,7 +27,7 @@ from quintet.domain.state import fold
 from quintet.engine.session import Session
 
 AFTERWARDS = "m99"
-PATIENCE = 20.0  # seconds a recovery may take
+PATIENCE = 120.0  # seconds a recovery may take
 
 Row = tuple[int, str]  # an event's number and its JSON
 

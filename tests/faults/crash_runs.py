@@ -30,7 +30,7 @@ from quintet.testing import CountingIds, FrozenClock
 
 VICTIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "victim.py")
 CHECKPOINT_PAGES = 60  # small, so that one session sees several checkpoints and WAL restarts
-KILL_PATIENCE = 30.0  # seconds a victim may take to its own end
+KILL_PATIENCE = 300.0  # seconds a victim may take to its own end
 
 
 @dataclass

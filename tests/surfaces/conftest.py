@@ -20,7 +20,7 @@ def model(quintet: Program) -> Iterator[Model]:
     """`model(reply, …)` serves these replies and routes the program to them; keywords go to its settings."""
     started: list[ModelThread] = []
 
-    def serve(*replies: Reply, timeout: float = 10, retries: int = 0, more: str = "") -> ModelThread:
+    def serve(*replies: Reply, timeout: float = 60, retries: int = 0, more: str = "") -> ModelThread:
         server = ModelThread(replies)
         started.append(server)
         quintet.settings(server.settings(timeout=timeout, retries=retries, more=more))

@@ -219,7 +219,7 @@ class ModelThread:
         """Waits until so many requests have come."""
         self._do(self._record.reaches(times))
 
-    def settings(self, *, timeout: float = 10, retries: int = 0, more: str = "") -> str:
+    def settings(self, *, timeout: float = 60, retries: int = 0, more: str = "") -> str:
         return (
             f'[models.m]\nbase_url = "{self.server.base_url}"\nmodel = "{MODEL}"\ntimeout = {timeout}\n{more}\n'
             f'[routing]\nsmart = "m"\n[limits]\nretries = {retries}\n[tools]\npresentation = "flat"\n'

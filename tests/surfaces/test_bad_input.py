@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.model_server import Reply
-from tests.surfaces.program import PROGRAM, Model, Program, call, env, stuck_after
+from tests.surfaces.program import PROGRAM, SECONDS, Model, Program, call, env, stuck_after
 
 # ── what is typed
 
@@ -102,7 +102,7 @@ def test_binary_on_stdin_is_named_as_such(quintet: Program, data: bytes) -> None
 
 def test_binary_in_an_argument_is_an_error_like_others(quintet: Program) -> None:
     done = subprocess.run(
-        [*PROGRAM, "-p", b"find \xff words"], cwd=quintet.root, capture_output=True, timeout=20, env=env({})
+        [*PROGRAM, "-p", b"find \xff words"], cwd=quintet.root, capture_output=True, timeout=SECONDS, env=env({})
     )
     assert b"Traceback" not in done.stderr
     assert done.returncode == 2
@@ -210,7 +210,7 @@ def test_a_settings_file_that_is_no_plain_file_is_named_and_not_waited_for(quint
         case _:
             with path.open("wb") as file:
                 file.truncate(1_000_000_000)
-    done = quintet.shell("ulimit -v 3000000; timeout 5 $Q status").clean(2)
+    done = quintet.shell("ulimit -v 3000000; timeout 60 $Q status").clean(2)
     assert done.err.startswith(f"quintet: {path}: ")
 
 
@@ -292,7 +292,7 @@ def test_a_model_server_that_fails_is_exit_1_with_a_stable_code_and_keeps_the_in
     quintet: Program, model: Model, failure: str
 ) -> None:
     reply, code, said = FAILURES[failure]
-    model(reply, timeout=0.3)
+    model(reply, timeout=0.3 if code == "LLM_TIMEOUT" else 60)
     done = quintet.run("-p", "remember me", "--output-format", "json").clean(1)
     result = done.json()
     assert (result["status"], result["error"]["code"]) == ("failed", code)

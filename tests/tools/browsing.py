@@ -37,7 +37,7 @@ class Browsing(Caller):
 
     def __call__(self, tool: str, /, **arguments: Any) -> ToolResult:
         name = tool if tool.startswith("recording") else f"browser_{tool}"
-        result = self.loop.run_until_complete(asyncio.wait_for(self.call(name, **arguments), 60))
+        result = self.loop.run_until_complete(asyncio.wait_for(self.call(name, **arguments), 300))
         self.last = result.content if result.status is CallStatus.OK else self.last
         return result
 
@@ -67,7 +67,7 @@ class Browsing(Caller):
 def browsing(
     folder: Path,
     own_code: bool = False,
-    browser_seconds: float = 20.0,
+    browser_seconds: float = 60.0,
     allow: tuple[str, ...] = (),
     resolve: Resolve | None = None,
     **settings: Any,

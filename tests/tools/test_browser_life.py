@@ -62,7 +62,7 @@ def test_a_call_that_is_interrupted_while_the_browser_starts_leaves_nothing_behi
             with pytest.raises(asyncio.CancelledError):
                 await calling
 
-        web.loop.run_until_complete(asyncio.wait_for(interrupted(), 60))
+        web.loop.run_until_complete(asyncio.wait_for(interrupted(), 300))
     assert web.running() == []
 
 
@@ -157,12 +157,15 @@ def test_a_page_may_not_open_tabs_without_end(web: Browsing, site: Site) -> None
 
 
 def test_slow_pages_are_waited_for_only_so_long(tmp_path: Path, site: Site) -> None:
-    with browsing(tmp_path, browser_seconds=1.0) as web:
-        said = web.fails("navigate", url=site("/never"))
-        assert said == f"{site('/never')}: no answer within 1 s; is the server up, and this its port?"
-        said = web.ok("navigate", url=site("/slow-parts"))
-        assert "text is here" in said, "what has come is shown"
-        assert "the page has not finished loading; browser_view looks again" in said
+    for seconds in (1, 5, 25):  # the first is enough, unless the machine is very busy
+        with browsing(tmp_path, browser_seconds=seconds) as web:
+            said = web.fails("navigate", url=site("/never"))
+            assert said == f"{site('/never')}: no answer within {seconds} s; is the server up, and this its port?"
+            said = web("navigate", url=site("/slow-parts")).content
+        if "text is here" in said:
+            break
+    assert "text is here" in said, "what has come is shown"
+    assert "the page has not finished loading; browser_view looks again" in said
 
 
 def test_a_download_without_end_is_given_up(site: Site, tmp_path: Path) -> None:

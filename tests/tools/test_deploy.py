@@ -48,7 +48,7 @@ def running(tools: Caller, script: Callable[[], Awaitable[None]]) -> None:
 
 async def got(url: str) -> str:
     def get() -> str:
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             return str(answer.read().decode())
 
     return await asyncio.to_thread(get)
@@ -67,7 +67,7 @@ def closed(url: str) -> bool:
 
 async def logged(tools: Caller, words: str, **arguments: Any) -> str:
     """The log, once these words are in it: what a server writes comes after what it answers."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while words not in (log := (await ok(tools, **arguments)).content):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     return log

@@ -41,7 +41,7 @@ class Servers:
         self.say()
 
     def program(self, name: str, *words: str) -> McpServer:
-        return McpServer(name, "your settings", (sys.executable, "-S", *words), timeout=20.0)
+        return McpServer(name, "your settings", (sys.executable, "-S", *words), timeout=60.0)
 
     def say(self, **answers: Any) -> None:
         """What `sums` answers from now on."""

@@ -30,7 +30,7 @@ ARTICLE = (
 def web(root: Path, server: Server | None = None, **settings: Any) -> Caller:
     """The tools, with one loopback server allowed."""
     allow = (f"127.0.0.1:{server.port}",) if server else ()
-    return Caller(root, web=OpenWeb(WebSettings(**{"allow_hosts": allow, "seconds": 20.0, **settings})))
+    return Caller(root, web=OpenWeb(WebSettings(**{"allow_hosts": allow, "seconds": 60.0, **settings})))
 
 
 def article(asked: Asked) -> Answer:
@@ -190,7 +190,7 @@ def test_a_name_is_looked_up_once_and_connected_to_where_it_led_then(repo: Path)
         return ["127.0.0.1"] if len(asked) == 1 else ["10.0.0.1"]
 
     with serving(article) as server:
-        settings = WebSettings(allow_hosts=(f"127.0.0.1:{server.port}", "127.0.0.1/32"), seconds=20.0)
+        settings = WebSettings(allow_hosts=(f"127.0.0.1:{server.port}", "127.0.0.1/32"), seconds=60.0)
         tools = Caller(repo, web=OpenWeb(settings, resolve))
         tools.ok("web_get_contents", urls=[f"http://pinned.test:{server.port}/"])
         assert asked == ["pinned.test"]
@@ -335,7 +335,7 @@ def test_an_engine_without_a_network_says_what_else_there_is(repo: Path, monkeyp
     monkeypatch.setenv("DDGS_PROXY", "http://127.0.0.1:9")
     for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    said = web(repo, None, search="ddgs", seconds=20.0).fails("web_search", query="tea")
+    said = web(repo, None, search="ddgs", seconds=60.0).fails("web_search", query="tea")
     assert "the search failed" in said and "BRAVE_API_KEY" in said
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -176,8 +177,11 @@ def test_s4_keys_too_fast_to_be_typed_are_a_paste_and_submit_nothing(repo: Path)
         async with at_prompt(repo, rapid_paste=True) as typist:
             from textual.events import Key
 
-            for key in (*"one", "enter", *"@two", "tab", *"x", "enter"):
-                typist.area.post_message(Key(key, {"enter": "\r", "tab": "\t"}.get(key, key)))
+            at = monotonic()
+            for number, key in enumerate((*"one", "enter", *"@two", "tab", *"x", "enter")):
+                event = Key(key, {"enter": "\r", "tab": "\t"}.get(key, key))
+                event.time = at + number / 1000  # however long it takes to say so
+                typist.area.post_message(event)
             await typist.pilot.pause()
             assert typist.app.submitted == []
             assert typist.prompt.text == "one\n@two\tx\n"
@@ -189,8 +193,6 @@ def test_s4_keys_too_fast_to_be_typed_are_a_paste_and_submit_nothing(repo: Path)
 
 
 def _rested(last: float) -> bool:
-    from time import monotonic
-
     return monotonic() - last > 0.21
 
 
