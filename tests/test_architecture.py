@@ -5,9 +5,8 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 SRC = Path(__file__).parent.parent / "src" / "quintet"
 FILES = sorted(SRC.rglob("*.py"))
@@ -30,38 +29,38 @@ def layer(path: Path) -> str:
     return parts[0] if len(parts) > 1 else ""
 
 
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
 def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
-def test_a_file_imports_only_what_its_layer_may(path: Path) -> None:
+def test_a_file_imports_only_what_its_layer_may() -> None:
+    wrong = [f"{path.relative_to(SRC)}: {name}" for path in FILES for name in imports(path) if not may(path, name)]
+    assert wrong == [], "not for their layer, or of another surface"
+
+
+def may(path: Path, name: str) -> bool:
     home = layer(path)
-    if not home:
-        return
-    for name in imports(path):
-        if not name.startswith("quintet."):
-            continue
-        target = name.split(".")[1]
-        if target == "__version__":
-            continue
-        assert target in MAY_IMPORT[home], f"{home} may not import {name}"
-        if home == "surfaces" and target == "surfaces":
-            if path.parent.name == name.split(".")[2]:
-                continue  # of the same surface
-            assert name.split(".")[2] in SURFACE_HELPERS, f"surfaces may not import each other: {name}"
+    if not home or not name.startswith("quintet.") or name == "quintet.__version__":
+        return True
+    _, target, part, *_ = f"{name}.".split(".")
+    if home == target == "surfaces" and path.parent.name != part:
+        return part in SURFACE_HELPERS
+    return target in MAY_IMPORT[home]
 
 
-@pytest.mark.parametrize("path", sorted((SRC / "domain").glob("*.py")), ids=lambda path: path.name)
-def test_the_domain_is_pure(path: Path) -> None:
-    for name in imports(path):
-        root = name.split(".")[0]
-        assert root not in IMPURE, f"{name} does not belong in the domain"
-        assert root in sys.stdlib_module_names | {"msgspec", "quintet"}, f"{name} does not belong in the domain"
+def test_the_domain_is_pure() -> None:
+    pure = (sys.stdlib_module_names | {"msgspec", "quintet"}) - IMPURE
+    paths = sorted((SRC / "domain").glob("*.py"))
+    assert [f"{path.name}: {name}" for path in paths for name in imports(path) if name.split(".")[0] not in pure] == []
 
 
 def test_no_source_file_is_too_long() -> None:
@@ -78,9 +77,13 @@ def test_no_basename_stands_twice() -> None:
     assert [name for name, count in counts.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SRC)))
-def test_nothing_of_ours_is_named_mode(path: Path) -> None:
-    for node in ast.walk(ast.parse(path.read_text())):
+def test_nothing_of_ours_is_named_mode() -> None:
+    found = [f"{path.relative_to(SRC)}:{line}" for path in FILES for line in named_mode(path)]
+    assert found == [], "say which: work_mode, model_mode, …"
+
+
+def named_mode(path: Path) -> Iterator[int]:
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names = [node.name]
             if not isinstance(node, ast.ClassDef):
@@ -91,7 +94,8 @@ def test_nothing_of_ours_is_named_mode(path: Path) -> None:
             names = [node.target.id]
         else:
             continue
-        assert "mode" not in names, f"{path.name}:{node.lineno}: say which: work_mode, model_mode, …"
+        if "mode" in names:
+            yield node.lineno
 
 
 def test_every_module_says_what_it_is_for() -> None:
