@@ -51,7 +51,7 @@ from quintet.outside_wiring import Outside
 from quintet.places_of_prompts import own_prompts
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
-from quintet.trusting import not_loaded, sound_agents
+from quintet.trusting import at_home, not_loaded, sound_agents
 
 if TYPE_CHECKING:
     from quintet.domain.executors import Executors
@@ -306,6 +306,8 @@ def _notes(places: Places, loaded: config.Loaded, own: user_tools.OwnTools) -> l
     notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]
     if own.held_back:
         notes.append(Noticed(level="info", code="OWN_TOOLS", text=own.held_back))
+    if home := at_home(places):
+        notes.append(Noticed(level="warning", code="HOME", text=home))
     if left := not_loaded(places, loaded.trust):
         notes.append(Noticed(level="warning", code="TRUST", text=left))
     return notes

@@ -16,6 +16,7 @@ from quintet.adapters.places import Places, locate
 from quintet.adapters.project_pieces import files_below, pieces, server_piece
 from quintet.adapters.trust import accept, decline, former, set_trust, trust_of
 from quintet.domain import trusted_content
+from quintet.domain.protected import inside
 from quintet.domain.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SERVERS, SETTINGS, TOOLS, Pieces, Trust
 from quintet.domain.visible import visible
 
@@ -104,6 +105,17 @@ def not_loaded(places: Places, trust: Trust) -> str:
     """What of a trusted folder is left out because it is new or has changed; empty if nothing is."""
     found = trusted_content.changes(trust, pieces(places)) if trust.trusted else []
     return trusted_content.said(found) if found else ""
+
+
+def at_home(places: Places) -> str:
+    """What to know where the project is the user's home, or holds it; empty elsewhere."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    if inside(home, places.root) is None:
+        return ""
+    return (
+        f"The project {places.root} holds your home folder: commands see everything in it but known secrets and "
+        "Quintet's own files. Writing its start-up and settings files needs approval each time."
+    )
 
 
 def sound_agents(places: Places, trust: Trust) -> bool:

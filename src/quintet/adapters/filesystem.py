@@ -20,7 +20,7 @@ from itertools import count
 
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Entry
-from quintet.domain.protected import PROTECTION, Protection, asks, inside, is_repository, is_write_protected
+from quintet.domain.protected import PROTECTION, Protection, inside, is_repository, is_write_protected
 
 MOST_BYTES = 50_000_000
 TEMPORARY = ".quintet-"
@@ -94,7 +94,7 @@ class ProjectFiles:
 
     def _refuse_secret(self, handle: int, path: str) -> None:
         """A path is judged by its name before it is opened; here by what it turned out to be."""
-        if self.protection.is_secret(self.relative(os.readlink(f"/proc/self/fd/{handle}"))):
+        if self.protection.is_secret(os.readlink(f"/proc/self/fd/{handle}").removeprefix(f"{self.root}/")):
             raise ToolFailed(f"{path}: protected: it may hold secrets")
 
     def replace(self, path: str, data: bytes) -> None:
@@ -165,9 +165,9 @@ class ProjectFiles:
     def _refuse_protected(self, at: int, name: str, path: str, *, making: bool = False) -> None:
         """By where a path led. What asks is asked about by the name that was given, so no other name leads there."""
         real = self.relative(f"{os.readlink(f'/proc/self/fd/{at}')}/{name}")
-        if is_write_protected(real):
+        if is_write_protected(real) or self.protection.is_private(real):
             raise ToolFailed(f"{path}: protected: no call may write it")
-        if not making and asks(real) and not asks(self.relative(path)):
+        if not making and self.protection.asks(real) and not self.protection.asks(self.relative(path)):
             raise ToolFailed(f"{path}: leads to {real}, which needs approval: name it so")
         if repository := self._repository(os.path.dirname(real)):
             raise ToolFailed(f"{path}: protected: {repository} is a git repository, where only git writes")

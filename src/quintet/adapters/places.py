@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from msgspec import Struct
@@ -120,6 +121,14 @@ def locate(path: str = ".") -> Places:
 def cache_folder() -> str:
     """Where what can be had again is kept, for every project."""
     return os.path.join(_base("XDG_CACHE_HOME", ".cache"), "quintet")
+
+
+def own_paths(places: Places) -> list[str]:
+    """Settings and state of Quintet's own, wherever they really lie: dotfiles often keep what a link leads to."""
+    paths = [places.config, os.path.dirname(places.state)]
+    with contextlib.suppress(OSError), os.scandir(places.config) as entries:
+        paths += [entry.path for entry in entries if entry.is_symlink()]
+    return list(dict.fromkeys([*paths, *map(os.path.realpath, paths)]))
 
 
 def _key(path: str) -> str:

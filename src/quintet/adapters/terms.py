@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from quintet.adapters import sandbox
-from quintet.adapters.places import Places
+from quintet.adapters.places import Places, own_paths
 from quintet.domain.gate import Terms
 from quintet.domain.protected import PROTECTION
 from quintet.domain.settings import Settings
@@ -15,7 +17,9 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
     return Terms(
         root=places.root,
         sandbox=sandbox.chosen(use or settings.sandbox.use),
-        protection=PROTECTION.with_settings(protect.secrets, protect.not_secrets),
+        protection=PROTECTION.with_settings(protect.secrets, protect.not_secrets).at(
+            places.root, own_paths(places), (places.outputs,), os.path.realpath(os.path.expanduser("~"))
+        ),
         specs=protect.specs,
         reports=protect.reports,
         expose=settings.secrets.expose,

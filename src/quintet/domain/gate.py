@@ -18,7 +18,7 @@ from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.grants import NETWORKED, Effect, Grant, exceeds, ordered
 from quintet.domain.grants import Sandbox as Sandbox
 from quintet.domain.line_needs import apart
-from quintet.domain.protected import PROTECTION, Protection, asks, inside, is_write_protected
+from quintet.domain.protected import PROTECTION, Protection, inside, is_write_protected
 from quintet.domain.rules import Rule, allowing, denying, describe, names_both
 from quintet.domain.secret_names import exposures, granted
 from quintet.domain.toolspec import ToolSpec, Touch
@@ -146,6 +146,8 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
         if _runs_lines(spec) and (why := _asks(path, terms)):  # it is read-only in the sandbox, so a yes would not help
             return f"{_brief(path)} is protected from commands ({why}); the file tools can write it, and ask"
     for path in touch.reads + touch.writes:
+        if terms.protection.private and terms.protection.is_private(inside(path, terms.root) or path):
+            return f"{_brief(path)} is protected: it is Quintet's own"
         if terms.protection.is_secret(path):
             return f"{_brief(path)} is protected: it may hold secrets"
         if spec.confined and inside(path, terms.root) is None:
@@ -223,7 +225,7 @@ def _question(
 def _asks(path: str, terms: Terms) -> str:
     """Why writing this path of the project takes a yes each time; empty if it does not."""
     within = inside(path, terms.root)
-    return asks(within) if within else ""
+    return terms.protection.asks(within) if within else ""
 
 
 def _readable(path: str, terms: Terms) -> bool:

@@ -23,7 +23,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.domain.regex import regex
 from quintet.domain.secret_files import READABLE, SECRET_FOLDERS, SECRET_NAMES, SECRET_PATHS
@@ -101,9 +101,14 @@ class Protection(Struct, frozen=True, dict=True):
     names: tuple[str, ...] = SECRET_NAMES
     readable: tuple[str, ...] = READABLE
     folders: tuple[str, ...] = SECRET_FOLDERS
+    private: tuple[str, ...] = ()  # what is Quintet's own inside the project, relative to its root and absolute
+    shelves: tuple[str, ...] = ()  # of that, what may be read all the same
+    home: str = ""  # the user's home relative to the project's root, if it is inside; "." if it is the root
 
     def is_secret(self, path: str) -> bool:
         """Whether reading `path` (relative or absolute) would show a secret."""
+        if self.private and self.is_private(path):
+            return True
         folded = path.lower()
         if self.is_secret_folder(folded):
             return True
@@ -112,12 +117,26 @@ class Protection(Struct, frozen=True, dict=True):
 
     def is_secret_folder(self, path: str) -> bool:
         """Whether everything in a folder is secret, or what a path leads to is, by the folder that it is in."""
+        if self.private and self.is_private(path):
+            return True
         parts = path.lower().split("/")
         if self._above.isdisjoint(parts):
             return False
         if any(folder in parts for folder in self.folders):
             return True
         return any(pair in _PAIRS for pair in pairwise(parts)) and not self._excepted(parts[-1])
+
+    def is_private(self, path: str) -> bool:
+        """Whether a path leads to Quintet's own settings, rules, trust or state, which no call reads or writes."""
+        return _is_below(path, self.private) and not _is_below(path, self.shelves)
+
+    def asks(self, path: str) -> str:
+        """Why writing `path`, relative to the project root, takes a person's yes; empty if it does not."""
+        return asks(path) or ("it is a start-up or settings file of your home" if self._is_at_home(path) else "")
+
+    def _is_at_home(self, path: str) -> bool:
+        below = path if self.home == "." else path.removeprefix(f"{self.home}/") if self.home else ""
+        return bool(self.home) and (self.home == "." or below != path) and (below[:1] == "." or below[:4] == "bin/")
 
     @cached_property
     def _fits(self) -> Callable[[str], bool]:
@@ -141,7 +160,28 @@ class Protection(Struct, frozen=True, dict=True):
             self.names + tuple(name.lower() for name in secrets),
             self.readable + tuple(name.lower() for name in not_secrets),
             self.folders,
+            self.private,
+            self.shelves,
+            self.home,
         )
+
+    def at(self, root: str, private: Iterable[str], shelves: Iterable[str], home: str) -> Protection:
+        """For a project at `root`: what of these absolute paths lies inside it."""
+        own = [(path, inside(path, root)) for path in private]
+        return structs.replace(
+            self,
+            private=tuple(dict.fromkeys(form for path, within in own if within for form in (within, path))),
+            shelves=tuple(form for path in shelves if (within := inside(path, root)) for form in (within, path)),
+            home=inside(home, root) or "",
+        )
+
+
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
+    folded = path.lower()
+    plain = folded.lstrip("/")
+    return any(
+        one == folder or one.startswith(f"{folder}/") for folder in map(str.lower, folders) for one in (folded, plain)
+    )
 
 
 def _any_of(patterns: tuple[str, ...]) -> Callable[[str], bool]:

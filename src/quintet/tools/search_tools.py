@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from glob import escape
 from heapq import nsmallest
 from typing import Any, Literal
 
@@ -93,6 +94,7 @@ def _no_secrets(protection: Protection) -> list[str]:
     """Globs that keep protected files out of a search; they stand last, where ripgrep lets them win."""
     names = [f"!**/{pattern}" for pattern in protection.names]
     names += [f"!**/{folder}/**" for folder in protection.folders]
+    names += [f"!/{escape(path)}" for path in protection.private if path[0] != "/"]
     return [word for name in names for word in ("--iglob", name)]
 
 
