@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -84,18 +83,15 @@ def project(repo: Path, tmp_path: Path) -> Project:
 @pytest.fixture
 def port(project: Project) -> Iterator[int]:
     """A server of the SDK's on streamable HTTP."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        number = taken.getsockname()[1]
-    child = subprocess.Popen(
-        [sys.executable, SERVERS / "good.py", str(number)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    with socket.create_server(("127.0.0.1", 0)) as line:  # whoever connects waits until the server is up
+        child = subprocess.Popen(
+            [sys.executable, SERVERS / "good.py", str(line.fileno())],
+            pass_fds=(line.fileno(),),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        number = line.getsockname()[1]
     try:
-        for _ in range(2400):  # the SDK takes seconds to import, and more on a busy machine
-            with socket.socket() as line:
-                if line.connect_ex(("127.0.0.1", number)) == 0:
-                    break
-            time.sleep(0.05)
         yield number
     finally:
         child.kill()

@@ -114,7 +114,12 @@ def day(day: str) -> str:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        server.run("streamable-http", port=int(sys.argv[1]))
+    if len(sys.argv) > 1:  # the handle of a socket that listens: nobody else can take its port
+        import socket
+
+        import uvicorn
+
+        serving = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="critical"))
+        serving.run(sockets=[socket.socket(fileno=int(sys.argv[1]))])
     else:
         server.run()
