@@ -7,6 +7,7 @@ is the repository's choice, not the user's. Inside the sandbox PATH stays as the
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 MOST_LINKS = 40
 SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix", "/snap")  # nobody's project, though one may be opened at /
@@ -38,8 +39,13 @@ def program(name: str) -> str:
 
 def folders() -> list[str]:
     """The folders of PATH that count."""
-    named = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return [folder for folder in dict.fromkeys(named) if os.path.isabs(folder) and _apart(folder)]
+    return list(_folders(os.environ.get("PATH", os.defpath), frozenset(_projects)))
+
+
+@lru_cache(maxsize=8)
+def _folders(path: str, projects: frozenset[str]) -> tuple[str, ...]:
+    named = dict.fromkeys(path.split(os.pathsep))
+    return tuple(folder for folder in named if os.path.isabs(folder) and _apart(folder))
 
 
 def host_path() -> str:

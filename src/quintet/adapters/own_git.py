@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import subprocess
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -51,7 +52,7 @@ CONFIG = (
     ("maintenance.auto", "false"),
 )
 _COPIED = ("ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_MSG", "shallow")
-_SHARED = ("objects", "refs", "packed-refs", "reftable")
+_SHARED = ("objects", "refs", "packed-refs", "reftable", "info/exclude", "info/attributes", "logs/refs")
 _RECURSING = ("status", "diff")  # would run git in submodules, by the configuration that is there
 
 
@@ -95,16 +96,19 @@ class View:
 @contextlib.contextmanager
 def looking(root: str, seconds: float = SECONDS) -> Iterator[View | None]:
     """A look at the repository whose work tree is `root`; None if there is none that can be believed, or no git."""
-    import tempfile
+    from tempfile import mkdtemp
 
     found = git_folders(root)
-    head = read_plain(os.path.join(found.own, "HEAD"), 4096).decode("utf-8", "surrogateescape") if found else ""
-    if found is None or not is_head(head) or not git_program():
+    head = read_plain(os.path.join(found.own, "HEAD"), 4096) if found else b""
+    if found is None or not is_head(head.decode("utf-8", "surrogateescape")) or not git_program():
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix="quintet-git-", ignore_cleanup_errors=True) as folder:
+    folder = mkdtemp(prefix="quintet-git-")
+    try:
         _fill(folder, found, head)
         yield View(folder, root, found, seconds)
+    finally:
+        _remove(folder)
 
 
 @contextlib.contextmanager
@@ -132,32 +136,46 @@ def borrowing(objects: str) -> str:
     return ""
 
 
-def _fill(folder: str, found: GitFolders, head: str) -> None:
-    def write(name: str, data: bytes) -> None:
-        with open(os.path.join(folder, name), "wb") as file:
-            file.write(data)
+def _fill(folder: str, found: GitFolders, head: bytes) -> None:
+    os.mkdir(os.path.join(folder, "info"))
+    os.mkdir(os.path.join(folder, "logs"))
+    own, common = found.own, found.common
+    _write(folder, "HEAD", head)
+    _write(folder, "config", config_text(settings_of(common)).encode("utf-8", "surrogateescape"))
+    for name in _COPIED:
+        if data := read_plain(os.path.join(common if name == "shallow" else own, name)):
+            _write(folder, name, data)
+    for name in _SHARED:
+        _link(folder, common, name)
+    for name in ("logs/HEAD", *(name for name in os.listdir(own) if name.startswith("sharedindex."))):
+        _link(folder, own, name)
 
-    def link(above: str, name: str) -> None:
-        path = os.path.join(above, name)
-        if not os.path.islink(path) and (os.path.isdir(path) or is_plain(path)):
+
+def _write(folder: str, name: str, data: bytes) -> None:
+    with open(os.path.join(folder, name), "wb", buffering=0) as file:
+        file.write(data)
+
+
+def _link(folder: str, above: str, name: str) -> None:
+    """A part as it is there; one that is a link itself, or would not end, is not there."""
+    path = os.path.join(above, name)
+    with contextlib.suppress(OSError):
+        kind = os.lstat(path).st_mode
+        if stat.S_ISDIR(kind) or stat.S_ISREG(kind):
             os.symlink(path, os.path.join(folder, name))
 
-    write("HEAD", head.encode("utf-8", "surrogateescape"))
-    write("config", config_text(settings_of(found.common)).encode("utf-8", "surrogateescape"))
-    for name in _COPIED:
-        above = found.common if name == "shallow" else found.own
-        if data := read_plain(os.path.join(above, name)):
-            write(name, data)
-    for name in _SHARED:
-        link(found.common, name)
-    for name in ("info", "logs"):
-        os.mkdir(os.path.join(folder, name))
-    for name in ("info/exclude", "info/attributes", "logs/refs"):
-        link(found.common, name)
-    link(found.own, "logs/HEAD")
-    for name in os.listdir(found.own):
-        if name.startswith("sharedindex."):
-            link(found.own, name)
+
+def _remove(folder: str) -> None:
+    """Quickly, for it is made at every look; links are removed and not followed."""
+    with contextlib.suppress(OSError):
+        for above in (os.path.join(folder, "info"), os.path.join(folder, "logs"), folder):
+            for name in os.listdir(above):
+                os.unlink(os.path.join(above, name))
+            os.rmdir(above)
+        return
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)
 
 
 def settings_of(common: str) -> list[tuple[str, str]]:
