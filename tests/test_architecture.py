@@ -63,6 +63,40 @@ def test_the_domain_is_pure() -> None:
     assert [f"{path.name}: {name}" for path in paths for name in imports(path) if name.split(".")[0] not in pure] == []
 
 
+STARTS = {"run", "Popen", "check_output", "check_call", "call", "create_subprocess_exec", "create_subprocess_shell"}
+LOOKS_ONLY = {"premises.py", "languages.py", "tour.py"}  # whether something is there; or in folders that were chosen
+
+
+def test_programs_on_the_host_are_found_by_host_programs() -> None:
+    """A bare name is looked for on PATH, where a project may stand first; so are `which` and a shell."""
+    for path in FILES:
+        assert path.name in LOOKS_ONLY or not {"shutil.which", "webbrowser"} & set(imports(path)), path
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                assert not (wrong := _by_a_bare_name(node, path.name)), f"{path}: {wrong}"
+
+
+def _by_a_bare_name(node: ast.Call, file: str) -> str:
+    """The call, if it has PATH or a shell look for a program."""
+    assert isinstance(node.func, ast.Attribute)
+    name, place = node.func.attr, node.func.value
+    of = place.id if isinstance(place, ast.Name) else place.attr if isinstance(place, ast.Attribute) else ""
+    if (of, name) == ("shutil", "which") and file in LOOKS_ONLY:
+        return ""
+    wrong = (of, name) in {
+        ("os", "system"),
+        ("os", "popen"),
+        ("asyncio", "create_subprocess_shell"),
+        ("shutil", "which"),
+    }
+    if of in ("subprocess", "asyncio") and name in STARTS and node.args:
+        first = node.args[0]
+        first = first.elts[0] if isinstance(first, ast.Tuple | ast.List) and first.elts else first
+        wrong = any(word.arg == "shell" for word in node.keywords)
+        wrong |= isinstance(first, ast.Constant) and not str(first.value).startswith("/")
+    return ast.unparse(node) if wrong else ""
+
+
 def test_no_source_file_is_too_long() -> None:
     long = {
         str(path.relative_to(SRC)): lines

@@ -21,6 +21,7 @@ from quintet.adapters.sandbox import confine
 from quintet.domain.errors import UsageError
 from quintet.domain.gate import Sandbox
 from quintet.domain.subjects import WORKING_TREE
+from quintet.tui_wiring import surroundings
 from tests.attacks.world import GIT_ENV, put
 from tests.tools.calling import Caller
 
@@ -269,3 +270,40 @@ def test_the_reading_git_tools_and_reviews_run_nothing(hostile: Path, tmp_path: 
 def whole(root: Path) -> bool:
     """Whether nothing that a lazy fetch would bring is missing."""
     return "promisor" not in (root / ".git/config").read_text()
+
+
+@pytest.mark.parametrize("how", ["alternates", "pack link", "object link", "objects link"])
+def test_without_a_sandbox_no_objects_of_another_repository_are_shown(repo: Path, tmp_path: Path, how: str) -> None:
+    """A planted list, or a link, would lend what is in the user's other repositories."""
+    other = tmp_path / "other"
+    put(other / "README", "of somebody else\n")
+    git(tmp_path, "init", "-q", "-b", "main", str(other))
+    git(other, "add", ".")
+    git(other, "commit", "-qm", "secret words")
+    commit, objects = git(other, "rev-parse", "HEAD"), repo / ".git/objects"
+    if how == "alternates":
+        put(objects / "info/alternates", f"{other}/.git/objects\n")
+    elif how == "pack link":
+        git(other, "gc", "-q")
+        (objects / "pack").rmdir()
+        (objects / "pack").symlink_to(other / ".git/objects/pack")
+    elif how == "object link":
+        for folder in (other / ".git/objects").glob("??"):
+            if not (objects / folder.name).exists():
+                (objects / folder.name).symlink_to(folder)
+    else:
+        objects.rename(tmp_path / "moved")
+        objects.symlink_to(other / ".git/objects")
+    put(repo / ".git/refs/heads/main", f"{commit}\n")
+    tools = Caller(repo, Sandbox.NONE)
+    for name, words in READING:
+        assert "secret words" not in tools(name, **words).content
+        assert "of somebody else" not in tools(name, **words).content
+
+
+def test_the_tour_is_not_taken_from_the_folder_we_stand_in(repo: Path, tmp_path: Path) -> None:
+    put(repo / "quintet/__main__.py", f"open({str(tmp_path / 'ran-on-the-host')!r}, 'w')\n")
+    put(repo / "quintet/__init__.py", "")
+    argv = surroundings(str(repo), {}).tour
+    subprocess.run((*argv[:-1], "--version"), cwd=repo, check=True, capture_output=True)
+    assert nothing_ran(tmp_path)

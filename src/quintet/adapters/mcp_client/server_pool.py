@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from quintet.adapters.packages import install_line
-from quintet.adapters.processes import child_environment
+from quintet.adapters.processes import child_environment, own_environment
 from quintet.adapters.sandbox.ground import Containment
 from quintet.domain.errors import ToolFailed
-from quintet.domain.grants import Effect, Grant
+from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.json_schema import misfit, wanted
 from quintet.domain.mcp_port import McpAnswer, McpOffer, McpServer
 from quintet.domain.nearest import did_you_mean
@@ -180,7 +180,8 @@ class McpPool:
         grant = Grant((Effect.READ, Effect.EXECUTE), write_roots=(cache,), network=server.network)
         launch = await asyncio.to_thread(self._containment.launch, server.command, self._root, grant)
         own = {"XDG_CACHE_HOME": cache, "npm_config_cache": f"{cache}/npm", "UV_CACHE_DIR": f"{cache}/uv"}
-        environment = {**child_environment(), **launch.variables, **own, **server.env}
+        around = child_environment() if self._containment.kind is Sandbox.BWRAP else own_environment()
+        environment = {**around, **launch.variables, **own, **server.env}
         return await Piped.start(launch.argv, cwd=launch.cwd, environment=environment)
 
     async def _end(self, name: str, *, counted: bool = True) -> None:
