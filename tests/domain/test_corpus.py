@@ -2,7 +2,8 @@
 
 `corpus/attacks.jsonl` says of each line what is due at restricted, normal, trusted and unrestricted (build,
 autonomous, bwrap): a allow, q ask, d deny, n anything but allow, - nothing is claimed. `corpus/harmless.jsonl` names
-the lowest profile at which a line must just run. No line is ever run here; a "bomb" would also eat the machine.
+the lowest profile at which a line must just run. No line is ever run here; a "bomb" would also eat the machine, and one
+whose "wall" is the sandbox goes in a grant that holds it: `attacks/test_contained_lines.py` runs it.
 """
 
 import json
@@ -79,7 +80,7 @@ def test_the_corpus_is_large_and_well_formed() -> None:
     assert len(ATTACKS) >= 300
     assert len(HARMLESS) >= 100
     for attack in ATTACKS:
-        assert set(attack) <= {"line", "expect", "why", "bomb"}
+        assert set(attack) <= {"line", "expect", "why", "bomb", "wall"}
         assert re.fullmatch(r"[aqdn-]{4}", attack["expect"]), attack
         assert attack["line"] and attack["why"] and len(attack["line"]) < 2000
     assert all(set(row) == {"line", "profile"} and row["profile"] in PROFILES for row in HARMLESS)

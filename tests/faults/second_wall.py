@@ -15,7 +15,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.looking import put_up_a_room
@@ -71,6 +71,11 @@ class Field:
             ("home/notes.txt", SECRET),
             ("template/src/a.py", "def a():\n    return 1\n"),
             ("template/a.txt", "a\n"),
+            ("template/x", "x\n"),
+            ("template/src/x.txt", "x\nfoo\n"),
+            ("template/pre-commit", "a\n"),
+            ("template/payload", "a[$(touch y)]\n"),
+            ("template/a.jq", "def b: 1;\n"),
             ("template/Makefile", "all:\n\techo made\n"),
             ("template/.env", f"TOKEN={SECRET}\n"),
             ("template/server.pem", SECRET),
@@ -90,9 +95,9 @@ class Field:
         shutil.rmtree(self.project, ignore_errors=True)
         shutil.copytree(self._template, self.project, symlinks=True)
 
-    def state(self) -> dict[str, str]:
-        """Everything no command may change."""
-        guarded = [self.project / name for name in (".git", ".quintet")]
+    def state(self, roots: Sequence[str] = ()) -> dict[str, str]:
+        """Everything that a command which may write in `roots` may not change."""
+        guarded = [self.project / name for name in (".git", ".quintet")] if roots else [self.project]
         seen = {str(file): _hash(file) for place in (self.sibling, self.home, *guarded) for file in _files(place)}
         return seen | {path: _hash(Path(path)) for path in MACHINE if os.path.exists(path)}
 
@@ -107,10 +112,52 @@ class Field:
         connection.close()
         return True
 
-    async def attack(self, line: str, kept: bool) -> str:
-        """Run one line, in walls that are kept or not; returns what it reached, empty if nothing."""
+    async def attack(self, line: str, kept: bool, grant: Grant | None = None, seconds: float = SECONDS) -> str:
+        """Run one line, in walls that are kept or not; returns what it reached, empty if nothing.
+
+        Without a grant it has one that writes the project; `/outside` in the line is the folder beside it.
+        """
         self.reset()
-        before, started = self.state(), time.time() - time.monotonic()
+        grant = grant or Grant((Effect.EXECUTE,), (str(self.project),))
+        line = line.replace("/outside", str(self.sibling))
+        before, started = self.state(grant.write_roots), time.time() - time.monotonic()
+        processes = self._processes()
+        try:
+            if kept:
+                await put_up_a_room(processes, str(self.project), grant)
+            done = await processes.run(("bash", "-c", line), cwd=str(self.project), grant=grant, timeout=seconds)
+        except ToolFailed as error:
+            return f"the sandbox failed: {error}"
+        finally:
+            await processes.close()
+        after = self.state(grant.write_roots)
+        changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+        found = [f"changed {path}" for path in changed]
+        found += ["read a secret"] if SECRET in done.output else []
+        found += ["reached the network"] if self.visited() else []
+        found += ["set the clock"] if abs(time.time() - time.monotonic() - started) > 5 else []
+        return "; ".join(found)
+
+    async def read_together(self, lines: Iterable[str], at_once: int, seconds: float) -> list[str]:
+        """Run lines that may only read, several at once and in one project; returns what any of them reached."""
+        self.reset()
+        before, turns, processes = self.state(), asyncio.Semaphore(at_once), self._processes()
+
+        async def one(line: str) -> str:
+            command = ("bash", "-c", line.replace("/outside", str(self.sibling)))
+            async with turns:
+                done = await processes.run(command, cwd=str(self.project), grant=Grant((Effect.READ,)), timeout=seconds)
+            return f"{line!r} read a secret" if SECRET in done.output else ""
+
+        try:
+            found = list(filter(None, await asyncio.gather(*map(one, lines))))
+        finally:
+            await processes.close()
+        after = self.state()
+        found += [f"changed {path}" for path in {**before, **after} if before.get(path) != after.get(path)]
+        return found + (["reached the network"] if self.visited() else [])
+
+    def _processes(self) -> LocalProcesses:
         ground = Ground(
             root=str(self.project),
             private=(),
@@ -119,23 +166,7 @@ class Field:
             protection=PROTECTION,
             scanner=Scanner(str(self.project), PROTECTION),
         )
-        grant = Grant((Effect.EXECUTE,), (str(self.project),))
-        processes = LocalProcesses(contain(Sandbox.BWRAP, ground))
-        try:
-            if kept:
-                await put_up_a_room(processes, str(self.project), grant)
-            done = await processes.run(("bash", "-c", line), cwd=str(self.project), grant=grant, timeout=SECONDS)
-        except ToolFailed as error:
-            return f"the sandbox failed: {error}"
-        finally:
-            await processes.close()
-        after = self.state()
-        changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
-        found = [f"changed {path}" for path in changed]
-        found += ["read a secret"] if SECRET in done.output else []
-        found += ["reached the network"] if self.visited() else []
-        found += ["set the clock"] if abs(time.time() - time.monotonic() - started) > 5 else []
-        return "; ".join(found)
+        return LocalProcesses(contain(Sandbox.BWRAP, ground))
 
 
 def _files(place: Path) -> Iterable[Path]:

@@ -24,6 +24,7 @@ from quintet.domain.shell_arguments import (
     READ,
     Effects,
     Judged,
+    abbreviates,
     letters,
     listed,
     names,
@@ -145,89 +146,44 @@ def _coded(program: str) -> Callable[[Sequence[Word]], Judged]:
     return lambda words: _code(program, words[1:])
 
 
-_ADDRESS = r"(?:\d+(?:~\d+)?|\$|\+\d+|/(?:[^/\\\n]|\\.)*/I?)"
-_SUBSTITUTE = r"s(?P<d>[^\w\s\\])(?:\\.|(?!(?P=d))[^\\\n])*(?P=d)(?:\\.|(?!(?P=d))[^\\\n])*(?P=d)[gpiIM0-9]*"
-_TRANSLATE = r"y(?P<y>[^\w\s\\])(?:\\.|(?!(?P=y))[^\\\n])*(?P=y)(?:\\.|(?!(?P=y))[^\\\n])*(?P=y)"
-_SED_COMMAND = regex(
-    rf"[\s;]*(?:(?:{_ADDRESS})(?:\s*,\s*{_ADDRESS})?)?\s*!?\s*"
-    rf"(?:{_SUBSTITUTE}|{_TRANSLATE}|[aic](?:\\\n|\\|[^\n])*|[btT:]\s*\w*|[pdqQ=nNDGgHhxPlzF]\d*|\{{|\}})"
-    r"[ \t]*(?:#[^\n]*)?(?=[;\n}]|$|(?<=\{))",
-    re.DOTALL,
-)
-
-
 def sed(words: Sequence[Word]) -> Judged:
-    scripts: list[Word] = []
+    """What its script says is not read here: one that writes or runs something does it within the grant."""
     operands: list[Word] = []
-    in_place = False
-    position = 1
-    while position < len(words):
-        word = words[position]
+    files: list[Word] = [word for word in words[1:] if word.text[:2] in ("-f", "--")]
+    scripted = in_place = elsewhere = False
+    rest = iter(words[1:])
+    for word in rest:
         text = word.text
-        position += 1
         if word.dynamic or text[:1] != "-" or text == "-":
             operands.append(word)
-            continue
-        if text.startswith("--"):
-            flag, _, value = text[2:].partition("=")
-            if flag == "in-place":
-                in_place = True
-            elif flag == "expression" and value:
-                scripts.append(Word(value))
-            elif flag not in ("quiet", "silent", "regexp-extended", "separate", "null-data", "posix", "sandbox"):
-                return plain("sed", DESTROY, words[1:], f"{text} is a flag Quintet does not know")
-            continue
-        for place, letter in enumerate(text[1:], 2):
-            if letter == "i":
-                in_place = True
-                break
-            if letter == "e":
-                scripts.append(
-                    Word(text[place:]) if text[place:] else words[position] if position < len(words) else Word("")
-                )
-                position += not text[place:]
-                break
-            if letter not in "nErsuz":
-                return plain("sed", DESTROY, words[1:], f"{text} is a flag Quintet does not know")
-    if not scripts:
-        scripts, operands = operands[:1], operands[1:]
-    reads, globs = names(operands), patterns(operands)
-    if not scripts or not all(_sed_reads(script) for script in scripts):
-        return Judged(DESTROY, "sed: a script that may run or write", reads, reads if in_place else (), globs)
+        elif text[:2] == "--":
+            in_place = in_place or abbreviates(text, "--in-place")
+            scripted = scripted or abbreviates(text, "--expression")
+            elsewhere = elsewhere or abbreviates(text, "--file")
+        else:
+            flag = next((letter for letter in text[1:] if letter in "ief"), "")
+            in_place = in_place or flag == "i"
+            scripted = scripted or flag == "e"
+            elsewhere = elsewhere or flag == "f"
+            if flag in ("e", "f") and text[-1] == flag and (value := next(rest, None)) and flag == "f":
+                files.append(value)
+    if not scripted and not elsewhere:
+        operands = operands[1:]
+    reads, globs = names((*operands, *files)), patterns(operands)
+    dynamic = any(word.dynamic for word in operands)
     if in_place:
-        effects = EDIT | OUTSIDE if any(word.dynamic for word in operands) else EDIT
-        return Judged(effects, "sed -i: changes files", reads, reads, globs)
-    if any(word.dynamic for word in operands):
-        return Judged(EXECUTE, "sed: reads what is only known when it runs", reads, (), globs)
+        effects = EDIT | OUTSIDE if dynamic else EDIT
+        return Judged(effects, "sed -i: changes files", reads, names(operands), globs)
+    if elsewhere or dynamic:
+        return Judged(EXECUTE, "sed: a script or files only known when it runs", reads, (), globs)
     return Judged(READ, "sed: reads", reads, (), globs)
 
 
-def _sed_reads(script: Word) -> bool:
-    """Whether a sed script only prints, deletes and substitutes."""
-    text = script.text
-    if script.dynamic:
-        return False
-    position = 0
-    while text[position:].strip(" \t\n;"):
-        found = _SED_COMMAND.match(text, position)
-        if found is None or found.end() == position:
-            return False
-        position = found.end()
-    return True
-
-
-_AWK_ACTS = regex(r"system|getline|ARGV|ARGC|@|/inet|>>|(?<!\|)\|(?!\|)")
-_AWK_STATEMENTS = regex(r"[;{}\n]")
-
-
-def _awk_acts(text: str) -> bool:
-    """Whether a program calls others or says where to print."""
-    if _AWK_ACTS.search(text):
-        return True
-    return any(">" in part.partition("print")[2] for part in _AWK_STATEMENTS.split(text))
+_AWK_ACTS = regex(r"system|getline|@|>>|>\s*\"|(?<!\|)\|(?!\|)")
 
 
 def awk(words: Sequence[Word]) -> Judged:
+    """A program that seems to write or run something may do so in the project; what it does is the sandbox's matter."""
     position = 1
     while position < len(words) and words[position].text[:1] == "-" and not words[position].dynamic:
         text = words[position].text
@@ -236,17 +192,11 @@ def awk(words: Sequence[Word]) -> Judged:
             break
         if text in ("-F", "-v"):
             position += 1
-        elif text == "--version":
-            return Judged(READ, "awk: reads")
         elif text[:2] not in ("-F", "-v"):
-            script = text in ("-f", "--file") and position < len(words) and words[position].text[:1] not in ("-", "/")
-            effects = EXECUTE if script and not words[position].dynamic else DESTROY
-            return plain("awk", effects, words[1:], "a program from elsewhere")
-    if position >= len(words) or words[position].dynamic or _awk_acts(words[position].text):
-        return plain("awk", DESTROY, words[position + 1 :], "a program that may run or write")
-    files = words[position + 1 :]
-    if any(word.dynamic for word in files):
-        return plain("awk", EXECUTE, files, "reads what is only known when it runs")
+            return plain("awk", EXECUTE, words[1:], "a program from elsewhere")
+    program, files = words[position : position + 1], words[position + 1 :]
+    if any(word.dynamic or _AWK_ACTS.search(word.text) for word in program) or any(word.dynamic for word in files):
+        return plain("awk", EXECUTE, files, "a program that may run or write")
     return plain("awk", READ, files)
 
 

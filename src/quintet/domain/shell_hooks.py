@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from quintet.domain.shell_arguments import (
     BUILD,
     DESTROY,
-    EDIT,
     EXECUTE,
     NETWORK,
     OUTSIDE,
@@ -23,7 +22,7 @@ from quintet.domain.shell_arguments import (
     plain,
     written,
 )
-from quintet.domain.shell_programs import edit_program, read_program
+from quintet.domain.shell_programs import edit_program
 from quintet.domain.shell_syntax import Word
 from quintet.domain.shell_values import FED
 
@@ -76,50 +75,12 @@ def fd(words: Sequence[Word]) -> Judged:
     return plain("fd", EXECUTE, words[1:])
 
 
-def man(words: Sequence[Word]) -> Judged:
-    if any(letters(w.text) & set("PHC") or abbreviates(w.text, "--pager", "--html", "--config") for w in words[1:]):
-        return plain("man", DESTROY, words[1:], "a program to run")
-    return plain("man", EXECUTE, words[1:])
-
-
-def less(words: Sequence[Word]) -> Judged:
-    """A word that begins with `+` is typed into it, and what is typed into it can run a command."""
-    for word in words[1:]:
-        if word.text[:1] == "+" and word.text.strip("+GgF0123456789"):
-            return plain(words[0].text, DESTROY, words[1:], "a command to run")
-    if any(letters(w.text) & set("oO") or abbreviates(w.text.lower(), "--log-file") for w in words[1:]):
-        files = names(words[1:])
-        return Judged(EDIT | EXECUTE, "less -o: changes files", files, files)
-    return plain(words[0].text, EXECUTE, words[1:])
-
-
 def zip_(words: Sequence[Word]) -> Judged:
-    if any("TT" in w.text[:4] or abbreviates(w.text, "--unzip-command") for w in words[1:]):
-        return plain("zip", DESTROY, words[1:], "a program to run")
     judged = edit_program("zip", words)
     if any("m" in letters(w.text) or abbreviates(w.text, "--move", "--delete") for w in words[1:]):
         files = names(words[1:])
         return Judged(judged.effects | DESTROY, "zip -m: deletes what it packs", files, files, judged.globs)
     return judged
-
-
-def split(words: Sequence[Word]) -> Judged:
-    if any(abbreviates(word.text, "--filter") for word in words[1:]):
-        return plain("split", DESTROY, words[1:], "a program to run")
-    return edit_program("split", words)
-
-
-def sort(words: Sequence[Word]) -> Judged:
-    if any(abbreviates(word.text, "--compress-program") for word in words[1:]):
-        return plain("sort", DESTROY, words[1:], "a program to run")
-    return read_program("sort", words)
-
-
-def rg(words: Sequence[Word]) -> Judged:
-    flags = [word.text.partition("=")[0] for word in words[1:]]
-    if any(flag in ("--pre", "--pre-glob", "--hostname-bin") for flag in flags):
-        return plain("rg", DESTROY, words[1:], "a program to run")
-    return read_program("rg", words)
 
 
 def connection(words: Sequence[Word]) -> Judged:
@@ -134,19 +95,6 @@ def connection(words: Sequence[Word]) -> Judged:
     return Judged(NETWORK | OUTSIDE, f"{program}: a raw connection", [n for n in names(words[1:]) if "/" in n])
 
 
-def openssl(words: Sequence[Word]) -> Judged:
-    if len(words) > 1 and words[1].text in ("version", "help", "dgst", "x509", "list"):
-        return plain("openssl", EXECUTE, words[1:])
-    return plain("openssl", NETWORK | OUTSIDE, words[1:])
-
-
-def sqlite(words: Sequence[Word]) -> Judged:
-    """Its own commands begin with a dot, and some of its functions write or load files."""
-    if any(w.dynamic or w.text[:1] in (".", "-") or "file(" in w.text or "extension(" in w.text for w in words[1:]):
-        return plain(words[0].text, DESTROY, words[1:], "a command to run")
-    return plain(words[0].text, EXECUTE, words[1:])
-
-
 _LOOKS = listed("status why permit sessions settings tools help --version --help -h")
 
 
@@ -155,12 +103,6 @@ def quintet(words: Sequence[Word]) -> Judged:
     if len(words) > 1 and words[1].text in _LOOKS and not any(w.dynamic or w.text[:1] == "-" for w in words[2:]):
         return Judged(READ, f"quintet {words[1].text}: reads", names(words[2:]))
     return plain("quintet", OUTSIDE, words[1:], "asked to do it instead")
-
-
-def wait(words: Sequence[Word]) -> Judged:
-    if any("p" in letters(word.text) for word in words[1:]):
-        return plain("wait", DESTROY, (), "a name that is run as an expression")
-    return read_program("wait", words)
 
 
 _HUB_READS = listed("browse ci-status help status version")
@@ -172,15 +114,15 @@ def hub(words: Sequence[Word]) -> Judged:
     return plain("hub", PUBLISH, words[1:], "publishes")
 
 
-_LINKS = ("-wrapper", "-fplugin", "--to-command", "-specs", "--specs", "-plugin", "--python-executable", "--basetemp")
+_EMPTIES = ("--basetemp",)
 
 
 def build(program: str, words: Sequence[Word]) -> Judged:
     """Compilers, linters, test runners: what they are told to write is named."""
     rest = words[1:]
     for word in rest:
-        if word.text.startswith(_LINKS) or "linker=" in word.text:
-            return plain(program, DESTROY, rest, f"{word.text}: a program to run or a folder to empty")
+        if word.text.startswith(_EMPTIES):
+            return plain(program, DESTROY, rest, f"{word.text}: a folder to empty")
     return Judged(BUILD, program, names(rest), written(rest), patterns(rest))
 
 
@@ -201,17 +143,8 @@ def coverage(words: Sequence[Word]) -> Judged:
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "fd": fd,
     "fdfind": fd,
-    "man": man,
-    "less": less,
-    "more": less,
     "zip": zip_,
-    "split": split,
-    "sort": sort,
-    "rg": rg,
     "quintet": quintet,
-    "openssl": openssl,
-    "sqlite3": sqlite,
-    "wait": wait,
     "hub": hub,
     "coverage": coverage,
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), connection),

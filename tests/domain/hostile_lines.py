@@ -1,0 +1,50 @@
+"""The corpus of shell lines, and what the gate says of them.
+
+`corpus/shell_lines.jsonl`: a bad line does more than read, and its `wall` says what stops it behind bubblewrap: the
+`gate` (it asks or denies at normal and trusted) or the `sandbox` (it goes, in a grant that holds it). A good line is
+what developers type, with the gate's answer at normal and trusted. A `bomb` is not to be run.
+"""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from quintet.adapters.shell_grammar import BashGrammar
+from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.gate import Decision, Sandbox, Terms, decide
+from quintet.domain.shell_effects import with_lines
+from quintet.domain.toolspec import Touch
+from quintet.tools.registry import BY_NAME
+
+FOLDER = Path(__file__).parent / "corpus"
+BASH = BY_NAME["bash"]
+GRAMMAR = BashGrammar()
+
+
+def rows(name: str = "shell_lines.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(text) for text in (FOLDER / name).read_text("utf-8").splitlines()]
+
+
+def bad() -> list[dict[str, Any]]:
+    return [row for row in rows() if row["kind"] == "bad"]
+
+
+def good() -> list[dict[str, Any]]:
+    return [row for row in rows() if row["kind"] == "good"]
+
+
+@cache
+def judged(line: str) -> Touch:
+    return with_lines(BASH.touch({"command": line, "exec_dir": ""}), GRAMMAR.parse)
+
+
+def decided(
+    line: str,
+    profile: str,
+    sandbox: Sandbox = Sandbox.BWRAP,
+    work_mode: WorkMode = WorkMode.BUILD,
+    root: str = "/project",
+) -> Decision:
+    axes = Axes(work_mode, RunControl.AUTONOMOUS, PermissionProfile(profile))
+    return decide(BASH, judged(line), axes, Terms(root, person=True, sandbox=sandbox), line)
