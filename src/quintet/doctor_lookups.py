@@ -8,15 +8,17 @@ from quintet.adapters import config
 from quintet.adapters.clock import SystemClock
 from quintet.adapters.places import Places, locate
 from quintet.domain.errors import UsageError
-from quintet.domain.findings import Severity
+from quintet.domain.findings import Finding, HealthScope, Severity
 from quintet.engine.doctor import Look, fix, health_lines
 from quintet.surfaces.tables import say, say_json
 from quintet.task_wiring import make_keeper, make_look
+from quintet.trusting import not_loaded
 
 
 def doctor(arguments: Namespace) -> int:
     places = locate(arguments.directory)
-    settings = config.load(places).settings
+    loaded = config.load(places)
+    settings = loaded.settings
     look = make_look(places, settings, SystemClock())
     done: list[str] = []
     if arguments.action == "fix":
@@ -24,6 +26,9 @@ def doctor(arguments: Namespace) -> int:
             raise UsageError(f"nothing can be mended while the state cannot be used: {problem}")
         done = _fixed(places, look)
     findings = make_look(places, settings, SystemClock()).health(thorough=True)
+    if left := not_loaded(places, loaded.trust):
+        advice = "look at it: quintet trust --check"
+        findings.append(Finding("TRUST_CHANGED", Severity.WARNING, HealthScope.PROJECT, places.root, left, advice))
     if arguments.json:
         say_json({"findings": findings, "fixed": done} if arguments.action == "fix" else findings)
     else:

@@ -62,8 +62,8 @@ def _first(places: Places, found: Pieces) -> str:
     return "\n".join(
         [
             f"{places.root} has {what} of its own.",
-            "Trusted, its settings may choose models, loosen permissions and run hooks; its tools run with your",
-            "rights, its MCP servers in the sandbox. What changes later is asked about again.",
+            "Trusted, its settings may choose models, loosen permissions and run hooks;",
+            "its tools run with your rights, its MCP servers in the sandbox. What changes later is asked about again.",
             *server_lines(places),
         ]
     )

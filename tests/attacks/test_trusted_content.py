@@ -231,5 +231,7 @@ def test_with_nobody_attached_it_is_not_loaded_and_that_is_said_everywhere(quint
     assert "+1 / 0" in check
     found = quintet.run("trust", "--check", "--json").clean(1).json()["changes"]
     assert [one["name"] for one in found] == names
+    codes = [one["code"] for one in quintet.run("doctor", "--json").json()]
+    assert "TRUST_CHANGED" in codes
     ran = quintet.run("-p", "find words", "--output-format", "stream-json")
     assert "Not loaded: .quintet/settings.toml (new)" in ran.out

@@ -347,8 +347,8 @@ def test_a_tool_of_ones_own_is_listed_judged_and_called_as_any_other(
 
 
 def test_what_is_wrong_with_a_tool_of_ones_own_is_said_once(quintet: Program, own: Path) -> None:
-    quintet.run("trust").clean(0)
     own.write_text("nonsense\n")
+    quintet.run("trust").clean(0)
     done = quintet.run("tools", "call", "think", "--args", '{"content": "x"}').clean(0)
     assert done.err.count(f"{own}:1: NameError") == 1
     done = quintet.run("tools", "call", "count_rows").clean(2)
