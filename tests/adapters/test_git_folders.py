@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.git_folders import GitFolders, git_folders, read_plain
-from quintet.adapters.sandbox.machine import git_common
+from quintet.adapters.sandbox.linked_git import linked
 
 
 def git(root: Path, *words: str) -> None:
@@ -37,13 +37,13 @@ def test_a_worktree_is_known_at_both_ends(repo: Path, tmp_path: Path) -> None:
     git(repo, "worktree", "add", "-q", str(tree))
     common, own = f"{repo}/.git", f"{repo}/.git/worktrees/tree"
     assert git_folders(str(tree)) == GitFolders(own, common)
-    assert git_common(f"{tree}/.git") == (common, own)
+    assert linked(f"{tree}/.git", str(tree)) == (common, own)
 
 
 def test_a_file_that_nobody_points_back_at_leads_nowhere(repo: Path, project: Path) -> None:
     lead(project, repo / ".git")
     assert git_folders(str(project)) is None
-    assert git_common(f"{project}/.git") == ()
+    assert linked(f"{project}/.git", str(project)) == ()
 
 
 def test_the_end_of_another_worktree_is_not_ours(repo: Path, project: Path, tmp_path: Path) -> None:
