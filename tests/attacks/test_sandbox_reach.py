@@ -197,6 +197,28 @@ def test_hooks_and_settings_that_git_takes_from_the_tree_are_read_only(inside: I
 # ── the kernel
 
 
+@pytest.mark.parametrize("kind", [BWRAP, KEPT])
+def test_no_process_that_is_seen_stands_outside_the_walls(repo: Path, kind: Sandbox | str) -> None:
+    """By its root, its folder, its namespace or a tracer, another process would be a way around every mount."""
+    put(repo / ".env", "TOKEN=hidden-word")
+    put(repo / ".mcp.json", "mine")
+    put(
+        repo / "trace.py",
+        "import ctypes, os, signal\nlibc = ctypes.CDLL(None)\n"
+        "print('first', libc.ptrace(16, 1, 0, 0), os.system('kill -9 1; kill -STOP 1'))\n",
+    )
+    inside = Inside(repo, kind)
+    done = inside(
+        "for p in /proc/[0-9]*; do cat $p/root$PWD/.env $p/cwd/.env; echo evil > $p/root$PWD/.mcp.json; "
+        "nsenter -t ${p#/proc/} -m cat .env; ls $p/fd/ | wc -l; done; python3 trace.py; "
+        "readlink /proc/[0-9]*/ns/mnt | sort -u | wc -l"
+    )
+    assert "hidden-word" not in done.output
+    assert "first -1" in done.output
+    assert done.output.splitlines()[-1] == "1", done.output
+    assert (repo / ".mcp.json").read_text() == "mine"
+
+
 def test_no_key_of_the_users_is_seen_and_no_call_to_keyrings_goes(walled: Inside) -> None:
     look = (
         "import ctypes,os\nlibc=ctypes.CDLL(None,use_errno=True)\n"

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.ground import GIT_HELD, MINDER, Ground, Launch, Walls
 from quintet.adapters.sandbox.guarded import Guarded
-from quintet.adapters.sandbox.inside import COVER, NO_REPORT, READ_ONLY, SEAL, WRITABLE
+from quintet.adapters.sandbox.inside import COVER, GO, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
 from quintet.adapters.sandbox.linked_git import in_tree, linked
 from quintet.adapters.sandbox.machine import (
     ALIASES,
@@ -34,7 +34,7 @@ from quintet.domain.grants import Effect, Grant, Sandbox
 
 NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
-    *("--disable-userns", "--cap-drop", "ALL", "--die-with-parent", "--new-session"),
+    *("--disable-userns", "--as-pid-1", "--cap-drop", "ALL", "--die-with-parent", "--new-session"),
 )
 # What inside.py needs to lay its mounts, in this user namespace only; it gives them up before the command runs.
 LAYING = ("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP")
@@ -92,7 +92,7 @@ class Bubblewrap:
         rules = syscall_filter.program(network=grant.network).hex() if syscall_filter.possible() else ""
         behind = (rules, *laid.words, "--")
         return Launch(
-            (*words, NO_REPORT, *behind, *self._ground.bounded(argv)),
+            (*words, NO_REPORT, STAY, *behind, *self._ground.bounded(argv)),
             cwd,
             {"TMPDIR": "/tmp"},
             watched,
@@ -106,7 +106,7 @@ class Bubblewrap:
     def _room(self, words: Sequence[str], behind: Sequence[str]) -> Walls:
         """The same walls as a room that is kept: its own process is the first one inside."""
         return Walls(
-            (words[0], "--as-pid-1", *words[1:], NO_REPORT, *behind, *self._ground.bounded(())),
+            (*words, NO_REPORT, GO, *behind, *self._ground.bounded(())),
             self._ground.root,
             tuple(_identity(word) for word in words if word[:1] == "/"),
         )

@@ -2,9 +2,12 @@
 
 Bubblewrap mounts by name, and names inside a project can be swapped for links while it does. Here every mount inside it
 is laid from descriptor to descriptor, on the very file that was looked at outside; if that file is no longer there,
-nothing runs. Then all rights are given up, and the command takes this program's place.
+nothing runs. Then all rights are given up, and the command is run.
 
-Usage: inside.py REPORT FILTER {HOW BASE NAME DEVICE:NUMBER}… -- PROGRAM …, where HOW is ro, rw, cover or seal.
+It is the first process of its namespace: one of bubblewrap's would stand outside what is laid here, and be a way
+around it by /proc/1/root or a tracer. So it stays as the parent of the command, unless a room takes its place.
+
+Usage: inside.py REPORT stay|go FILTER {HOW BASE NAME DEVICE:NUMBER}… -- PROGRAM …, HOW being ro, rw, cover or seal.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ NOT_CONFINED = 125  # as in confine.py
 COMPLAINT = "the sandbox could not be put up: "
 STANDING = b"standing"
 NO_REPORT = "-"
+STAY, GO = "stay", "go"
 READ_ONLY, WRITABLE, COVER, SEAL = "ro", "rw", "cover", "seal"
 _STAGE = b"/run/quintet"  # /run is the sandbox's own, and empty
 _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_MOVE, _MS_REC, _MS_PRIVATE = 1, 1 << 5, 1 << 12, 1 << 13, 1 << 14, 1 << 18
@@ -28,7 +32,8 @@ _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_MOVE, _MS_REC, _MS_PRIVATE = 1, 1 << 5, 1
 _FLAGS = ((2, 2), (4, 4), (8, 8), (1024, 1024), (2048, 2048), (4096, 1 << 21))
 _MNT_DETACH, _CLONE_NEWNS = 2, 1 << 17
 _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 24, 47, 22, 38
-_SIG_DFL, _TO_DEFAULT = 0, (2, 3, 13, 25)  # as in confine.py: interrupt, quit, pipe, file size
+_PR_SET_DUMPABLE = 4
+_SIG_DFL, _SIG_IGN, _TO_DEFAULT = 0, 1, (2, 3, 13, 25)  # as in confine.py: interrupt, quit, pipe, file size
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -167,7 +172,25 @@ def filter_calls(program: bytes) -> None:
     _checked(_libc.prctl(_PR_SET_SECCOMP, 2, ctypes.create_string_buffer(described), 0, 0), "seccomp")
 
 
-def main(report: str, program: str, rest: list[str]) -> None:
+def stay() -> None:
+    """Fork: the command goes on, and this process ends with it, and all that is left with this process."""
+    command = os.fork()
+    if not command:
+        return
+    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # nothing inside can trace it
+    for number in (2, 3, 15):
+        _signal.signal(number, _SIG_IGN)
+    devnull = os.open("/dev/null", os.O_RDWR)
+    for handle in (0, 1, 2):  # what the command prints ends when the command does
+        os.dup2(devnull, handle)
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == command:
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else 128 - code)
+
+
+def main(report: str, how: str, program: str, rest: list[str]) -> None:
     end = rest.index("--")
     items = [(rest[at], rest[at + 1], rest[at + 2], rest[at + 3]) for at in range(0, end, 4)]
     argv = rest[end + 1 :]
@@ -189,6 +212,8 @@ def main(report: str, program: str, rest: list[str]) -> None:
     if report != NO_REPORT:
         os.write(int(report), STANDING)
         os.close(int(report))
+    if how == STAY:
+        stay()
     for number in _TO_DEFAULT:
         _signal.signal(number, _SIG_DFL)
     try:
@@ -199,4 +224,4 @@ def main(report: str, program: str, rest: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])
