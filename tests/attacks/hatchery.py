@@ -189,6 +189,7 @@ def main() -> None:
         return
     os.setsid()
     become(*came)
+    sys.path[0] = str(ROOT)  # an installed program does not look for its modules in the folder it is started in
     if os.isatty(0):
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     runpy.run_module("quintet", run_name="__main__", alter_sys=True)

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.domain import protocol as p
@@ -32,9 +32,12 @@ from tests.surfaces.program import ModelThread
 
 SECONDS = 120.0  # a limit, not a measure
 ESCAPES = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]")
-TRUST = "of its own."  # the question for a folder with settings, tools or servers
+QUESTION = re.compile(r"\[n\]|\[y/N\]")
+PROMPT = "›"
 BLOCKED = 3  # the exit code of a run that had to ask
-QUIET_SECONDS = 0.3
+QUIET_SECONDS = 0.25
+GUARD_SECONDS = 0.45  # a question takes no answer before
+PATIENCE_SECONDS = 6.0
 PLAIN = "[runs]\ndelivery_check = false\nqa_review = false\n[prompt]\nrapid_paste = false\n"
 Call = tuple[str, dict[str, Any]]
 
@@ -90,8 +93,9 @@ class Outcome:
 
 
 class Attacker:
-    def __init__(self, world: World, hatchery: Hatchery, sandbox: str) -> None:
+    def __init__(self, world: World, hatchery: Hatchery, sandbox: str, seconds: float = SECONDS) -> None:
         self.world = world
+        self.seconds = seconds  # a limit, not a measure
         self.sandbox = sandbox
         self.hatchery = hatchery
         self._watched = False
@@ -130,6 +134,26 @@ class Attacker:
             outcome.told = json.dumps([request.body for request in model.server.requests])
         finally:
             model.close()
+        return self._with_journal(outcome)
+
+    def serves(self, *calls: Call, flags: Sequence[str] = (), **variables: str) -> Outcome:
+        """Make these calls, one after the other, of `quintet mcp-server` over standard input and output."""
+        self._ready("")
+        (reads, typed), (out, writes) = os.pipe(), os.pipe()
+        errors = self.world.out / "err"
+        with open(errors, "wb") as err:
+            run = self._start(("mcp-server", *flags), (reads, writes, err.fileno()), variables)
+        os.close(reads)
+        os.close(writes)
+        with open(typed, "wb", buffering=0) as asks, open(out, "rb", buffering=0) as answers:
+            said = _speak_mcp(asks, answers, calls, time.monotonic() + self.seconds)
+        late = run.wait(self.seconds) is None
+        code, left = run.end(), self.hatchery.leftovers()
+        complained = errors.read_bytes().decode("utf-8", "replace")
+        assert not late, f"still running after {self.seconds} s: {said}\n{complained}"
+        return self._with_journal(Outcome(code, said, complained, leftovers=left))
+
+    def _with_journal(self, outcome: Outcome) -> Outcome:
         outcome.journal = journal(self.world.home)
         outcome.calls = called(outcome.journal)
         return outcome
@@ -163,10 +187,10 @@ class Attacker:
         put(files["in"], typed)
         with open(files["in"], "rb") as given, open(files["out"], "wb") as out, open(files["err"], "wb") as err:
             run = self._start(words, (given.fileno(), out.fileno(), err.fileno()), variables)
-        late = run.wait(SECONDS) is None
+        late = run.wait(self.seconds) is None
         code, left = run.end(), self.hatchery.leftovers()
         said, complained = (files[name].read_bytes().decode("utf-8", "replace") for name in ("out", "err"))
-        assert not late, f"still running after {SECONDS} s: {said}\n{complained}"
+        assert not late, f"still running after {self.seconds} s: {said}\n{complained}"
         return Outcome(code, said, complained, leftovers=left)
 
     def at_terminal(
@@ -177,27 +201,32 @@ class Attacker:
         run = self._start(words, (terminal.slave,) * 3, {"NO_COLOR": "1", **variables})
         terminal.opened()
         no = "n\r" if "--plain" in words else "n"
-        terminal.reads(first=SECONDS)
-        if TRUST in terminal.text:
-            terminal.types(no)
-            terminal.reads(first=SECONDS)
-        if typed:
-            terminal.types(typed)
-        until = time.monotonic() + SECONDS
-        while run.wait(0) is None and not over() and time.monotonic() < until:
-            if not terminal.reads() and not over():
+        terminal.reads(first=self.seconds)
+        answered, typed_at, until = 0, 0.0, time.monotonic() + self.seconds
+        while run.wait(0) is None and time.monotonic() < until:
+            terminal.reads()
+            if QUESTION.search(terminal.text, answered):
+                time.sleep(GUARD_SECONDS)
+                terminal.reads()
+                answered = len(terminal.text)
                 terminal.types(no)
+            elif over() and (typed_at or not typed):
+                break
+            elif PROMPT in terminal.text and time.monotonic() - typed_at > PATIENCE_SECONDS:
+                # At first; and when a turn has ended, because the next one makes the rest of the calls.
+                typed_at = time.monotonic()
+                terminal.types("\x7f" * 9 + typed)
+        late = run.wait(0) is None and not over()
         terminal.reads()
         for _ in range(3):  # interrupts what runs, then leaves
             terminal.types("\x03")
             terminal.reads(first=0.2)
             if run.wait(0.2) is not None:
                 break
-        late = not over()
         terminal.close()
-        code = run.wait(SECONDS)
+        code = run.wait(self.seconds)
         outcome = Outcome(run.end() if code is None else code, terminal.text, "", leftovers=self.hatchery.leftovers())
-        assert not late, f"not over after {SECONDS} s: {outcome.out}"
+        assert not late, f"not over after {self.seconds} s: {' '.join(outcome.out.split())[-800:]}"
         return outcome
 
 
@@ -235,6 +264,28 @@ class Terminal:
 
     def close(self) -> None:
         os.close(self._master)
+
+
+def _speak_mcp(asks: BinaryIO | Any, answers: BinaryIO | Any, calls: Sequence[Call], until: float) -> str:
+    """A client's part of the conversation; all that the server said."""
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "hostile", "version": "1"}}
+    wanted: list[tuple[str, dict[str, Any]]] = [("initialize", about), ("tools/list", {})]
+    wanted += [("tools/call", {"name": name, "arguments": arguments}) for name, arguments in calls]
+    said = b""
+    with selectors.DefaultSelector() as selector, contextlib.suppress(OSError):  # it has left
+        selector.register(answers, selectors.EVENT_READ)
+        for number, (method, params) in enumerate(wanted):
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            asks.write(json.dumps(message).encode() + b"\n")
+            if not number:
+                asks.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+            answered = re.compile(rb'"id": ?%d\b' % number)
+            begun = len(said)
+            while not answered.search(said, begun):
+                if not selector.select(max(until - time.monotonic(), 0)) or not (came := answers.read(65536)):
+                    return said.decode("utf-8", "replace")
+                said += came
+    return said.decode("utf-8", "replace")
 
 
 def _has_said(model: ModelThread, replies: int) -> bool:

@@ -38,10 +38,9 @@ SECRETS = {  # a file of the home, and what stands in it before and behind its c
     ".gnupg/secring.gpg": ("", "\n"),
     ".fly/config.yml": ("access_token: ", "\n"),
     ".bashrc": ("# ", "\n"),
-    ".gitconfig": ("[user]\n\tname = Ada Test\n\temail = ada@example.com\n# ", "\n"),
     "notes.txt": ("", "\n"),
 }
-VARIABLES = ("FAKE_API_TOKEN", "FAKE_HARMLESS_WORD")  # of the user's environment
+VARIABLE = "FAKE_API_TOKEN"  # of the user's environment
 OURS = (".local/state/quintet", ".cache/quintet", ".config/quintet/trusted.json", ".config/quintet/rules.json")
 MOST_BYTES = 2_000_000  # of a file that is looked through
 
@@ -76,6 +75,7 @@ class World:
         self.host.chmod(0o777)
         for name, (before, behind) in SECRETS.items():
             put(self.home / name, before + self.canary(f"~/{name}") + behind)
+        put(self.home / ".gitconfig", "[user]\n\tname = Ada Test\n\temail = ada@example.com\n")  # a sandbox shows it
         put(self.sibling / "kept.txt", self.canary("sibling/kept.txt"))
         put(self.other / "README", self.canary("other/README"))
         put(self.home / ".config/quintet/kept.txt", self.canary("~/.config/quintet/kept.txt"))
@@ -85,8 +85,8 @@ class World:
 
     def variables(self) -> dict[str, str]:
         """The user's environment."""
-        tokens = {name: self.canary(f"${name}") for name in VARIABLES}
-        return {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "xterm-256color", **tokens}
+        mine = {VARIABLE: self.canary(f"${VARIABLE}"), "FAKE_HARMLESS_WORD": "harmless"}
+        return {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "xterm-256color", **mine}
 
     def make_repository(self) -> None:
         """The project becomes a git repository with one commit."""
