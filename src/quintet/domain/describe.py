@@ -8,14 +8,16 @@ from quintet.domain import badge, cycle_words, persona, rules
 from quintet.domain import protocol as p
 from quintet.domain.executors import STARTING
 from quintet.domain.gate import Verdict
+from quintet.domain.question_lines import parted
 from quintet.domain.run_phases import RunPhase
 from quintet.domain.swe_phases import PHASE_TOOLS
 from quintet.domain.todos import TodoStatus
 from quintet.domain.tool_menu import FINISH_STEP, META_TOOLS
 from quintet.domain.toolspec import CallStatus
-from quintet.domain.visible import brief, visible
+from quintet.domain.visible import brief, exactly, visible
 
 # A model finding its way, its last word, which the turn's end shows, and moves, which speak for themselves.
+FEW_LINES = 12  # of a question, until what is said of it stands at its end once more
 QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
 }
@@ -155,10 +157,22 @@ def compacted(event: p.HistoryCompacted) -> str:
 
 
 def question(event: p.QuestionAsked) -> list[Line]:
+    """What Quintet says of it first, and again at the end where what a model wrote is long."""
     choices = "   ".join(f"[{choice.key}] {choice.label}" for choice in event.choices)
     roles = {"+ ": "success", "- ": "error"}
-    detail = [Line(f"  {visible(line)}", roles.get(line[:2], "dim")) for line in event.detail]
-    return [Line(f"? {visible(event.text)}", "warning"), *detail, Line(f"  {choices}", "accent")]
+    own, rest = parted(event.detail)
+    told = [Line(f"  {line}", "dim") for line in own]
+    shown = [Line(f"  {line}", roles.get(line[:2], "dim")) for line in rest]
+    again = told if len(rest) > FEW_LINES else []
+    head = exactly(event.text).split("\n")
+    return [
+        Line(f"? {head[0]}", "warning"),
+        *told,
+        *(Line(f"  {line}", "warning") for line in head[1:]),
+        *shown,
+        *again,
+        Line(f"  {choices}", "accent"),
+    ]
 
 
 def _finished(event: p.ToolFinished) -> list[Line]:

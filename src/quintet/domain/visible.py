@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from quintet.domain.bounded_json import decode
+from quintet.domain.regex import regex
 
 _KEPT = frozenset("\n\t")
+# Printable to Python and nothing to the eye: fillers, joiners, selectors of variants, a blank of Braille.
+_UNSEEN = regex(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 
 
 def visible(text: str) -> str:
@@ -12,6 +18,17 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c in _KEPT or c.isprintable() else _shown(c) for c in text.replace("\r\n", "\n"))
+
+
+def exactly(text: str) -> str:
+    """The text with everything made visible that the eye would miss or read as something else: for what is asked.
+
+    Beside control characters those are other spaces than the usual one, and characters without a shape.
+    """
+    shown = visible(text)
+    if not shown.isprintable():
+        shown = "".join(c if c in _KEPT or c.isprintable() else _escaped(ord(c)) for c in shown)
+    return _UNSEEN.sub(lambda found: _escaped(ord(found[0])), shown)
 
 
 def brief(arguments: str, most: int = 100) -> str:
@@ -42,4 +59,8 @@ def _shown(char: str) -> str:
         return f"\\x{code:02x}"
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
-    return char if char.isspace() else f"\\u{code:04x}"
+    return char if char.isspace() and code not in (0x2028, 0x2029) else _escaped(code)
+
+
+def _escaped(code: int) -> str:
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

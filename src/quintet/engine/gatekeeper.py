@@ -18,6 +18,7 @@ from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import ToolCall
 from quintet.domain.protocol import CallDecided, Choice, Event, Noticed, QuestionAsked, RuleMade, ToolFinished
+from quintet.domain.question_lines import BETWEEN
 from quintet.domain.rules import ANY, Rule, exactly, subject_of
 from quintet.domain.standing import Standing
 from quintet.domain.toolspec import CallStatus, ToolResult
@@ -212,6 +213,7 @@ class Gatekeeper:
                 f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
                 *_secrets(prepared),
                 *self._network(prepared),
+                BETWEEN,
                 *shown,
                 *(line for p in prepared for line in self._preview(p)),
             ),

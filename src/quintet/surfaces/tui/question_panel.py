@@ -22,11 +22,17 @@ from textual.widgets import Input, Static
 
 from quintet.domain import protocol as p
 from quintet.domain.grants import Effect
+from quintet.domain.question_lines import parted
+from quintet.domain.visible import exactly
 from quintet.surfaces.tui.looks import style
 from quintet.surfaces.tui.styled import Row, Span, clean, side_by_side, wrap
 
 GUARD_SECONDS = 0.4
 FEW_LINES = 8  # of detail, until more are wanted
+BORDERS = 2
+HEAD_ROWS = 2  # of the screen, above what shares it; the style says 70% of the rest
+LEAST_ROWS = 2  # of what is asked about, however much is said of it
+MOST_OWN_ROWS = 3  # of one thing that is said, which may quote a model
 NO = "n"
 _NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
 _DIFF = {"+ ": "success", "- ": "error"}
@@ -92,22 +98,37 @@ class QuestionPanel(Vertical, can_focus=True):
     def draw(self) -> None:
         if self.asked is None:
             return
-        self.border_title = Text(clean(self.asked.text.partition("\n")[0]), style(self.look, "bold"))
-        lines = self._lines()
-        hidden = max(len(lines) - FEW_LINES, 0) if not self._whole else 0
-        shown = lines[: len(lines) - hidden]
+        self.border_title = Text(clean(exactly(self.asked.text.partition("\n")[0])), style(self.look, "bold"))
+        own, rest = self._lines()
+        width = max(self.content_size.width, 1)
+        rows = [row for line in own for row in self._rows(line, width, MOST_OWN_ROWS)]
+        choices = self._choices(width)
+        most = max((self.screen.size.height - HEAD_ROWS) * 7 // 10 - len(choices) - BORDERS, LEAST_ROWS)
+        room, hidden = max(min(FEW_LINES, most - 1) - len(rows), LEAST_ROWS), 0
+        for number, line in enumerate(rest):
+            made = self._rows(line, width, room)
+            if not self._whole and room < len(made):
+                hidden = len(rest) - number
+                break
+            rows += made
+            room -= len(made)
         if hidden:
             more = "[d] shows them" if self._approval else "Space shows them"
-            shown.append((f"… {hidden} more lines · {more}", "dim"))
-        width = max(self.content_size.width, 1)
-        rows: list[Row] = []
-        for line, role in shown:
-            label = _LABEL.match(line)
-            rows += wrap([(line, role)], width, " " * (label.end() if label else 0))
+            rows.append(((f"… {hidden} more lines · {more}", "dim"),))
         detail = self.query_one("#detail", Static)
         detail.display = bool(rows)
+        detail.styles.max_height = most  # the choices stay in sight
         detail.update(self._text(rows))
-        self.query_one("#choices", Static).update(self._text(self._choices(width)))
+        self.query_one("#choices", Static).update(self._text(choices))
+
+    def _rows(self, line: tuple[str, str], width: int, most: int) -> list[Row]:
+        """A line as rows, the later ones behind its label; until all is wanted, not more than `most` of them."""
+        label = _LABEL.match(line[0])
+        made = wrap([line], width, " " * (label.end() if label else 0))
+        if self._whole or len(made) <= max(most, 1):
+            return made
+        cut: Row = ((f"{' ' * (label.end() if label else 0)}…", line[1]),)
+        return [*made[: most - 1], cut] if most > 1 else made
 
     def _text(self, rows: Sequence[Row]) -> Text:
         text = Text(end="", no_wrap=True)
@@ -117,22 +138,23 @@ class QuestionPanel(Vertical, can_focus=True):
                 text.append(piece, style(self.look, roles))
         return text
 
-    def _lines(self) -> list[tuple[str, str]]:
+    def _lines(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """What Quintet says of it, and what is asked about: that may be as long as a model likes."""
         assert self.asked
-        rest = self.asked.text.partition("\n")[2]
-        lines = [(clean(line), "") for line in rest.split("\n")] if rest else []
-        for line in self.asked.detail:
-            lines += [(clean(part), _DIFF.get(line[:2], "")) for part in line.split("\n")]
+        said, written = parted(self.asked.detail)
+        own = [(clean(line), "") for line in said]
+        more = self.asked.text.partition("\n")[2]
+        rest = [(clean(exactly(line)), "") for line in more.split("\n")] if more else []
+        rest += [(clean(line), _DIFF.get(line[:2], "")) for line in written]
         for decided in self._decided:
             grant = decided.grant
             roots = ["the project" if root == self._root else clean(root) for root in grant.write_roots]
             writes = ", ".join(roots) or "nothing"
             network = "on for this call" if grant.network else "off"
-            at = next((i for i, (line, _) in enumerate(lines) if line.startswith(("+ ", "- "))), len(lines))
-            lines.insert(at, (f"grant      writes {writes} · network {network}", ""))
+            own.append((f"grant      writes {writes} · network {network}", ""))
             if self._whole:
-                lines.append((f"arguments  {clean(decided.arguments)}", "dim"))
-        return lines
+                rest.append((f"arguments  {clean(decided.arguments)}", "dim"))
+        return own, rest
 
     def _choices(self, width: int) -> list[Row]:
         """The choices side by side, as many in a row as fit."""
