@@ -57,6 +57,10 @@ APART = [
     "python x.py && git add x",
     "git add $(./list)",
     "./git add x && ls",
+    "pip install x & wait -p 'a[$(touch y)]'",
+    "pip install x && sort --compress-program=./x -S1 a",
+    "pip install x && rg --pre ./x y",
+    "pip install x && grep -r KEY .",
 ]
 TOGETHER = [
     "git add -A && git commit -m x",

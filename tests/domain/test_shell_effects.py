@@ -19,6 +19,15 @@ def told(line: str, folder: str = "") -> Touch:
 
 TABLE = {
     "read": """
+        rg --hostname-bin ./x y
+        rg --pre x KEY
+        sort --compress-prog=x y
+        wait -p 'a[$(x)]'
+        tree -L2 --foo
+        grep -r KEY .
+        rg --hidden KEY
+        git log --show-signature
+        date -Iseconds
         sed 's/a/b/e' x
         sed '1w out' x
         ls -la src
@@ -90,6 +99,9 @@ TABLE = {
         cat a | tee b
     """,
     "edit execute": """
+        sort -uo x y
+        tree -ao x
+        xxd -r a b
         split --filter=x y
         zip x.zip a -TT y
         uniq -c a b
@@ -99,16 +111,12 @@ TABLE = {
         patch -p1 -i x.diff
     """,
     "execute": """
-        rg --hostname-bin ./x y
         sed -f x y
         awk 'BEGIN{system("x")}'
         awk '{print > "f"}' x
         awk '"x" | getline'
-        rg --pre x KEY
-        sort --compress-prog=x y
         man -P x y
         less +!x y
-        wait -p 'a[$(x)]'
         sqlite3 x.db '.shell y'
         let y=x
         declare -i y
@@ -118,11 +126,7 @@ TABLE = {
         ./run.sh
         bash run.sh
         frobnicate
-        tree -L2 --foo
-        grep -r KEY .
-        rg --hidden KEY
         cat $x
-        git log --show-signature
         less x
     """,
     "read execute": """
@@ -224,6 +228,8 @@ TABLE = {
         kill 1
         date -s 2020-01-01
         date -u 010100002020
+        date -I 010100002020
+        date -us 2020-01-01
         hostname x
         chown a b
         systemctl stop x

@@ -57,27 +57,6 @@ _SUBCOMMANDS: dict[str, Effects] = table(
     ),
     publish=(PUBLISH, "push send-email request-pull"),
 )
-_READING = (
-    "oneline graph all stat shortstat numstat name-only name-status patch p u n= max-count= skip= since= after= until= "
-    "before= author= committer= grep= i E F P I pretty format= decorate no-decorate abbrev-commit abbrev no-merges "
-    "merges first-parent reverse follow L= S= G= pickaxe-regex pickaxe-all cached staged w b ignore-all-space "
-    "ignore-space-change ignore-blank-lines ignore-space-at-eol unified= U= color no-color word-diff word-diff-regex= "
-    "color-words diff-filter= M C find-renames find-copies minimal patience histogram diff-algorithm= summary dirstat "
-    "raw z no-patch s porcelain short branch long untracked-files ignored v verbose vv left-right cherry-pick "
-    "topo-order date-order date= tags branches remotes quiet q exit-code check relative no-renames merge-base binary "
-    "full-index c cc m t no-ext-diff no-textconv no-prefix src-prefix= dst-prefix= notes no-notes show-toplevel "
-    "is-inside-work-tree is-inside-git-dir is-bare-repository git-dir git-common-dir show-prefix show-cdup abbrev-ref "
-    "verify symbolic symbolic-full-name others deleted modified stage exclude-standard exclude= o d k x killed "
-    "directory error-unmatch recurse-submodules always dirty match= contains= no-contains= points-at= merged no-merged "
-    "sort= count heads head dereference hash e= f l h H r a A= B= W line-number files-with-matches name-only "
-    "ignore-case word-regexp extended-regexp fixed-strings perl-regexp show-function break heading batch-check "
-    "no-index text inter-hunk-context= function-context ahead-behind no-ahead-behind renames no-renames column "
-    "parents children boundary objects octopus is-ancestor independent fork-point not stdin since-as-filter= "
-    "no-optional-locks full-history simplify-by-decoration ancestry-path no-expand-tabs encoding= compact-summary "
-    "no-relative no-index object-format show-superproject-working-tree absolute-git-dir path-format= full-name "
-    "full-tree object-only root no-commit-id email numbered unmerged resolve-undo type reflog walk-reflogs g O0 "
-    "show-object-format revs-only default= end-of-options"
-)
 _BRANCH = (
     "a r v vv all remotes verbose list l show-current contains= no-contains= merged no-merged sort= format= column "
     "color no-color points-at= i"
@@ -146,12 +125,12 @@ def _subcommand(sub: str, rest: Sequence[Word]) -> Judged:
         return plain("git", OUTSIDE | COMMIT, rest, f"{sub} with a program to run")
     effects = _SUBCOMMANDS.get(sub)
     if effects == READ:
-        return _reads(sub, rest, _READING)
+        return _reads(sub, rest)
     named = _without_messages(rest) if sub in ("commit", "tag", "merge", "notes", "stash", "revert") else rest
     if special := _SPECIAL.get(sub):
         effects = special(frozenset(_flags(rest)), [word.text for word in rest if word.text[:1] != "-"], rest)
         if effects == READ:
-            return _reads(sub, rest, _READING)
+            return _reads(sub, rest)
     if effects is None:
         return plain("git", EXECUTE | NETWORK, rest, f"{sub} is not a subcommand Quintet knows")
     effects = effects or READ  # a listing, with flags that were looked at
@@ -184,16 +163,15 @@ def _flags(rest: Sequence[Word]) -> set[str]:
     }
 
 
-def _reads(sub: str, rest: Sequence[Word], known: str) -> Judged:
+def _reads(sub: str, rest: Sequence[Word], known: str = "") -> Judged:
+    """git that looks; with flags that are not known where there are such (branch, tag), it is more than that."""
     got = arguments(rest, specification(known))
     reads, globs = names(rest), patterns(rest)
-    if got.odd:
-        if (abbreviates(got.odd, "--output") or got.odd[:2] == "-o") and sub != "ls-files":
-            return Judged(EDIT, f"git {sub} {got.odd}: changes files", reads, reads, globs)
-        runs = sub == "grep" and got.odd.startswith("-O")
-        return Judged(
-            OUTSIDE if runs else EXECUTE, f"git {sub} {got.odd}: a flag Quintet does not know", reads, (), globs
-        )
+    written = next((w.text for w in rest if abbreviates(w.text, "--output") or w.text[:2] == "-o"), "")
+    if written and sub != "ls-files":
+        return Judged(EDIT, f"git {sub} {written}: changes files", reads, reads, globs)
+    if known and got.odd:
+        return Judged(EXECUTE, f"git {sub} {got.odd}: a flag Quintet does not know", reads, (), globs)
     if got.dynamic:
         return Judged(EXECUTE, f"git {sub}: reads what is only known when it runs", reads, (), globs)
     return Judged(READ, "git", reads, (), globs)

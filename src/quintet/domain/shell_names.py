@@ -18,7 +18,7 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "gh": shell_git.gh,
     "glab": shell_git.gh,
 }
-READERS = (shell_programs.READERS.keys() | shell_programs.UNFLAGGED) - HANDLERS.keys()
+READERS = (shell_programs.READERS | shell_programs.UNFLAGGED) - HANDLERS.keys()
 _REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
 
 

@@ -80,7 +80,7 @@ _FINDING = {"-name": _TEXT, "-iname": _TEXT, "-path": _TEXT, "-type": regex("[fd
 _FINDING |= {"-maxdepth": _NUMBER, "-mindepth": _NUMBER}
 # Of the shell's own commands these act on nothing but the shell. Their words may hold expansions: what runs in those
 # are commands of the line like any others.
-_SHELL_ONLY = listed("cd pushd popd set test [ exit : for echo printf true false wait sleep break continue")
+_SHELL_ONLY = listed("cd pushd popd set test [ exit : for echo printf true false sleep break continue")
 
 
 def plain_paths(line: str) -> tuple[str, ...] | None:

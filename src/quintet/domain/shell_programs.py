@@ -22,7 +22,9 @@ from quintet.domain.shell_arguments import (
     Arguments,
     Effects,
     Judged,
+    abbreviates,
     arguments,
+    letters,
     listed,
     name,
     names,
@@ -35,103 +37,25 @@ from quintet.domain.shell_arguments import (
 )
 from quintet.domain.shell_syntax import Word
 
-_SUM = "b t z c check tag zero binary text quiet status strict ignore-missing warn w"
-READERS: dict[str, str] = {
-    "ls": "a A l h t r S R d F 1 i s G g o n p m c u U v x C Z k L H D all almost-all human-readable recursive reverse "
-    "directory color sort time time-style group-directories-first full-time size inode classify ignore= hide= si",
-    "cat": "n b s A E T v e t number show-all show-ends squeeze-blank number-nonblank",
-    "head": "n= c= q v lines= bytes= quiet verbose",
-    "tail": "n= c= q v lines= bytes= quiet verbose",
-    "wc": "l w c m L lines words bytes chars max-line-length",
-    "stat": "c= f L t format= printf= terse dereference",
-    "file": "b i L h mime mime-type brief k z",
-    "grep": "i n l L c v w x o h H s E F G P q z a I A= B= C= m= e= f= color colour count include= exclude= "
-    "exclude-dir= max-count= no-messages ignore-case line-number files-with-matches files-without-match invert-match "
-    "word-regexp line-regexp only-matching no-filename with-filename extended-regexp fixed-strings perl-regexp quiet "
-    "silent after-context= before-context= context= regexp= file= text null b byte-offset line-buffered",
-    "rg": "i n N l c v w x o h H A= B= C= m= e= f= g= t= T= F S s U P q 0 r= files count count-matches glob= type= "
-    "type-not= sort= sortr= max-count= json stats ignore-case line-number no-line-number files-with-matches "
-    "files-without-match invert-match word-regexp only-matching no-filename with-filename fixed-strings smart-case "
-    "case-sensitive multiline pcre2 quiet after-context= before-context= context= regexp= file= color= no-heading "
-    "heading max-depth= max-columns= column vimgrep trim passthru replace= iglob= type-list no-messages null",
-    "diff": "u U= q N w b B i y a r s p brief unified ignore-all-space ignore-space-change ignore-blank-lines "
-    "ignore-case color stat side-by-side width= new-file recursive text minimal strip-trailing-cr exclude= label= "
-    "report-identical-files suppress-common-lines",
-    "cmp": "l s b n= i= silent quiet verbose bytes=",
-    "cut": "d= f= c= b= s z delimiter= fields= characters= bytes= complement output-delimiter= only-delimited",
-    "tr": "d s c C t delete squeeze-repeats complement truncate-set1",
-    "sort": "n r u k= t= f b h V M g i d c C s z R m numeric-sort reverse unique key= field-separator= ignore-case "
-    "human-numeric-sort version-sort stable check random-sort zero-terminated",
-    "uniq": "c d u i f= s= w= D z count repeated unique ignore-case all-repeated skip-fields=",
-    "nl": "b= n= w= s= v= i= a",
-    "od": "A= t= x c d o N= j= v a b address-radix= format=",
-    "xxd": "l= s= c= g= p u b e len=",
-    "hexdump": "C n= s= v c x d",
-    "strings": "a n= t= e= all bytes=",
-    "fold": "w= s b width=",
-    "fmt": "w= s u",
-    "paste": "d= s delimiters= serial",
-    "join": "t= 1= 2= o= a= v= i",
-    "rev": "",
-    "tac": "",
-    "expand": "t= i",
-    "unexpand": "t= a",
-    "basename": "s= a z suffix= multiple",
-    "dirname": "z",
-    "realpath": "e m s q L P relative-to= relative-base= canonicalize-existing",
-    "readlink": "f e m n q canonicalize",
-    "du": "s h a c d= k m b x L max-depth= summarize human-readable total apparent-size all exclude= time",
-    "df": "h k m T i H a human-readable print-type total inodes local",
-    "date": "u d= I R r= utc date= iso-8601 rfc-3339 rfc-email reference= universal",
-    "whoami": "",
-    "id": "u g n G r un gn",
-    "groups": "",
-    "uname": "a s r m n v p o i",
-    "arch": "",
-    "nproc": "all",
-    "uptime": "p s",
-    "free": "h m g k b t human",
-    "ps": "e f u x a A l o= p= C= U= w aux ef forest sort= no-headers pid= H L",
-    "pgrep": "f l a x n o c u=",
-    "which": "a",
-    "whereis": "b m s",
-    "type": "a t p P f",
-    "tree": "a d L= I= P= C n f h s D p u i F J X v t r dirsfirst noreport gitignore prune charset= filelimit=",
-    "cksum": "",
-    "sum": "",
-    "md5sum": _SUM,
-    "sha1sum": _SUM,
-    "sha224sum": _SUM,
-    "sha256sum": _SUM,
-    "sha384sum": _SUM,
-    "sha512sum": _SUM,
-    "b2sum": _SUM,
-    "column": "t s= c= o= N= x table separator= output-separator=",
-    "comm": "1 2 3 i z total output-delimiter=",
-    "seq": "s= w f= separator= equal-width",
-    "pwd": "L P",
-    "base64": "d w= i decode wrap=",
-    "jq": "r c s n e a S j M C R raw-output compact-output slurp null-input exit-status sort-keys indent= raw-input",
-    "cloc": "",
-    "tokei": "",
-    "sleep": "",
-    "jobs": "l p r s n",
-    "wait": "n f",
-    "times": "",
-    "tty": "s",
-    "locale": "a m",
-    "hostname": "f s i I d",
-    "getconf": "a",
-    "lscpu": "",
-    "nm": "C D g u A",
-    "size": "",
-    "ldconfig": "p",
-    "printenv": "0",
-    "umask": "S p",
-    "cal": "",
-    "for": "",
+# What they read is what they are shown: a flag that makes one of them run or write something fails in a sandbox for
+# reading. Only what a flag says to write is looked for, so that it gets one in which it can.
+READERS = listed(
+    "ls cat head tail wc stat file grep rg diff cmp cut tr sort uniq nl od xxd hexdump strings fold fmt "
+    "paste join rev tac expand unexpand basename dirname realpath readlink du df date whoami id groups "
+    "uname arch nproc uptime free ps pgrep which whereis type tree cksum sum md5sum sha1sum sha224sum "
+    "sha256sum sha384sum sha512sum b2sum column comm seq pwd base64 jq cloc tokei sleep jobs wait times "
+    "tty locale hostname getconf lscpu nm size ldconfig printenv umask cal for egrep fgrep zgrep"
+)
+# Of those of whose operands the first, or any, is no file: the flags that take a value.
+_VALUED = {
+    "grep": "A= B= C= m= e= f= include= exclude= exclude-dir= max-count= after-context= before-context= context= "
+    "regexp= file=",
+    "rg": "A= B= C= m= e= f= g= t= T= r= glob= type= type-not= sort= sortr= max-count= after-context= "
+    "before-context= context= regexp= file= color= max-depth= max-columns= replace= iglob=",
+    "jq": "indent=",
+    "date": "u R d= r= f= s= date= reference= file= set= iso-8601 rfc-3339",
 }
-READERS["egrep"] = READERS["fgrep"] = READERS["zgrep"] = READERS["grep"]
+_VALUED["egrep"] = _VALUED["fgrep"] = _VALUED["zgrep"] = _VALUED["grep"]
 # Words that are no files: whatever they hold is printed, compared or counted.
 TALKERS = listed(
     "echo printf true false : test [ expr seq exit return break continue shift sleep wait jobs tr whoami "
@@ -276,12 +200,18 @@ _RUNS_A_PROGRAM = ("--config", "--script-shell", "--node-options", "-exec", "-to
 _PUBLISHING_SCRIPTS = ("publish", "deploy", "release", "push", "upload")
 
 
+_OUTPUTS = frozenset({"uniq", "xxd", "sort", "tree"})  # readers that may be told of a file to write
+
+
 def read_program(program: str, words: Sequence[Word]) -> Judged:
     if program in UNFLAGGED or len(words) == 1:
         return Judged(READ, program)
-    got = arguments(words[1:], specification(READERS[program]))
+    rest = words[1:]
+    if program == "date":
+        rest = [word for word in rest if word.text[:2] != "-I"]  # `-Iseconds` is one flag
+    got = arguments(rest, specification(_VALUED.get(program, "")))
     operands = got.operands
-    if program in PATTERN_FIRST and not got.odd and PATTERN_FLAGS.isdisjoint(got.flags):
+    if program in PATTERN_FIRST and PATTERN_FLAGS.isdisjoint(got.flags):
         operands = operands[1:]
     if program in TALKERS:
         operands = []
@@ -294,27 +224,28 @@ def read_program(program: str, words: Sequence[Word]) -> Judged:
     for value in got.values:
         if value and not value.isdigit():
             reads += name(value)
-    if odd := got.odd or _odd_operand(program, got):
-        if program in ("date", "hostname"):
-            return Judged(OUTSIDE, f"{program} {odd}: may set the machine's own", reads)
-        if odd.startswith(("-o", "--output")) or program in ("uniq", "xxd"):
-            writes = [*filter(None, got.values), *(word.text for word in got.operands[:2])]
-            return Judged(EDIT | EXECUTE, f"{program} {odd}: may write", reads, writes, globs)
-        return Judged(EXECUTE, f"{program} {odd}: more than Quintet knows it to read", reads, (), globs)
+    if program in ("date", "hostname") and (sets := _sets(program, got)):
+        return Judged(OUTSIDE, f"{program} {sets}: may set the machine's own", reads)
+    if program in _OUTPUTS and _writes(program, words, got):
+        writes = [*filter(None, got.values), *(word.text for word in got.operands[:2])]
+        return Judged(EDIT | EXECUTE, f"{program}: may write", reads, writes, globs)
     if got.dynamic and program not in TALKERS and program != "for":
         return Judged(EXECUTE, f"{program}: reads what is only known when it runs", reads, (), globs)
     return Judged(READ, program, reads, (), globs)
 
 
-def _odd_operand(program: str, got: Arguments) -> str:
-    """An operand that makes a reading program do something else."""
-    if program == "date":
-        return next((word.text for word in got.operands if not word.text.startswith("+")), "")
-    if program in ("uniq", "xxd") and len(got.operands) > 1:
-        return got.operands[1].text
-    if program == "hostname" and got.operands:
-        return got.operands[0].text
-    return ""
+def _sets(program: str, got: Arguments) -> str:
+    """What makes date or hostname set what they else tell."""
+    if got.flags & {"s", "set", "F", "file", "b", "boot"}:
+        return "-s"
+    return next((word.text for word in got.operands if program == "hostname" or word.text[:1] not in ("+", "")), "")
+
+
+def _writes(program: str, words: Sequence[Word], got: Arguments) -> bool:
+    """Whether a reading program is told of a file to write."""
+    if program in ("uniq", "xxd"):
+        return len(got.operands) > 1 or "r" in got.flags
+    return any("o" in letters(word.text) or abbreviates(word.text, "--output") for word in words[1:])
 
 
 def edit_program(program: str, words: Sequence[Word]) -> Judged:
