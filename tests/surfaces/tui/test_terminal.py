@@ -34,8 +34,9 @@ class Tmux:
     def open(self, name: str, columns: int = 100, rows: int = 24, **variables: str) -> None:
         told = [f"{key}={value}" for key, value in {**os.environ, "PS1": "shell> ", **variables}.items()]
         size = ("-x", str(columns), "-y", str(rows), "-c", str(self._root))
+        # exec: not every user's shell does so of itself, and then the window's process is that shell.
         shell = ("env", "-i", *told, "TERM=tmux-256color", "bash", "--norc", "--noprofile")
-        self._tmux("new-session", "-d", "-s", name, *size, shlex.join(shell))
+        self._tmux("new-session", "-d", "-s", name, *size, f"exec {shlex.join(shell)}")
         self.sees(name, "shell>")
 
     def type(self, name: str, *keys: str) -> None:
