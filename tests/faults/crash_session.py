@@ -28,7 +28,7 @@ from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.terms import make_terms
-from quintet.app import PROMPTS, find_ripgrep, make_containment
+from quintet.app import find_ripgrep, make_containment
 from quintet.domain import protocol as p
 from quintet.domain.axes import INTERACTIVE, Surface
 from quintet.domain.messages import CallPart, Part, Request, Role
@@ -45,6 +45,7 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, new_lease
 from quintet.engine.toolbox import Prepared, Toolbox
+from quintet.places_of_prompts import PROMPTS
 from quintet.testing import ScriptedModel, call
 from quintet.tools.registry import BY_NAME
 
