@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.attacks.hatchery import Hatchery
 from tests.attacks.hostile_calls import calls, scripts
 from tests.attacks.hostile_trees import GIT, plant
-from tests.attacks.running import Attacker, Called, Outcome
+from tests.attacks.running import Attacker, Called, Outcome, called, journal
 from tests.attacks.world import GIT_ENV, World, walk
 
 SURFACES = ("tui", "plain", "headless", "mcp-server", "doctor", "tasks")
@@ -70,6 +70,8 @@ def run(seed: int, hatchery: Hatchery, surface: str = "", sandbox: str = "") -> 
     except AssertionError as error:
         result.findings.append(f"did not end: {str(error)[:1200]}")
         hatchery.leftovers()
+        made = called(journal(world.home))
+        result.findings[-1] += f"; its last call: {made[-1].tool} {made[-1].arguments}"[:300] if made else ""
         result.findings += world.untouched()
     finally:
         world.close()

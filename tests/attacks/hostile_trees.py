@@ -495,7 +495,7 @@ def deep(world: World, dice: random.Random) -> None:
 def huge(world: World, dice: random.Random) -> None:
     for name in dice.sample(("big.bin", "AGENTS.md", ".mcp.json", ".quintet/task.md", ".gitignore", "src/big.py"), 2):
         with contextlib.suppress(OSError):
-            os.truncate(put(world.project / name, "x\n"), 300_000_000)
+            os.truncate(put(world.project / name, "x\n"), 50_000_000)
 
 
 GIT: tuple[Plant, ...] = (

@@ -202,7 +202,7 @@ class Attacker:
         terminal.opened()
         no = "n\r" if "--plain" in words else "n"
         terminal.reads(first=self.seconds)
-        answered, typed_at, until = 0, 0.0, time.monotonic() + self.seconds
+        answered, typed_at, until = 0, -PATIENCE_SECONDS, time.monotonic() + self.seconds
         while run.wait(0) is None and time.monotonic() < until:
             terminal.reads()
             if QUESTION.search(terminal.text, answered):
@@ -210,12 +210,15 @@ class Attacker:
                 terminal.reads()
                 answered = len(terminal.text)
                 terminal.types(no)
-            elif over() and (typed_at or not typed):
+            elif over() and (PROMPT in terminal.text or not typed):
                 break
             elif PROMPT in terminal.text and time.monotonic() - typed_at > PATIENCE_SECONDS:
                 # At first; and when a turn has ended, because the next one makes the rest of the calls.
                 typed_at = time.monotonic()
                 terminal.types("\x7f" * 9 + typed)
+            elif time.monotonic() - typed_at > PATIENCE_SECONDS:  # a question too long to be seen whole
+                typed_at = time.monotonic()
+                terminal.types(no)
         late = run.wait(0) is None and not over()
         terminal.reads()
         for _ in range(3):  # interrupts what runs, then leaves
