@@ -43,7 +43,7 @@ class Outside:
         self.forge = make_forge(settings, self.vault.learn)
         self._advisers = RoutedModels(self.get_model, settings, page)
         self._deployments = LocalDeployments(settings.deploy)
-        self._browser = LocalBrowser(files, places.outputs, settings, own_code=own_code)
+        self._browser = LocalBrowser(files, places.outputs, settings, own_code=own_code, served=self._deployments.ports)
 
     def get_model(self, name: str) -> Model:
         """A model by its name, which is told no secrets."""

@@ -63,12 +63,15 @@ class Browsing(Caller):
         return found
 
 
+LOOPBACK = ("127.0.0.1:*", "localhost:*")  # what the tests serve is there
+
+
 @contextmanager
 def browsing(
     folder: Path,
     own_code: bool = False,
     browser_seconds: float = 60.0,
-    allow: tuple[str, ...] = (),
+    allow: tuple[str, ...] = LOOPBACK,
     resolve: Resolve | None = None,
     **settings: Any,
 ) -> Iterator[Browsing]:

@@ -14,7 +14,7 @@ from quintet.domain.protocol import ToolFinished
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.tools.browser_site import Site, serving
-from tests.tools.browsing import Browsing, browsing
+from tests.tools.browsing import LOOPBACK, Browsing, browsing
 
 pytestmark = pytest.mark.system("chromium")
 
@@ -281,7 +281,7 @@ def test_a_session_drives_the_browser_and_leaves_none_behind(repo: Path, site: S
     async def script(driver: Driver) -> None:
         await driver.turn("look at the form")
 
-    driver = drive(repo, script, model)
+    driver = drive(repo, script, model, settings={"web.allow_hosts": LOOPBACK})
     first, second = (event.content for event in driver.of(ToolFinished))
     assert 'textbox "User name"' in first
     assert "screenshot.png (1280×800)" in second

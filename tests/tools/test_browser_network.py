@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.browser_site import Site, serving
-from tests.tools.browsing import Browsing, browsing
+from tests.tools.browsing import LOOPBACK, Browsing, browsing
 
 pytestmark = pytest.mark.system("chromium")
 
@@ -30,7 +30,7 @@ def site() -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browsing]:
     """`outside.test` is everybody's, as far as the browser knows."""
-    with browsing(tmp_path_factory.mktemp("web"), allow=("outside.test",), resolve=resolve) as tools:
+    with browsing(tmp_path_factory.mktemp("web"), allow=(*LOOPBACK, "outside.test"), resolve=resolve) as tools:
         yield tools
 
 

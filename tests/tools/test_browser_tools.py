@@ -479,7 +479,8 @@ def test_looking_is_fetch_and_acting_is_network(tmp_path: Path) -> None:
         for name in ("view", "scroll", "screenshot", "console", "move_mouse", "set_mobile", "navigate", "restart"):
             more = {"scroll": {"direction": "up"}, "set_mobile": {"enabled": True}}.get(name, {})
             more = {"url": "https://example.com"} if name in ("navigate", "restart") else more
-            assert tools.verdict(f"browser_{name}", axes, **more) is Verdict.ALLOW
+            composed = "url" in more and profile is PermissionProfile.RESTRICTED  # nobody has given it that address
+            assert tools.verdict(f"browser_{name}", axes, **more) is (Verdict.ASK if composed else Verdict.ALLOW)
         for name, more in {
             "click": {},
             "type": {"content": "x"},

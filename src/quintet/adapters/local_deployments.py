@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from quintet.domain.deploy_settings import DeploySettings
 from quintet.domain.deploying import Deployed
@@ -28,6 +29,10 @@ class LocalDeployments:
             except OSError as error:
                 raise ToolFailed(f"port {wanted}: {error.strerror}; choose another, or 0 for any") from None
             return int(tried.getsockname()[1])
+
+    def ports(self) -> list[int]:
+        """Of loopback, those that something of this session's is up on."""
+        return [port for one in self.up.values() if (port := urlsplit(one.url).port)]
 
     async def answers(self, port: int) -> bool:
         with contextlib.suppress(OSError, TimeoutError):

@@ -10,7 +10,7 @@ import asyncio
 import os
 import socket
 import zlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -32,6 +32,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _KEPT = "/%:@!$&'()*+,;=~?-._"
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Served = Callable[[], Iterable[int]]  # ports of loopback
 
 
 class Fetched(Struct, frozen=True):
@@ -66,8 +67,12 @@ class Guard:
                 leads = "is" if address == host else f"leads to {address}, which is"
                 raise ToolFailed(
                     f"{host} {leads} a {kind} address: not fetched",
-                    hint=f'to allow it, put it into your settings: [web] allow_hosts = ["{host}:{port}"]',
+                    hint=f'to allow it, put it into your settings: [web] allow_hosts = ["{_bracketed(host)}:{port}"]',
                 )
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 class Fetcher:

@@ -205,7 +205,8 @@ def _question(
     if axes.work_mode is WorkMode.CHAT and effects - READING:
         return f"in chat every change asks: {_worst(effects)}{why}", _NOTHING
     if touch.asks:
-        return f"{touch.asks}: it asks, unless a rule of yours names it{why}", effects - READING
+        lifted = ", unless a rule of yours names it" if effects - READING else ""
+        return f"{touch.asks}: it asks{lifted}{why}", effects - READING
     if beyond := effects - UNASKED[axes.permission_profile]:
         return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}", effects - READING
     if _uncontained(spec, touch, effects, terms):

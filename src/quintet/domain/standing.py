@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -36,4 +36,5 @@ class Standing(Struct, frozen=True):
     stage: Stage = Stage.ACT
     report: str = ""  # the kind of report this turn ends with; empty: none
     allowed: frozenset[str] | None = None  # the tools an agent keeps to; None: all
+    known: Set[str] | None = frozenset()  # addresses that the model was given; None: all, for the user says them
     step: Progress | None = None  # how far the turn's run has come in its workflow; None: it follows none

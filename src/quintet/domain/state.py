@@ -68,9 +68,7 @@ class SessionState(Struct):
     questions: dict[str, p.QuestionAsked] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
     summary: compression.Summary | None = None  # of what came before; then it is the first message
-    requests: list[str] = field(
-        default_factory=list
-    )  # what the user asked of the model; the last ones survive a summary
+    requests: list[str] = field(default_factory=list)  # the user's, of the model; the last survive a summary
     outcomes: dict[str, compression.Outcome] = field(default_factory=dict)  # of the calls in `messages`
     marks: dict[str, Mark] = field(default_factory=dict)  # where the conversation stood before each turn
     checkpoint: p.CheckpointTaken | None = None  # the newest
@@ -78,6 +76,7 @@ class SessionState(Struct):
     decided: dict[str, tuple[Effect, ...]] = field(default_factory=dict)  # effects of calls not finished yet
     unanswered: dict[str, str] = field(default_factory=dict)  # calls the model made that have no result yet
     last_result: str = ""  # of the newest finished call
+    addresses: set[str] = field(default_factory=set)  # that somebody else than the model wrote
     turns: int = 0
     last_turn: str = ""  # the newest one that finished
     usage: Usage = Usage()
@@ -100,8 +99,8 @@ class SessionState(Struct):
         report = self.order.kind if self.order and self.order.kind in REPORTS else ""
         step = self.step
         agent = step.agent if step and step.agent else self.agent
-        allowed = agent.tools if agent else None
-        return Standing(self.axes, self.toolset, self.todos, self.swe, self.stage, report, allowed, step)
+        own, known = agent.tools if agent else None, self.addresses
+        return Standing(self.axes, self.toolset, self.todos, self.swe, self.stage, report, own, known, step)
 
     @property
     def step(self) -> Progress | None:
@@ -149,6 +148,14 @@ def _opened(state: SessionState, event: p.SessionOpened) -> None:
 
 def _input(state: SessionState, event: p.InputReceived) -> None:
     state.waiting.append(event)
+    _know(state, event.text, bare=True)
+
+
+def _know(state: SessionState, text: str, *, bare: bool = False) -> None:
+    if "://" in text or (bare and "." in text):
+        from quintet.domain.known_addresses import take_in  # not for every start
+
+        take_in(state.addresses, text, bare=bare)
 
 
 def _turned(state: SessionState, event: p.DialsTurned) -> None:
@@ -269,6 +276,8 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
     started = state.running.pop(event.call, None)
     effects = state.decided.pop(event.call, ())
     state.last_result = event.content
+    if event.status is CallStatus.OK and event.tool.startswith(("web_", "browser_")):
+        _know(state, event.content)
     if event.status is CallStatus.INTERRUPTED and Effect.PUBLISH in effects:
         cycle_state.leave_unsure(state)
     if state.unanswered.pop(event.call, None) is not None:

@@ -28,6 +28,7 @@ class Touch(Struct, frozen=True):
     writes: tuple[str, ...] = ()
     why: str = ""
     asks: str = ""  # why it is asked at every profile, unless a rule names what the call is about
+    addresses: tuple[str, ...] = ()  # of the web that it fetches
     shell: str = ""  # the background shell this is typed into
     lines: tuple[str, ...] = ()  # shell lines the call will run
     commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn

@@ -6,6 +6,7 @@ inside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
@@ -60,10 +61,16 @@ def allowed(patterns: Iterable[str], host: str, port: int, addresses: Iterable[s
     return any(_names(pattern, host, port) or _holds(pattern, found) for pattern in patterns)
 
 
-def _names(pattern: str, host: str, port: int) -> bool:
+def _parted(pattern: str) -> tuple[str, str]:
+    """Name and port; the latter empty where there is none."""
     name, colon, number = pattern.lower().rpartition(":")
     if not colon or (":" in name.strip("[]") and not name.endswith("]")):  # an address of IPv6 without a port
-        name, number = pattern.lower(), ""
+        return pattern.lower(), ""
+    return name, number
+
+
+def _names(pattern: str, host: str, port: int) -> bool:
+    name, number = _parted(pattern)
     return fnmatchcase(host.lower(), name.strip("[]")) and number in ("", "*", str(port))
 
 
@@ -74,6 +81,36 @@ def _holds(pattern: str, addresses: list[str]) -> bool:
         return False
     held = [_inside(ip_address(address.partition("%")[0])) for address in addresses]
     return bool(held) and all(address.version == network.version and address in network for address in held)
+
+
+def loopback_among(patterns: Iterable[str]) -> list[str]:
+    """Those of the user's patterns that name this machine itself, in the form of a browser's list of exceptions."""
+    found = []
+    for pattern in patterns:
+        name, number = _parted(pattern)
+        bare = name.strip("[]")
+        near = bare == "localhost" or bare.endswith(".localhost") or _is_loopback(bare)
+        if near:
+            where = f"[{bare}]" if ":" in bare and "/" not in bare else bare
+            found.append(f"{where}:{number}" if number.isdecimal() else where)
+    return found
+
+
+def _is_loopback(text: str) -> bool:
+    try:
+        return ip_network(text, strict=False).is_loopback
+    except ValueError:
+        return False
+
+
+def whole(written: str) -> str:
+    """An address with its scheme: http for this machine and for numbers, https for names."""
+    text = written.strip()
+    if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d+(?:[/?#]|$))", text):
+        return text
+    host = re.split(r"[/:?#]", text)[0].lower()
+    near = host == "localhost" or host.endswith(".localhost") or private_kind(host) != "not an address"
+    return f"{'http' if near else 'https'}://{text}"
 
 
 def file_named(address: str) -> str:

@@ -116,7 +116,7 @@ class Gatekeeper:
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         standing: Standing = self._journal.state.standing
         if own:
-            standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None)
+            standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None, known=None)
         return self._core.toolbox.prepare(call, standing, person=self._core.person)
 
     async def _after_hooks(self, prepared: Prepared, own: bool) -> Prepared | None:

@@ -110,6 +110,7 @@ class Toolbox:
         try:
             arguments = spec.bind(call.arguments)
             touch = with_target(with_criteria(spec.touch(arguments), standing.todos), self.terms.targets)
+            touch = _with_known(touch, standing) if touch.addresses else touch
             touch = self._typed(touch) if touch.shell else self._judged(touch)
             touch = self.hands.served(touch) if touch.server is not None else touch
             rules = self.hands.rules()
@@ -199,6 +200,12 @@ class Toolbox:
             "may_wait": person and standing.axes.run_control is not RunControl.AUTONOMOUS,
         }
         return await self.hands.run(prepared.spec, prepared.arguments, at_hand)
+
+
+def _with_known(touch: Touch, standing: Standing) -> Touch:
+    from quintet.domain.known_addresses import with_known  # brings all there is to addresses
+
+    return touch if standing.known is None else with_known(touch, standing.known, standing.axes)
 
 
 def _mask(standing: Standing) -> tuple[object, ...]:

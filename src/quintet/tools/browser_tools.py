@@ -37,10 +37,12 @@ def _acting(arguments: dict[str, Any]) -> Touch:
 
 def _address(arguments: dict[str, Any]) -> Touch:
     """A file: address is a path that is read; the gate keeps it inside the project."""
-    from quintet.domain.web_addresses import file_named  # brings all there is to addresses: not for every start
+    from quintet.domain.web_addresses import file_named, whole  # brings all there is to addresses: not for every start
 
     path = file_named(arguments["url"])
-    return Touch(frozenset({Effect.READ}), reads=(path,)) if path else Touch(LOOKING)
+    if path:
+        return Touch(frozenset({Effect.READ}), reads=(path,))
+    return Touch(LOOKING, addresses=() if arguments["url"].strip() == "about:blank" else (whole(arguments["url"]),))
 
 
 def _files(arguments: dict[str, Any]) -> Touch:

@@ -70,13 +70,21 @@ def _result(found: Found) -> str:
     return "\n   ".join(filter(None, (f"{found.title or found.url}{day}", found.url, text)))
 
 
-@tool(effects={Effect.FETCH}, touch=_fetches)
+def _pages(arguments: dict[str, Any]) -> Touch:
+    return Touch(frozenset({Effect.FETCH}), addresses=_wanted(arguments["urls"]))
+
+
+def _wanted(urls: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(url.strip() for url in urls if url.strip()))
+
+
+@tool(effects={Effect.FETCH}, touch=_pages)
 async def web_get_contents(bench: Workbench, urls: tuple[str, ...]) -> ToolResult:
     """Read web pages: the main text of each, without menus and advertisements. PDFs and plain texts too.
 
     :urls: the addresses, 10 at most
     """
-    wanted = list(dict.fromkeys(url.strip() for url in urls if url.strip()))
+    wanted = list(_wanted(urls))
     if not wanted or len(wanted) > MOST_PAGES:
         raise ToolFailed(f"1 to {MOST_PAGES} addresses are wanted, not {len(wanted)}")
     pages = await _web(bench).pages(wanted, bench.progress)

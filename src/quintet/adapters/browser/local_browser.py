@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a session loads these at its first look at a page
     from quintet.adapters.browser.screencast import Screencast
     from quintet.adapters.browser.tab import Tab
     from quintet.adapters.browser.tabs import Tabs
-    from quintet.adapters.web_fetch import Resolve
+    from quintet.adapters.web_fetch import Resolve, Served
 
     Act = Callable[[Tab], Coroutine[Any, Any, str]]
 
@@ -33,14 +33,23 @@ STILL_LOADING = "a download is still under way; a later call tells when it is th
 
 class LocalBrowser:
     def __init__(
-        self, files: Files, outputs: str, settings: Settings, *, own_code: bool = False, resolve: Resolve | None = None
+        self,
+        files: Files,
+        outputs: str,
+        settings: Settings,
+        *,
+        own_code: bool = False,
+        resolve: Resolve | None = None,
+        served: Served = tuple,
     ) -> None:
+        """`served` gives the ports of loopback that the session itself serves: those are open to it."""
         self._files = files
         self._outputs = outputs
         self._settings = settings
         self._timeout = settings.browser.timeout
         self._own_code = own_code
         self._resolve = resolve
+        self._served = served
         self._made: Tabs | None = None
         self._turn = asyncio.Lock()
         self._screencast: Screencast | None = None
@@ -51,7 +60,8 @@ class LocalBrowser:
             from quintet.adapters.browser.tabs import Tabs
             from quintet.adapters.web_fetch import looked_up
 
-            self._made = Tabs(self._files, self._outputs, self._settings, self._own_code, self._resolve or looked_up)
+            resolve = self._resolve or looked_up
+            self._made = Tabs(self._files, self._outputs, self._settings, self._own_code, resolve, self._served)
         return self._made
 
     async def close(self) -> None:

