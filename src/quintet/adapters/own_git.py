@@ -184,10 +184,18 @@ def settings_of(common: str) -> list[tuple[str, str]]:
     return [*user_settings(), *taken_over(theirs), *CONFIG]
 
 
-@lru_cache(maxsize=8)
 def _listed(config: bytes) -> tuple[tuple[str, str], ...]:
-    """The names and values of a configuration, without what it includes; none if it cannot be read."""
-    return _read(("config", "--file", "-", "--no-includes", "--list", "-z"), environment(GIT_DIR=os.devnull), config)
+    return settings_in(config) or ()
+
+
+@lru_cache(maxsize=64)
+def settings_in(config: bytes) -> tuple[tuple[str, str], ...] | None:
+    """The names and values of a configuration as git reads it, without what it includes; None if it cannot be read."""
+    arguments = ("config", "--file", "-", "--no-includes", "--list", "-z")
+    try:
+        return tuple(read_listed(ran((_there(), *arguments), environment(GIT_DIR=os.devnull), "/", config)))
+    except ToolFailed:
+        return None
 
 
 def user_settings() -> list[tuple[str, str]]:

@@ -5,64 +5,72 @@ Everything here is done on handles, without following a link: the command made t
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
 import time
 
+from quintet.adapters.sandbox.git_watch import modules_in
 from quintet.adapters.sandbox.linked_git import settings_of
-from quintet.adapters.sandbox.nofollow import looked, opened, text_of
+from quintet.adapters.sandbox.nofollow import add_rights, looked, opened, text_of
 
 # What `git init`, `clone`, `worktree add` and `submodule add` write into a configuration: nothing that names a program.
 _PLAIN = re.compile(
     r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|worktree)"
-    r'|extensions\.(objectformat|refstorage|partialclone|relativeworktrees)|remote ".*"\.(url|fetch|tagopt)'
-    r'|branch ".*"\.(remote|merge|rebase)|submodule\.active|submodule ".*"\.(url|active)'
+    r"|extensions\.(objectformat|refstorage|relativeworktrees)|remote\.[^\n]*\.(url|fetch|tagopt)"
+    r"|branch\.[^\n]*\.(remote|merge|rebase)|submodule\.active|submodule\.[^\n]*\.(url|active)"
 )
 _STRANGE = ("commondir", "gitdir", "config.worktree", "info/attributes", "objects/info/alternates")
 
 
 def put_aside(root: str, path: str, store: str) -> str:
-    """Move what is at `path` into the folder `store`, and say where it is now; empty if it is gone, or out of reach."""
+    """Move what is at `path` into the folder `store`, and say where it is now; empty if it is gone.
+
+    Where it cannot be moved there, to another file system for one, it gets another name where it is. OSError if not
+    even that can be done.
+    """
     folder, name = os.path.split(os.path.relpath(path, root))
-    aside = os.path.join(store, f"{time.time_ns()}-{name}")
+    label = f"{time.time_ns()}-{name}"
     os.makedirs(store, mode=0o700, exist_ok=True)
     try:
         at = opened(root, folder or ".")
-    except OSError:
+    except FileNotFoundError:
         return ""
     try:
-        try:
-            os.rename(name, aside, src_dir_fd=at)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
+        for to, place in ((os.path.join(store, label), None), (f"aside-{label.replace('.', '-')}", at)):
+            try:
+                _renamed(at, name, to, place)
+            except FileNotFoundError:
                 return ""
-            _copied(at, name, aside)
+            except OSError:
+                if place is not None:
+                    raise
+            else:
+                return to if place is None else os.path.join(root, folder, to)
+        return ""
     finally:
         os.close(at)
-    return aside
 
 
-def _copied(at: int, name: str, aside: str) -> None:
-    """To another file system."""
-    import shutil
-
-    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+def _renamed(at: int, name: str, to: str, place: int | None) -> None:
+    """A command may have taken rights away from what it made, and from the folder it made it in."""
     try:
-        found = os.fstat(handle).st_mode
-        if stat.S_ISLNK(found):
-            os.symlink(os.readlink(name, dir_fd=at), aside)
-        elif stat.S_ISDIR(found):
-            shutil.copytree(f"/proc/self/fd/{handle}", aside, symlinks=True, ignore_dangling_symlinks=True)
-        elif stat.S_ISREG(found):
-            shutil.copyfile(f"/proc/self/fd/{handle}", aside)
+        os.rename(name, to, src_dir_fd=at, dst_dir_fd=place)
+        return
+    except PermissionError:
+        pass
+    before = stat.S_IMODE(os.fstat(at).st_mode)
+    changed = add_rights(at, stat.S_IRWXU)
+    try:
+        handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+        try:
+            add_rights(handle, stat.S_IRWXU)
+        finally:
+            os.close(handle)
+        os.rename(name, to, src_dir_fd=at, dst_dir_fd=place)
     finally:
-        os.close(handle)
-    if stat.S_ISDIR(found):
-        shutil.rmtree(name, dir_fd=at)
-    else:
-        os.unlink(name, dir_fd=at)
+        if changed:
+            os.chmod(f"/proc/self/fd/{at}", before)
 
 
 def as_git_makes(root: str, repository: str) -> bool:
@@ -74,7 +82,7 @@ def as_git_makes(root: str, repository: str) -> bool:
     if found is None:
         return False
     if stat.S_ISDIR(found.st_mode):
-        return _plain(repository)
+        return is_as_git_makes(repository) and not os.path.lexists(os.path.join(repository, "worktrees"))
     words = text_of(os.path.dirname(repository), ".git", 4096).strip()
     if not words.startswith("gitdir:"):
         return False
@@ -84,28 +92,32 @@ def as_git_makes(root: str, repository: str) -> bool:
     above, kind = os.path.split(os.path.dirname(own))
     if kind == "worktrees":
         back = text_of(own, "gitdir", 4096).strip()
-        common = text_of(own, "commondir", 4096).strip()
-        leads_back = os.path.normpath(os.path.join(own, back)) == repository
-        return leads_back and common == "../.." and not os.path.lexists(os.path.join(own, "config.worktree"))
+        return os.path.normpath(os.path.join(own, back)) == repository and is_worktree_as_git_makes(own)
     if "/.git/modules/" not in own or not above:
         return False
-    trees = [value for name, value in settings_of(own) if name == "core.worktree"]
+    trees = [value for name, value in settings_of(own) or () if name == "core.worktree"]
     same = [os.path.normpath(os.path.join(own, tree)) == os.path.dirname(repository) for tree in trees]
-    return same == [True] and _plain(own, submodule=True)
+    return same == [True] and is_as_git_makes(own, submodule=True)
 
 
-def _plain(git: str, *, submodule: bool = False) -> bool:
+def is_as_git_makes(git: str, *, submodule: bool = False) -> bool:
+    """Whether a git folder, with those of its submodules, holds nothing that names a program or another folder."""
     if any(os.path.lexists(os.path.join(git, name)) for name in _STRANGE):
         return False
-    folder = os.path.join(git, "hooks")
-    if os.path.islink(folder):
+    hooks = os.path.join(git, "hooks")
+    if os.path.islink(hooks) or (os.path.isdir(hooks) and any(name[-7:] != ".sample" for name in os.listdir(hooks))):
         return False
-    hooks = os.listdir(folder) if os.path.isdir(folder) else []
-    if any(not name.endswith(".sample") for name in hooks) or os.path.islink(os.path.join(git, "config")):
+    settings = settings_of(git)
+    if settings is None:
         return False
-    for name, value in settings_of(git):
-        if not _PLAIN.fullmatch(name) or value.startswith("ext::"):
+    for name, value in settings:
+        if not _PLAIN.fullmatch(name) or value.startswith("ext::") or (name == "core.worktree" and not submodule):
             return False
-        if name == "core.worktree" and not submodule:
-            return False
-    return True
+    return all(is_as_git_makes(module, submodule=True) for module in modules_in(git))
+
+
+def is_worktree_as_git_makes(own: str) -> bool:
+    """The same for what `git worktree add` makes in the folder of its repository."""
+    return text_of(own, "commondir", 4096).strip() == "../.." and not os.path.lexists(
+        os.path.join(own, "config.worktree")
+    )

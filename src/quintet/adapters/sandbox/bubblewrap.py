@@ -13,7 +13,8 @@ import sys
 from collections.abc import Sequence
 
 from quintet.adapters.sandbox import syscall_filter
-from quintet.adapters.sandbox.ground import GIT_HELD, MINDER, Ground, Launch, Walls
+from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
+from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, Walls
 from quintet.adapters.sandbox.guarded import Guarded
 from quintet.adapters.sandbox.inside import COVER, GO, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
 from quintet.adapters.sandbox.linked_git import in_tree, linked
@@ -240,11 +241,11 @@ class Laid:
         if Effect.COMMIT not in self._grant.effects or not is_folder:
             self._lay(READ_ONLY, git, base)
         elif git == base or self._lay(WRITABLE, git, base):
-            for folder in (git, *_modules(os.path.join(git, "modules"))):
-                for name in GIT_HELD:
+            for folder in (git, *modules_in(git)):
+                for name in HELD:
                     self._lay(READ_ONLY, os.path.join(folder, name), base, needed=False)
-                for tree in _listed(os.path.join(folder, "worktrees")):
-                    for name in ("gitdir", "commondir", "config.worktree"):
+                for tree in listed(os.path.join(folder, "worktrees")):
+                    for name in HELD_IN_WORKTREE:
                         self._lay(READ_ONLY, os.path.join(tree, name), base, needed=False)
 
     def outside_gits(self, gits: Sequence[str]) -> list[str]:
@@ -302,20 +303,3 @@ def _resolver() -> list[str]:
     """/etc/resolv.conf is often a link into /run."""
     real = os.path.realpath("/etc/resolv.conf")
     return ["--ro-bind", real, real] if real.startswith("/run/") and os.path.exists(real) else []
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return [os.path.join(folder, name) for name in os.listdir(folder)]
-    except OSError:
-        return []
-
-
-def _modules(folder: str) -> list[str]:
-    """The git folders of submodules, which live inside the one of their project."""
-    found: list[str] = []
-    for path, folders, files in os.walk(folder):
-        if "HEAD" in files and "config" in files:
-            found.append(path)
-            folders[:] = [name for name in folders if name == "modules"]
-    return found

@@ -12,6 +12,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from quintet.adapters.host_programs import host_path
+from quintet.adapters.sandbox.git_watch import GitWatch, appeared_in, watch
 from quintet.adapters.sandbox.guarded import BARE, REPOSITORY, SECRET, Guarded, Place, Scanner
 from quintet.adapters.sandbox.machine import below
 from quintet.domain.errors import ToolFailed
@@ -21,10 +22,6 @@ from quintet.domain.protected import Protection
 MINDER = os.path.join(os.path.dirname(__file__), "confine.py")
 PRLIMIT = "/usr/bin/prlimit"
 READING = frozenset({Effect.READ, Effect.FETCH})
-GIT_HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
-    *("hooks", "config", "config.worktree", "info", "commondir", "gitdir"),
-    *("objects/info/alternates", "objects/info/http-alternates"),
-)
 
 
 class Walls(Struct, frozen=True):
@@ -41,7 +38,7 @@ class Launch(Struct, frozen=True):
     argv: tuple[str, ...]
     cwd: str
     variables: dict[str, str] = {}  # on top of the children's environment
-    watched: tuple[str, ...] = ()  # protected paths in git folders that are not there
+    watched: tuple[GitWatch, ...] = ()  # the git folders as they are
     number: int = 0  # of a command that may write the project, while it runs
     command: tuple[str, ...] = ()  # what runs behind the walls
     room: Walls | None = None  # in which it could run as well
@@ -76,6 +73,7 @@ class Ground(Struct):
     made: str = ""
     running: dict[int, Grant] = field(default_factory=dict)  # the commands that may write the project now
     _seen: frozenset[Place] | None = None
+    _stuck: frozenset[Place] = frozenset()  # appeared, and could not be moved: tried again after each command
     _notes: list[str] = field(default_factory=list)  # not told yet
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -99,30 +97,37 @@ class Ground(Struct):
             return tuple(argv)
         return (PRLIMIT, f"--fsize={self.file_bytes}", "--core=0", "--nproc=4096", "--", *argv)
 
-    def begin(self, grant: Grant) -> tuple[Guarded, int, tuple[str, ...]]:
-        """Before a command: what is there to protect, the command's number, and what of a git folder is to be watched.
+    def begin(self, grant: Grant) -> tuple[Guarded, int, tuple[GitWatch, ...]]:
+        """Before a command: what is there to protect, the command's number, and the git folders it may write.
 
         What appeared since the last look while another command ran is that command's, and is moved aside.
         """
         with self._lock:
             guarded = self.scanner.scan()
             if self._seen is not None and self.running:
+                before = self._seen
                 guarded = self._look_over(guarded, self._notes)
+                # A command that still runs can change what it has made: that is judged again when it is over.
+                self._stuck |= guarded.places - before - guarded.moved
                 if guarded.lost:
                     names = ", ".join(os.path.relpath(path, self.root) for path in guarded.lost[:3])
                     raise ToolFailed(f"{names}: protected, and moved away by a command that still runs; end that first")
-            self._seen = guarded.places
+            self._seen = guarded.places - self._stuck
             number = 0
             if any(below(path, self.root) or below(self.root, path) for path in grant.write_roots):
                 number = next(self._numbers)
                 self.running[number] = grant
-            return guarded, number, self._missing(guarded, grant) if number else ()
+            return guarded, number, self._watched(guarded, grant) if number else ()
 
-    def _missing(self, guarded: Guarded, grant: Grant) -> tuple[str, ...]:
-        """What is protected in git folders that the grant can write, and is not there."""
-        places = [os.path.join(git, name) for git in guarded.repositories if os.path.isdir(git) for name in GIT_HELD]
-        within = [path for path in places if any(below(path, root) for root in grant.write_roots)]
-        return tuple(path for path in within if not os.path.lexists(path))
+    def _watched(self, guarded: Guarded, grant: Grant) -> tuple[GitWatch, ...]:
+        from quintet.adapters.sandbox.linked_git import linked
+
+        found = []
+        for git in guarded.repositories:
+            if any(below(git, root) for root in grant.write_roots):
+                found += [watch(self.root, git)] if os.path.isdir(git) else []
+                found += [watch(outside, outside) for outside in linked(git, self.root)]
+        return tuple(found)
 
     def settle(self, launch: Launch) -> list[str]:
         """After a command: put aside what appeared in a protected place, and say so."""
@@ -130,22 +135,26 @@ class Ground(Struct):
         if not launch.number:
             return notes
         with self._lock:
-            for path in launch.watched:
-                if os.path.lexists(path):
-                    self._aside(path, notes)
+            for watched in launch.watched:
+                for path in list(appeared_in(watched)):
+                    self._aside(path, notes, watched.base)
             if self._seen is not None and launch.number in self.running:
-                self._seen = self._look_over(self.scanner.scan(), notes).places
+                self._seen = self._look_over(self.scanner.scan(), notes).places - self._stuck
             self.running.pop(launch.number, None)
             notes += self._notes
             self._notes.clear()
         return notes
 
     def _look_over(self, guarded: Guarded, notes: list[str]) -> Guarded:
-        """Move aside what is new, and look again if anything was."""
-        committing = any(Effect.COMMIT in grant.effects for grant in self.running.values())
+        """Move aside what is new, and look again if anything was.
+
+        What git makes may stay if one command runs, and that one commits: another could have made it, or change it.
+        """
+        committing = [Effect.COMMIT in grant.effects for grant in self.running.values()] == [True]
         new = sorted(guarded.places - (self._seen or frozenset()) - guarded.moved, key=lambda place: place[1])
-        paths = [path for place in new if (path := self._unwanted(place, committing))]
-        moved = [path for path in paths if self._aside(path, notes)]
+        unwanted = {place: path for place in new if (path := self._unwanted(place, committing))}
+        moved = [path for path in unwanted.values() if self._aside(path, notes)]
+        self._stuck = frozenset(place for place, path in unwanted.items() if path not in moved)
         self.scanner.forget(moved)
         return self.scanner.scan() if moved else guarded
 
@@ -163,13 +172,20 @@ class Ground(Struct):
             return ""
         return os.path.join(path, "HEAD") if kind == BARE else path
 
-    def _aside(self, path: str, notes: list[str]) -> str:
+    def _aside(self, path: str, notes: list[str], base: str = "") -> str:
         from quintet.adapters.sandbox.appeared import put_aside
 
-        moved = put_aside(self.root, path, os.path.join(self.scratch_parent, "aside"))
+        name = os.path.relpath(path, self.root)
+        try:
+            moved = put_aside(base or self.root, path, os.path.join(self.scratch_parent, "aside"))
+        except OSError as error:
+            notes.append(
+                f"{name} is protected; it appeared, and could not be moved aside ({error.strerror}): remove it"
+            )
+            return ""
         if moved:
-            notes.append(f"{os.path.relpath(path, self.root)} is protected; it appeared, and was moved to {moved}")
-        return path if moved else ""
+            notes.append(f"{name} is protected; it appeared, and was moved to {moved}")
+        return path
 
     async def close(self) -> None:
         if self.made:

@@ -1,8 +1,9 @@
 """Finds what a sandbox has to protect inside the project: secrets, repositories, and what configures other programs.
 
-A folder is read again only when its own time stamp has changed, so that a second look at a big project costs one
-`stat` a folder. Trees of other people's code (virtual environments, node_modules) are not looked into. What was found
-once is known by its number: moved to where nobody looks, it is searched for.
+A folder is read again only when its time of change is another, which no command can set, so that a second look at a
+big project costs one `stat` a folder. A folder that a command has closed is opened again. Trees of other people's code
+(virtual environments, node_modules) are not looked into. What was found once is known by its number: moved to where
+nobody looks, it is searched for.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from quintet.adapters.sandbox.nofollow import looked
+from quintet.adapters.sandbox.nofollow import OPEN, looked, reopened
 from quintet.domain.protected import Protection, is_held, is_repository
 
 FOREIGN = frozenset({"node_modules", "site-packages", ".venv", "venv", ".tox", ".nox"})
@@ -48,16 +49,22 @@ class Scanner:
         self._protection = protection
         self._known: dict[str, _Folder] = {}
         self._numbers: dict[tuple[int, int], Place] = {}
+        self._closed: set[str] | None = None  # the folders that were closed before any command ran
 
     def scan(self) -> Guarded:
         known: dict[str, _Folder] = {}
         found: set[Place] = set()
+        closed: set[str] = set()
         waiting = [self._root]
         while waiting:
             path = waiting.pop()
             try:
                 folder = self._look(path)
-            except PermissionError:  # a command could have closed it, and can open it again
+            except PermissionError:  # its owner can open it again, and a command runs as the owner
+                if self._closed is not None and path not in self._closed and reopened(self._root, path):
+                    waiting.append(path)
+                    continue
+                closed.add(path)
                 found.add((SECRET, path, False))
                 continue
             except OSError:  # gone
@@ -66,6 +73,7 @@ class Scanner:
             found.update(folder.places)
             waiting += folder.below
         self._known = known
+        self._closed = closed if self._closed is None else self._closed
         lost, moved = self._missed(found)
         of = {
             wanted: tuple(sorted(path for kind, path, link in found if kind == wanted and not link))
@@ -112,7 +120,10 @@ class Scanner:
 
     def _look(self, path: str) -> _Folder:
         now = time.time_ns()
-        stamp = os.stat(path, follow_symlinks=False).st_mtime_ns
+        info = os.stat(path, follow_symlinks=False)
+        stamp = info.st_ctime_ns
+        if info.st_mode & OPEN != OPEN:  # root sees through it, and the command, which is not root inside, would not
+            raise PermissionError(path)
         before = self._known.get(path)
         if before and before.settled and before.stamp == stamp:
             return before

@@ -60,13 +60,16 @@ def _by_descriptor(handle: int) -> bytes:
 
 
 def opened(base: str, name: str, identity: str) -> int:
-    """The file that was looked at, reached without following a link; -1 if this user cannot even get there."""
+    """The file that was looked at, reached without following a link; -1 if nobody here can get there.
+
+    A folder that is closed to its owner can be opened again by its owner, who is the command: then nothing runs.
+    """
     at = os.open(base, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     for part in name.split("/"):
         try:
             step = os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
         except OSError as error:
-            if error.errno == errno.EACCES:
+            if error.errno == errno.EACCES and os.fstat(at).st_uid != os.getuid():
                 return -1
             raise Changed(f"{base}/{name}") from None
         finally:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator
 
-from quintet.adapters.git_folders import git_folders, is_plain
+from quintet.adapters.git_folders import git_folders, is_plain, read_plain
+from quintet.adapters.own_git import settings_in
 from quintet.adapters.sandbox.machine import below
-from quintet.adapters.sandbox.nofollow import text_of
 
-_SETTING = re.compile(r"^\s*(?:\[(?P<section>[^\]]*)\]\s*)?(?:(?P<key>[A-Za-z][\w-]*)\s*(?:=\s*(?P<value>.*?))?\s*)?$")
+MOST_CONFIG = 262_144  # bytes of a configuration
 
 
 def linked(repository: str, root: str) -> tuple[str, ...]:
@@ -22,7 +20,7 @@ def linked(repository: str, root: str) -> tuple[str, ...]:
 def in_tree(repository: str, root: str) -> list[str]:
     """What a repository's configuration takes from the project's own files: its hooks, and more configuration."""
     found = []
-    for name, value in settings_of(repository):
+    for name, value in settings_of(repository) or ():
         if name == "core.hookspath":
             found.append(os.path.normpath(os.path.join(os.path.dirname(repository), value)))
         elif name.startswith("include") and name.endswith(".path"):
@@ -30,14 +28,18 @@ def in_tree(repository: str, root: str) -> list[str]:
     return [path for path in found if path.startswith(root + "/")]
 
 
-def settings_of(git: str) -> Iterator[tuple[str, str]]:
-    """What the configuration files of a git folder set, in lower case; included files are not looked at."""
-    for file in ("config.worktree", "config"):
-        section = ""
-        for line in text_of(git, file).replace("\\\n", "").splitlines():
-            found = _SETTING.match(line.split("#")[0].split(";")[0])
-            if not found:
-                continue
-            section = found["section"].strip().lower() if found["section"] is not None else section
-            if found["key"]:
-                yield f"{section}.{found['key'].lower()}", (found["value"] or "").strip('"')
+def settings_of(git: str) -> tuple[tuple[str, str], ...] | None:
+    """What the configuration files of a git folder set, as git reads them; None if one of them cannot be read.
+
+    Included files are not looked at.
+    """
+    found: tuple[tuple[str, str], ...] = ()
+    for name in ("config.worktree", "config"):
+        path = os.path.join(git, name)
+        if not os.path.lexists(path):
+            continue
+        data = read_plain(path, MOST_CONFIG)
+        if not is_plain(path) or (not data and os.lstat(path).st_size) or (said := settings_in(data)) is None:
+            return None
+        found += said
+    return found

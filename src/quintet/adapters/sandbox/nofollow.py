@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
+OPEN = 0o500  # what its owner needs to look into a folder
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -31,6 +32,30 @@ def looked(base: str, name: str) -> os.stat_result | None:
     finally:
         os.close(handle)
     return None if stat.S_ISLNK(found.st_mode) else found
+
+
+def reopened(base: str, path: str, rights: int = OPEN) -> bool:
+    """Give the owner of a folder these rights to it again; whether that could be done."""
+    try:
+        handle = opened(base, os.path.relpath(path, base))
+    except OSError:
+        return False
+    try:
+        return add_rights(handle, rights)
+    finally:
+        os.close(handle)
+
+
+def add_rights(handle: int, rights: int) -> bool:
+    """Add rights to a folder that is held by a handle; whether it has them now."""
+    found = os.fstat(handle)
+    if not stat.S_ISDIR(found.st_mode):
+        return False
+    try:
+        os.chmod(f"/proc/self/fd/{handle}", stat.S_IMODE(found.st_mode) | rights)
+    except OSError:  # not ours
+        return False
+    return True
 
 
 def text_of(base: str, name: str, most: int = 65_536) -> str:

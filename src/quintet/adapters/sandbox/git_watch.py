@@ -1,0 +1,88 @@
+"""What appears inside a git folder while a command may write it, and names programs or other folders.
+
+What is there is mounted read-only; what is not there yet cannot be. So it is noted beforehand what there is, and looked
+at afterwards what has come: git makes submodules, worktrees and unfinished rebases too, and those may stay if they are
+as git makes them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
+    *("hooks", "config", "config.worktree", "info", "commondir", "gitdir"),
+    *("objects/info/alternates", "objects/info/http-alternates"),
+)
+HELD_IN_WORKTREE = ("gitdir", "commondir", "config.worktree")
+_RUNS = re.compile(rb"^\s*(?:x|exec)\b.*$", re.M)
+_UNFINISHED = ("rebase-merge/git-rebase-todo", "sequencer/todo")  # what `git rebase --continue` does next
+
+
+class GitWatch(Struct, frozen=True):
+    """One git folder before a command."""
+
+    base: str  # the folder below which links may have been made: the project, or the git folder itself
+    git: str
+    missing: tuple[str, ...]
+    inner: frozenset[str]  # the git folders of submodules, and those of worktrees, that are there
+    unfinished: tuple[bytes, ...]
+
+
+def watch(base: str, git: str) -> GitWatch:
+    modules = modules_in(git)
+    trees = [tree for folder in (git, *modules) for tree in listed(os.path.join(folder, "worktrees"))]
+    places = [os.path.join(folder, name) for folder in (git, *modules) for name in HELD]
+    places += [os.path.join(tree, name) for tree in trees for name in HELD_IN_WORKTREE]
+    missing = tuple(path for path in places if not os.path.lexists(path))
+    return GitWatch(base, git, missing, frozenset((*modules, *trees)), tuple(_commands(git)))
+
+
+def appeared_in(watched: GitWatch) -> Iterator[str]:
+    """What has come since and is not to stay."""
+    from quintet.adapters.sandbox.appeared import is_as_git_makes, is_worktree_as_git_makes
+
+    yield from (path for path in watched.missing if os.path.lexists(path))
+    modules = modules_in(watched.git)
+    for module in modules:
+        if module not in watched.inner and not is_as_git_makes(module, submodule=True):
+            yield module
+    for folder in (watched.git, *modules):
+        for tree in listed(os.path.join(folder, "worktrees")):
+            if tree not in watched.inner and not is_worktree_as_git_makes(tree):
+                yield tree
+    for name, before, now in zip(_UNFINISHED, watched.unfinished, _commands(watched.git), strict=True):
+        if now and now != before:
+            yield os.path.join(watched.git, os.path.dirname(name))
+
+
+def modules_in(git: str) -> list[str]:
+    """The git folders of submodules, which live inside the one of their project."""
+    found: list[str] = []
+    for path, folders, files in os.walk(os.path.join(git, "modules")):
+        if {"HEAD", "config", "commondir"} & {*files, *folders}:
+            found.append(path)
+            folders[:] = [name for name in folders if name == "modules"]
+    return found
+
+
+def listed(folder: str) -> Sequence[str]:
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder)]
+    except OSError:
+        return ()
+
+
+def _commands(git: str) -> Iterator[bytes]:
+    """The lines of each unfinished work of git's that run a program; a line for each that cannot be read."""
+    from quintet.adapters.git_folders import read_plain
+
+    for name in _UNFINISHED:
+        path = os.path.join(git, name)
+        data = read_plain(path)
+        if not data and os.path.lexists(path) and os.lstat(path).st_size:
+            data = b"exec?"
+        yield b"\n".join(_RUNS.findall(data))
