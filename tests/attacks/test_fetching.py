@@ -1,5 +1,6 @@
 """Carrying data out by fetching, and reaching what listens on this machine: refused, asked, and nothing arrives."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from quintet.domain import protocol as p
 from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.command_line import format_own_call
 from quintet.domain.gate import Verdict
 from quintet.domain.state import fold
 from quintet.domain.toolspec import CallStatus
@@ -87,6 +89,23 @@ def test_a_file_of_the_project_and_a_tools_words_make_nothing_known(repo: Path, 
     driver = drive(repo, script, model, axes=RESTRICTED)
     assert verdicts(driver)[:2] == [Verdict.ALLOW, Verdict.ASK]
     assert driver.of(p.ToolFinished)[-1].status is not CallStatus.OK
+
+
+@pytest.mark.parametrize(("surface", "verdict"), [("rpc", Verdict.ASK), ("tui", Verdict.ALLOW)])
+def test_another_agents_call_is_not_the_users_word(
+    repo: Path, listener: Server, surface: str, verdict: Verdict
+) -> None:
+    """What `quintet mcp-server` is told comes from a model too; what a person types as a call does not."""
+    made_up = json.dumps({"urls": [f"http://127.0.0.1:{listener.port}/x?d=SOURCE"]})
+
+    async def script(driver: Driver) -> None:
+        for _ in range(2):
+            await driver.turn(format_own_call("web_get_contents", made_up))
+
+    allow = {"web.allow_hosts": (f"127.0.0.1:{listener.port}",)}
+    driver = drive(repo, script, axes=RESTRICTED, settings=allow, surface=surface)
+    assert set(verdicts(driver)) == {verdict}
+    assert bool(listener.asked) is (verdict is Verdict.ALLOW)
 
 
 SPELLINGS = ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "localhost", "LOCALHOST", "localhost.", "a.localhost"]

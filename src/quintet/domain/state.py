@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from quintet.domain import command_line, compression, cycle_state, reasoning, run_state, swe_phases
 from quintet.domain import protocol as p
 from quintet.domain.agents import Agent
-from quintet.domain.axes import INTERACTIVE, Axes
+from quintet.domain.axes import INTERACTIVE, Axes, Surface
 from quintet.domain.corrections import Correction
 from quintet.domain.cycle_state import CycleState
 from quintet.domain.grants import Effect
@@ -148,7 +148,8 @@ def _opened(state: SessionState, event: p.SessionOpened) -> None:
 
 def _input(state: SessionState, event: p.InputReceived) -> None:
     state.waiting.append(event)
-    _know(state, event.text, bare=True)
+    if event.surface is not Surface.RPC or not command_line.own_call(event.text):  # there, another agent makes calls
+        _know(state, event.text, bare=True)
 
 
 def _know(state: SessionState, text: str, *, bare: bool = False) -> None:

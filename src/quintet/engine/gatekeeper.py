@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 from msgspec import structs
 
 from quintet.domain import badge
-from quintet.domain.axes import Axes, RunControl, tightens
+from quintet.domain.axes import Axes, RunControl, Surface, tightens
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Sandbox, Verdict
 from quintet.domain.hook_places import HookPlace
@@ -116,7 +116,9 @@ class Gatekeeper:
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         standing: Standing = self._journal.state.standing
         if own:
-            standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None, known=None)
+            standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None)
+            if standing.axes.surface is not Surface.RPC:  # there, another agent makes them
+                standing = structs.replace(standing, known=None)
         return self._core.toolbox.prepare(call, standing, person=self._core.person)
 
     async def _after_hooks(self, prepared: Prepared, own: bool) -> Prepared | None:
