@@ -185,7 +185,7 @@ def make_core(
         prompts=prompts,
         plans=make_plans(places),
         agents=make_agents(places, terms.protection, sound_agents(places, loaded.trust)),
-        agents_page=vault.text(agents_page(start or places.root, places.root)),
+        agents_page=vault.text(agents_page(start or places.root, places.root, files.read)),
         redactor=vault,
         checkpoints=checkpoints,
         hook_runner=ShellHooks(loaded.hook_problem),

@@ -6,6 +6,7 @@ from argparse import Namespace
 
 from quintet.adapters import config, user_tools
 from quintet.adapters.agents_page import agents_page
+from quintet.adapters.filesystem import ProjectFiles
 from quintet.adapters.places import Places, locate
 from quintet.domain import badge, policy
 from quintet.domain.axes import INTERACTIVE, AxesChange
@@ -86,7 +87,10 @@ def _planned(arguments: Namespace, dials: AxesChange, places: Places) -> tuple[S
     place = (
         "" if menu.presentation is Presentation.FLAT else MenuManager(about, arguments.toolset, menu.toolsets).list()
     )
-    return plan, {AGENTS_PAGE: agents_page(arguments.directory, places.root), TOOLSET_STATE: place}
+    return plan, {
+        AGENTS_PAGE: agents_page(arguments.directory, places.root, ProjectFiles(places.root).read),
+        TOOLSET_STATE: place,
+    }
 
 
 def _stage(word: str) -> Stage:
