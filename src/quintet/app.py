@@ -225,6 +225,7 @@ def make_containment(places: Places, settings: Settings, terms: Terms) -> Contai
         file_bytes=settings.sandbox.file_bytes,
         protection=terms.protection,
         scanner=Scanner(places.root, terms.protection),
+        networks=() if terms.loopback_open else sandbox.networks(),
     )
     return sandbox.contain(terms.sandbox, ground)
 

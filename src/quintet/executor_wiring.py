@@ -24,8 +24,8 @@ def make_executors(
     def contain(name: str) -> Containment:
         scratch = os.path.join(places.scratch, "executors", name)
         file_bytes = settings.sandbox.file_bytes
-        return sandbox.contain(
-            terms.sandbox, Ground(places.root, private, scratch, file_bytes, terms.protection, scanner)
-        )
+        networks = () if terms.loopback_open else sandbox.networks()
+        ground = Ground(places.root, private, scratch, file_bytes, terms.protection, scanner, networks)
+        return sandbox.contain(terms.sandbox, ground)
 
     return LocalExecutors(places.root, private, settings.executors, contain, redactor or Redaction())

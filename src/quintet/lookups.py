@@ -59,6 +59,7 @@ def status(arguments: Namespace) -> int:
             newest = next(iter(rows.sessions(1)), None) if rows else None
     dials = loaded.settings.dials
     chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
+    contained = sandbox.chosen(loaded.settings.sandbox.use)
     answer = queries.status(
         newest,
         project=places.root,
@@ -66,7 +67,8 @@ def status(arguments: Namespace) -> int:
         settings=loaded.settings,
         axes=chosen.applied_to(INTERACTIVE),
         trusted=loaded.trusted,
-        sandbox=sandbox.chosen(loaded.settings.sandbox.use),
+        sandbox=contained,
+        loopback_open=sandbox.loopback_open(contained, loaded.settings.sandbox.loopback),
         owner_lives=_lives,
     )
     if loaded.trusted:

@@ -23,7 +23,7 @@ from quintet.adapters.terms import make_terms
 from quintet.app import make_containment
 from quintet.domain.errors import ToolFailed
 from quintet.domain.mcp_port import McpPart, McpServer
-from quintet.domain.settings import Settings
+from quintet.domain.settings import SandboxSettings, Settings
 
 SERVERS = Path(__file__).parent.parent / "mcp_servers"
 Use = Callable[[McpPool], Awaitable[None]]
@@ -48,7 +48,7 @@ class Project:
 
     def use(self, server: McpServer, use: Use) -> None:
         async def used() -> None:
-            places, settings = locate(str(self.root)), Settings()
+            places, settings = locate(str(self.root)), Settings(sandbox=SandboxSettings(loopback="open"))
             containment = make_containment(places, settings, make_terms(places, settings))
             pool = McpPool(lambda: ([server], []), containment, places.root, str(self.caches))
             try:

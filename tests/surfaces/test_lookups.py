@@ -52,7 +52,7 @@ def test_status_says_where_the_newest_session_stands(quintet: Program, model: Mo
     assert status["cost"] == pytest.approx(0.5)
     assert status["usage"]["input_tokens"] == 10
     assert status["model"]["in_use"] == "m"
-    assert {"project", "sandbox", "trust", "run", "limits", "waiting", "pending"} <= set(status)
+    assert {"project", "sandbox", "loopback", "trust", "run", "limits", "waiting", "pending"} <= set(status)
     text = quintet.run("status").clean(0).out
     assert status["badge"] in text
     assert status["session"] in text

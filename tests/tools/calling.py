@@ -48,7 +48,8 @@ class Caller:
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
         places = locate(str(root))
-        settings = Settings(sandbox=SandboxSettings(use=sandbox or "auto"), deploy=deploy or {})
+        contained = SandboxSettings(use=sandbox or "auto", loopback="open")  # where a test's servers listen
+        settings = Settings(sandbox=contained, deploy=deploy or {})
         terms = make_terms(places, settings)
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)

@@ -14,9 +14,10 @@ from quintet.domain.settings import Settings
 def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
     """`use` names another sandbox than the settings do."""
     protect = settings.protect
+    kind = sandbox.chosen(use or settings.sandbox.use)
     return Terms(
         root=places.root,
-        sandbox=sandbox.chosen(use or settings.sandbox.use),
+        sandbox=kind,
         protection=PROTECTION.with_settings(protect.secrets, protect.not_secrets).at(
             places.root, own_paths(places), (places.outputs,), os.path.realpath(os.path.expanduser("~"))
         ),
@@ -25,4 +26,5 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         expose=settings.secrets.expose,
         targets=settings.deploy,
         shelves=(places.outputs,),
+        loopback_open=sandbox.loopback_open(kind, settings.sandbox.loopback),
     )

@@ -127,6 +127,13 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
         Literal["auto", "bwrap", "partial", "none"],
         _about("auto (the strongest that starts here), bwrap, partial (Landlock) or none", TRUSTED),
     ] = "auto"
+    loopback: Annotated[
+        Literal["closed", "open"],
+        _about(
+            "this machine's own ports for a command with a network: closed (with bwrap and pasta or slirp4netns), open",
+            TRUSTED,
+        ),
+    ] = "closed"
     file_bytes: Annotated[int, _about("largest file a command may write; 0 for any", TIGHTEN)] = 1_000_000_000
 
 

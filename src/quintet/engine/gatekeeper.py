@@ -224,9 +224,9 @@ class Gatekeeper:
     def _network(self, prepared: list[Prepared]) -> tuple[str, ...]:
         """What a network would open beside the network, for commands that the sandbox contains."""
         terms = self._core.toolbox.terms
-        contained = terms.sandbox is Sandbox.BWRAP and terms.loopback_open
+        contained = terms.sandbox is not Sandbox.NONE and terms.loopback_open
         if contained and any(p.decision.grant.network and p.touch.lines for p in prepared):
-            return ("network    also this machine's own ports and sockets (pasta or slirp4netns would close them)",)
+            return ("network    also this machine's own ports and sockets (sandbox.loopback)",)
         return ()
 
     def _preview(self, prepared: Prepared) -> list[str]:

@@ -35,6 +35,7 @@ def status(
     axes: Axes,
     trusted: bool,
     sandbox: str,
+    loopback_open: bool,
     owner_lives: Callable[[SessionRow], bool],
 ) -> dict[str, Any]:
     """What `quintet status` says; `axes` are those a new session would open with."""
@@ -57,6 +58,7 @@ def status(
             "deep": routing.deep or routing.smart,
         },
         "sandbox": sandbox,
+        "loopback": "open" if loopback_open else "closed",
         "trust": trusted,
         "trust_changes": [],
         "agent": summary.agent or None,
@@ -95,6 +97,7 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
         ),
         ("cost", f"{answer['cost']:.4f}{budget}   {usage['input_tokens']} tokens in, {usage['output_tokens']} out"),
         ("sandbox", f"{answer['sandbox']}   trust {_trust_words(answer)}"),
+        ("network", network_words(answer["loopback"] == "open")),
         ("waiting", "; ".join(answer["waiting"]) or "nothing"),
     ]
     if answer["agent"]:
@@ -106,6 +109,11 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
     rows += [("pending", f"{', '.join(t['change'].values())}  {t['scope']}") for t in answer["pending"]]
     head = f"{answer['name']}  {answer['project']}   {answer['badge']}"
     return [head, *(f"{name:<10}{value}" for name, value in rows)]
+
+
+def network_words(loopback_open: bool) -> str:
+    """What a command that may use the network reaches here."""
+    return f"{'also' if loopback_open else 'not'} this machine's own ports"
 
 
 def cycle_line(cycle: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ when it is over, for protected paths that appeared meanwhile. Which one works he
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,20 @@ def found_here() -> tuple[Sandbox, str]:
     if not confine.network_can_be_blocked():
         return Sandbox.NONE, f"{why}; and Landlock alone cannot close the network on this kind of machine"
     return Sandbox.PARTIAL, why
+
+
+def networks() -> tuple[str, ...]:
+    """The programs on this machine that can give a sandbox a network of its own. Nothing is started to find out."""
+    from quintet.adapters.host_programs import program
+
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        return ()
+    return tuple(found for name in ("pasta", "slirp4netns") if (found := program(name)))
+
+
+def loopback_open(kind: Sandbox, wanted: str) -> bool:
+    """Whether a command with a network reaches this machine's own ports too."""
+    return kind is not Sandbox.BWRAP or wanted == "open" or not networks()
 
 
 def contain(kind: Sandbox, ground: Ground) -> Containment:

@@ -16,7 +16,7 @@ from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
 from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, Walls
 from quintet.adapters.sandbox.guarded import Guarded
-from quintet.adapters.sandbox.inside import COVER, GO, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
+from quintet.adapters.sandbox.inside import COVER, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
 from quintet.adapters.sandbox.linked_git import in_tree, linked
 from quintet.adapters.sandbox.machine import (
     ALIASES,
@@ -40,6 +40,8 @@ NAMESPACES = (
 # What inside.py needs to lay its mounts, in this user namespace only; it gives them up before the command runs.
 LAYING = ("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP")
 INSIDE = os.path.join(os.path.dirname(MINDER), "inside.py")
+NETWORK = os.path.join(os.path.dirname(MINDER), "user_network.py")
+NAME_SERVER = "10.0.2.3"  # of a network of its own, as in user_network.py
 PROBE_SECONDS = 10.0
 
 
@@ -76,9 +78,9 @@ class Bubblewrap:
         outside = self._outside(grant)
         gits = [git for repository in guarded.repositories for git in linked(repository, self._ground.root)]
         words = [program() or "bwrap", *NAMESPACES, *LAYING]
-        words += [] if grant.network else ["--unshare-net"]
+        words += [] if grant.network and not self._ground.networks else ["--unshare-net"]
         words += self._machine(grant, [path for _, path in outside] + gits)
-        words += _resolver() if grant.network else []
+        words += self._resolver() if grant.network else []
         if Effect.PUBLISH in grant.effects:  # publishing takes the user's own keys
             words += ["--ro-bind", home(), home()]
         words += [laid.project(), self._ground.root, self._ground.root]
@@ -89,7 +91,9 @@ class Bubblewrap:
         laid.repositories(guarded)
         laid.held(guarded)
         laid.covered((*guarded.secrets, *filter(os.path.lexists, self._ground.hidden()), *self._own_secrets()))
-        words += ["--chdir", cwd, "--", sys.executable, "-I", "-S", INSIDE]
+        words += ["--chdir", cwd, "--", sys.executable, "-I", "-S", INSIDE, NO_NETWORK]
+        if grant.network and self._ground.networks:
+            words[:0] = [sys.executable, "-I", "-S", NETWORK, str(len(words) - 1), ":".join(self._ground.networks)]
         rules = syscall_filter.program(network=grant.network).hex() if syscall_filter.possible() else ""
         behind = (rules, *laid.words, "--")
         return Launch(
@@ -184,6 +188,21 @@ class Bubblewrap:
             elif os.path.isfile(path):
                 words += ["--ro-bind", self._unreadable(), path]
         return words
+
+    def _resolver(self) -> list[str]:
+        """/etc/resolv.conf is often a link into /run. A network of its own has a name server of its own."""
+        real = os.path.realpath("/etc/resolv.conf")
+        if not os.path.exists(real):
+            return []
+        if not self._ground.networks:
+            return ["--ro-bind", real, real] if real.startswith("/run/") else []
+        path = os.path.join(self._ground.scratch("walls"), "resolv.conf")
+        if not os.path.exists(path):
+            with open(real, encoding="utf-8", errors="replace") as file:
+                kept = [line for line in file if line.split()[:1] in (["search"], ["domain"])]
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines((f"nameserver {NAME_SERVER}\n", *kept))
+        return ["--ro-bind", path, real]
 
     def _unreadable(self) -> str:
         path = os.path.join(self._ground.scratch("walls"), "unreadable")
@@ -297,9 +316,3 @@ def _system() -> list[str]:
         elif os.path.isdir(path):
             words += ["--ro-bind", path, path]
     return words
-
-
-def _resolver() -> list[str]:
-    """/etc/resolv.conf is often a link into /run."""
-    real = os.path.realpath("/etc/resolv.conf")
-    return ["--ro-bind", real, real] if real.startswith("/run/") and os.path.exists(real) else []

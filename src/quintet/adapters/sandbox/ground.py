@@ -70,6 +70,7 @@ class Ground(Struct):
     file_bytes: int  # the largest file a command may write
     protection: Protection
     scanner: Scanner
+    networks: tuple[str, ...] = ()  # programs that give a command a network of its own; none: this machine's
     made: str = ""
     running: dict[int, Grant] = field(default_factory=dict)  # the commands that may write the project now
     _seen: frozenset[Place] | None = None

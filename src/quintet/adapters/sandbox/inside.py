@@ -7,7 +7,7 @@ nothing runs. Then all rights are given up, and the command is run.
 It is the first process of its namespace: one of bubblewrap's would stand outside what is laid here, and be a way
 around it by /proc/1/root or a tracer. So it stays as the parent of the command, unless a room takes its place.
 
-Usage: inside.py REPORT stay|go FILTER {HOW BASE NAME DEVICE:NUMBER}… -- PROGRAM …, HOW being ro, rw, cover or seal.
+Usage: inside.py NETWORK REPORT stay|go FILTER {HOW BASE NAME DEVICE:NUMBER}… -- PROGRAM …; HOW: ro, rw, cover, seal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ import sys
 NOT_CONFINED = 125  # as in confine.py
 COMPLAINT = "the sandbox could not be put up: "
 STANDING = b"standing"
-NO_REPORT = "-"
+NO_REPORT = NO_NETWORK = "-"
+HERE, UP = b"here", b"up"  # asks for a network, and is answered: user_network.py
+NOT_ATTACHED = 'no network could be attached; the setting sandbox.loopback = "open" takes this machine\'s own'
 STAY, GO = "stay", "go"
 READ_ONLY, WRITABLE, COVER, SEAL = "ro", "rw", "cover", "seal"
 _STAGE = b"/run/quintet"  # /run is the sandbox's own, and empty
@@ -175,6 +177,13 @@ def filter_calls(program: bytes) -> None:
     _checked(_libc.prctl(_PR_SET_SECCOMP, 2, ctypes.create_string_buffer(described), 0, 0), "seccomp")
 
 
+def wait_for(network: int) -> None:
+    """Until the network is up; nothing runs with another one."""
+    if os.read(network, len(UP)) != UP:
+        raise OSError(NOT_ATTACHED)
+    os.close(network)
+
+
 def stay() -> None:
     """Fork: the command goes on, and this process ends with it, and all that is left with this process."""
     command = os.fork()
@@ -193,12 +202,14 @@ def stay() -> None:
             os._exit(code if code >= 0 else 128 - code)
 
 
-def main(report: str, how: str, program: str, rest: list[str]) -> None:
+def main(network: str, report: str, how: str, program: str, rest: list[str]) -> None:
     end = rest.index("--")
     items = [(rest[at], rest[at + 1], rest[at + 2], rest[at + 3]) for at in range(0, end, 4)]
     argv = rest[end + 1 :]
     folder = os.getcwd()
     try:
+        if network != NO_NETWORK:
+            os.write(int(network), HERE)
         if items:
             lay(items)
         os.chdir(folder)  # through what was laid
@@ -206,6 +217,8 @@ def main(report: str, how: str, program: str, rest: list[str]) -> None:
         give_up_rights()
         if program:
             filter_calls(bytes.fromhex(program))
+        if network != NO_NETWORK:
+            wait_for(int(network))
     except Changed as changed:
         os.write(2, f"{COMPLAINT}{changed} changed meanwhile; run it again\n".encode("utf-8", "surrogateescape"))
         os._exit(NOT_CONFINED)
@@ -227,4 +240,4 @@ def main(report: str, how: str, program: str, rest: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:])
