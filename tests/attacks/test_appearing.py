@@ -70,6 +70,17 @@ def test_a_folder_that_a_command_closed_is_not_left_unprotected(inside: Inside) 
 
 @BWRAP
 @pytest.mark.parametrize("user_name", ["user"], indirect=True)
+def test_no_name_of_a_folder_ends_the_list_of_what_is_covered(world: World, attacker: Attacker) -> None:
+    world.make_repository()
+    put(world.project / "zz.key", "sk-canary-of-a-key")
+    put(world.project / "one.py", "import os\nos.mkdir('--')\nos.chmod('--', 0)\n")
+    outcome = attacker.session(bash("python3 one.py"), bash("python3 -c 'print(1)' ; cat zz.*"), bash("ls"))
+    assert "sk-canary" not in outcome.said, outcome.texts
+    assert "zz.key" in outcome.texts, outcome.texts
+
+
+@BWRAP
+@pytest.mark.parametrize("user_name", ["user"], indirect=True)
 def test_taking_rights_away_keeps_nothing_from_being_moved(world: World, attacker: Attacker) -> None:
     world.make_repository()
     program = world.program("monitor")

@@ -235,3 +235,26 @@ def test_with_nobody_attached_it_is_not_loaded_and_that_is_said_everywhere(quint
     assert "TRUST_CHANGED" in codes
     ran = quintet.run("-p", "find words", "--output-format", "stream-json")
     assert "Not loaded: .quintet/settings.toml (new)" in ran.out
+
+
+def test_bytecode_that_lies_beside_a_helper_is_not_run(trusted: Path, tmp_path: Path) -> None:
+    """A pull may bring it; Python would load it instead of the source that was looked at."""
+    import importlib.util
+    import py_compile
+    import sys
+
+    canary = tmp_path / "canary"
+    folder = trusted / ".quintet/tools"
+    put(folder / "_helper_beside.py", "value = 'good'\n")
+    more = f"import sys; sys.path.insert(0, {str(folder)!r})\nimport _helper_beside\nsys.path.pop(0)"
+    put(folder / "mine.py", TOOL.format(more=more))
+    evil = put(tmp_path / "evil.py", f"open({str(canary)!r}, 'w')\nvalue = 'evil'\n")
+    cached = Path(importlib.util.cache_from_source(str(folder / "_helper_beside.py")))
+    cached.parent.mkdir()
+    py_compile.compile(
+        str(evil), cfile=str(cached), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH, doraise=True
+    )
+    trust_now(trusted)
+    assert list(tools_of(trusted).specs) == ["mine"]
+    assert sys.modules.pop("_helper_beside").value == "good"
+    assert not canary.exists()

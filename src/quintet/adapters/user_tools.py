@@ -17,6 +17,7 @@ from msgspec import Struct, field, structs
 
 from quintet.adapters.places import Places
 from quintet.adapters.project_pieces import files_below, read_bytes
+from quintet.adapters.source_imports import only_sources
 from quintet.domain.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.grants import Effect
 from quintet.domain.ports import Workbench
@@ -85,7 +86,8 @@ def files(folder: str) -> list[str]:
 
 
 def _declared(path: str, data: bytes) -> list[ToolSpec]:
-    """Run a file as a module of its own; nothing is written beside it."""
+    """Run a file as a module of its own; nothing is written beside it, and what it imports from there is read anew."""
+    only_sources(os.path.dirname(path))
     code = compile(data, path, "exec", dont_inherit=True)
     module = ModuleType(f"own_tools:{path}")
     module.__file__ = path

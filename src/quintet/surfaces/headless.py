@@ -137,7 +137,10 @@ class Headless:
 
     @contextlib.contextmanager
     def _interruptible(self) -> Any:
-        """SIGINT and SIGTERM interrupt the turn and let it be journalled; a second one ends the process."""
+        """SIGINT, SIGTERM and a lost terminal interrupt the turn and let it be journalled; a second one ends it all.
+
+        So what a command has left in a protected place is moved aside. Whoever ignores a hang-up (nohup) goes on.
+        """
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         pending: set[asyncio.Task[str]] = set()
@@ -149,12 +152,15 @@ class Headless:
                 return
             pending.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
 
-        for number in (signal.SIGINT, signal.SIGTERM):
+        ending = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            ending.append(signal.SIGHUP)
+        for number in ending:
             loop.add_signal_handler(number, interrupt)
         try:
             yield
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in ending:
                 loop.remove_signal_handler(number)
 
 

@@ -95,7 +95,7 @@ class Bubblewrap:
         if grant.network and self._ground.networks:
             words[:0] = [sys.executable, "-I", "-S", NETWORK, str(len(words) - 1), ":".join(self._ground.networks)]
         rules = syscall_filter.program(network=grant.network).hex() if syscall_filter.possible() else ""
-        behind = (rules, *laid.words, "--")
+        behind = (rules, str(len(laid.words) // 4), *laid.words)
         return Launch(
             (*words, NO_REPORT, STAY, *behind, *self._ground.bounded(argv)),
             cwd,

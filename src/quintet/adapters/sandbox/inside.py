@@ -203,9 +203,9 @@ def stay() -> None:
 
 
 def main(network: str, report: str, how: str, program: str, rest: list[str]) -> None:
-    end = rest.index("--")
-    items = [(rest[at], rest[at + 1], rest[at + 2], rest[at + 3]) for at in range(0, end, 4)]
-    argv = rest[end + 1 :]
+    end = 1 + 4 * int(rest[0])  # counted, for a folder may have any name
+    items = [(rest[at], rest[at + 1], rest[at + 2], rest[at + 3]) for at in range(1, end, 4)]
+    argv = rest[end:]
     folder = os.getcwd()
     try:
         if network != NO_NETWORK:
