@@ -129,6 +129,8 @@ def _take(
         if untrusted is not None and info.reach == OWN:
             loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored: only your own settings may say that")
             continue
+        if untrusted is not None and leaf.key == "protect.secrets":  # a project's never take the user's away
+            value = tuple(dict.fromkeys((*before, *value)))
         if untrusted and not _may_set(info, value, before):
             loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored {untrusted}")
             continue

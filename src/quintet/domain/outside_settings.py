@@ -34,7 +34,7 @@ class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The Chromium that the browser tools drive; what it may open of your own network is `web.allow_hosts`."""
 
     path: Annotated[str, about("the browser's program; empty for the first Chromium or Chrome on PATH", TRUSTED)] = ""
-    timeout: Annotated[float, about("seconds to wait for a page to begin to load")] = 30.0
+    timeout: Annotated[float, about("seconds to wait for a page to begin to load", TIGHTEN)] = 30.0
     sandbox: Annotated[bool, about("keep pages in Chromium's own sandbox; root never has it", TRUSTED)] = True
 
 
@@ -50,7 +50,7 @@ class ForgeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     seconds: Annotated[float, about("seconds that one request may take", TIGHTEN)] = 30.0
     wait_seconds: Annotated[float, about("seconds that a call may wait for a rate limit to end", TIGHTEN)] = 600.0
     checks_seconds: Annotated[float, about("seconds that a call may wait for checks to be complete", TIGHTEN)] = 1800.0
-    poll_seconds: Annotated[float, about("seconds between two looks at checks that are waited for", TIGHTEN)] = 15.0
+    poll_seconds: Annotated[float, about("seconds between two looks at checks that are waited for", TRUSTED)] = 15.0
 
 
 class SecretSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -79,7 +79,7 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_calls: Annotated[int, _about("tool calls in one turn", TIGHTEN)] = 200
     max_seconds: Annotated[float, _about("seconds one turn may take", TIGHTEN)] = 0.0
     input_bytes: Annotated[int, _about("largest input taken; longer text belongs in a file", TIGHTEN)] = 1_000_000
-    retries: Annotated[int, _about("times a failed model request is tried again", FREE)] = 3
+    retries: Annotated[int, _about("times a failed model request is tried again", TIGHTEN)] = 3
 
 
 class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -159,7 +159,10 @@ class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What no call may read, and what the reading work modes may write."""
 
-    secrets: Annotated[tuple[str, ...], _about("more file names that hold secrets, as patterns")] = ()
+    secrets: Annotated[
+        tuple[str, ...],
+        _about("more file names that hold secrets, as patterns; a project's come on top of yours", TIGHTEN),
+    ] = ()
     not_secrets: Annotated[tuple[str, ...], _about("file names that look like secrets and are not", TRUSTED)] = ()
     specs: Annotated[tuple[str, ...], _about("what plan may write, as patterns", TRUSTED)] = (
         "specs/**",
@@ -203,7 +206,7 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When an executor that failed is started again."""
 
-    max_attempts: Annotated[int, _about("starts of one executor for one task, the first included")] = 100
+    max_attempts: Annotated[int, _about("starts of one executor for one task, the first included", TIGHTEN)] = 100
     base_seconds: Annotated[float, _about("seconds before the second attempt")] = 10.0
     step_seconds: Annotated[float, _about("seconds more before each further one")] = 10.0
     max_reset_seconds: Annotated[float, _about("longest wait for a rate limit that says when it ends")] = 21_600.0
@@ -224,8 +227,8 @@ class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_cost: Annotated[float, _about("money that one cycle may spend", TIGHTEN)] = 0.0
     max_seconds: Annotated[float, _about("seconds that one cycle may take", TIGHTEN)] = 0.0
     max_retries: Annotated[int, _about("failed units of a task before the task has failed", TIGHTEN)] = 3
-    verify_seconds: Annotated[float, _about("seconds that a task's verification command may take")] = 600.0
-    silence_seconds: Annotated[float, _about("seconds without a word before an AI CLI is given up")] = 300.0
+    verify_seconds: Annotated[float, _about("seconds that a task's verification command may take", TIGHTEN)] = 600.0
+    silence_seconds: Annotated[float, _about("seconds without a word before an AI CLI is given up", TIGHTEN)] = 300.0
     executor_seconds: Annotated[float, _about("seconds that one start of an AI CLI may take", TIGHTEN)] = 0.0
 
 
@@ -239,10 +242,12 @@ class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never")] = "auto"
+    color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never", FREE)] = "auto"
     theme: Annotated[
         Theme,
-        _about("of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others"),
+        _about(
+            "of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others", FREE
+        ),
     ] = "auto"
     bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
 
@@ -377,4 +382,8 @@ def is_tighter(key: str, value: Any, than: Any) -> bool:
     if key.endswith("run_control"):
         order = list(RunControl)
         return order.index(RunControl(value)) <= order.index(RunControl(than or RunControl.MANUAL))
-    return bool(value) and (not than or value <= than)  # a limit: 0 is none
+    if isinstance(value, tuple):  # names that are held back: none of those that are may be left out
+        return set(value) >= set(than or ())
+    if isinstance(value, bool):
+        return value
+    return value > 0 and (not than or value <= than)  # a limit: 0 is none
