@@ -22,7 +22,7 @@ from quintet.adapters.private_files import private
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.rule_book import FileRuleBook
-from quintet.adapters.sandbox.ground import Containment, Ground
+from quintet.adapters.sandbox.ground import Containment, Ground, installed_in
 from quintet.adapters.sandbox.guarded import Scanner
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
@@ -307,6 +307,8 @@ def _notes(places: Places, loaded: config.Loaded, own: user_tools.OwnTools) -> l
     notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]
     if own.held_back:
         notes.append(Noticed(level="info", code="OWN_TOOLS", text=own.held_back))
+    if inside := installed_in(places.root):
+        notes.append(Noticed(level="warning", code="INSTALLED_IN_PROJECT", text=inside))
     if home := at_home(places):
         notes.append(Noticed(level="warning", code="HOME", text=home))
     if left := not_loaded(places, loaded.trust):

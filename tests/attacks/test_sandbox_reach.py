@@ -316,6 +316,39 @@ def test_beside_a_folder_on_path_nothing_is_shown(
     assert "hidden-word" not in shown.output
 
 
+@pytest.mark.parametrize("kind", [BWRAP, Sandbox.PARTIAL])
+@pytest.mark.parametrize(
+    ("entry", "file"),
+    [
+        (".ssh", ".ssh/id_rsa"),
+        (".ssh/", ".ssh/id_rsa"),
+        (".ssh/bin", ".ssh/bin/id_rsa"),
+        (".ssh/shims", ".ssh/id_rsa"),
+        ("../home/.ssh/.", ".ssh/id_rsa"),
+        ("link", ".ssh/id_rsa"),
+        (".config", ".config/app.toml"),
+        (".config/gh", ".config/gh/hosts.yml"),
+        (".aws", ".aws/credentials"),
+        (".gnupg", ".gnupg/secring.gpg"),
+        (".thunderbird/profile", ".thunderbird/profile/logins.json"),
+        (".config/quintet", ".config/quintet/settings.toml"),
+        (".local/share", ".local/share/keyrings/login.keyring"),
+        (".local", ".local/share/keyrings/login.keyring"),
+        (".", "notes.txt"),
+    ],
+)
+def test_a_folder_on_path_that_is_not_for_programs_is_not_shown(
+    repo: Path, kind: Sandbox, entry: str, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Path(os.environ["HOME"])
+    put(home / file, "hidden-word")
+    (home / ".ssh").mkdir(exist_ok=True)
+    (home / "link").symlink_to(".ssh")
+    (home / entry).mkdir(parents=True, exist_ok=True)
+    monkeypatch.setenv("PATH", f"{home}/{entry}:{os.environ['PATH']}")
+    assert "hidden-word" not in Inside(repo, kind)(f"cat {home}/{file}").output
+
+
 @pytest.mark.system("bwrap")
 def test_a_virtual_environment_on_path_works_whole(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path / "env/pyvenv.cfg", "home = /usr/bin\n")

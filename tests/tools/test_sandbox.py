@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.processes import LocalProcesses
-from quintet.adapters.sandbox import confine
+from quintet.adapters.sandbox import bubblewrap, confine
 from quintet.domain.errors import ToolFailed
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Effect, Grant
@@ -384,3 +384,17 @@ def test_a_folder_to_write_elsewhere_opens_nothing_of_the_project(repo: Path, tm
     asyncio.run(processes.run(("bash", "-c", line), cwd=str(repo), grant=grant, timeout=120))
     made = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("x")}
     assert made == {"repo/specs/x", "outside/x"}
+
+
+@pytest.mark.system("bwrap")
+def test_a_machine_where_nothing_can_be_laid_inside_has_no_bubblewrap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = bubblewrap.program()
+    fake = tmp_path / "bin/bwrap"  # a machine that starts sandboxes, and lets no right into them
+    fake.parent.mkdir()
+    fake.write_text(f'#!/bin/bash\nexec {real} "${{@//CAP_SYS_ADMIN/CAP_CHOWN}}"\n')
+    fake.chmod(0o755)
+    assert bubblewrap.hindrance() == ""
+    monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
+    assert "unshare" in bubblewrap.hindrance()

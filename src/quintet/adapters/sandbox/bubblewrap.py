@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
-from quintet.adapters.sandbox.ground import MINDER, Ground, Launch, Walls
+from quintet.adapters.sandbox.ground import PACKAGE, Ground, Launch, Walls
 from quintet.adapters.sandbox.guarded import Guarded
 from quintet.adapters.sandbox.inside import COVER, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
 from quintet.adapters.sandbox.linked_git import in_tree, linked
@@ -39,9 +38,8 @@ NAMESPACES = (
 )
 # What inside.py needs to lay its mounts, in this user namespace only; it gives them up before the command runs.
 LAYING = ("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP")
-INSIDE = os.path.join(os.path.dirname(MINDER), "inside.py")
-NETWORK = os.path.join(os.path.dirname(MINDER), "user_network.py")
 NAME_SERVER = "10.0.2.3"  # of a network of its own, as in user_network.py
+UNSHARE = "/usr/bin/unshare"
 PROBE_SECONDS = 10.0
 
 
@@ -54,7 +52,10 @@ def hindrance() -> str:
     found = program()
     if not found:
         return "bubblewrap (bwrap) is not on PATH; the system's packages have it"
-    argv = [found, *NAMESPACES, "--unshare-net", *_system(), "--proc", "/proc", "--dev", "/dev", "--", "/bin/true"]
+    # What inside.py begins with, by a program that starts sooner: a mount namespace of its own, and a mount in it.
+    lays = (UNSHARE, "--mount", "--propagation", "private") if os.path.exists(UNSHARE) else ()
+    argv = [found, *NAMESPACES, *LAYING, "--unshare-net", *_system(), "--proc", "/proc", "--dev", "/dev"]
+    argv += ["--", *lays, "/bin/true"]
     try:
         done = subprocess.run(argv, capture_output=True, timeout=PROBE_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -91,9 +92,10 @@ class Bubblewrap:
         laid.repositories(guarded)
         laid.held(guarded)
         laid.covered((*guarded.secrets, *filter(os.path.lexists, self._ground.hidden()), *self._own_secrets()))
-        words += ["--chdir", cwd, "--", sys.executable, "-I", "-S", INSIDE, NO_NETWORK]
+        words += ["--chdir", cwd, "--", *self._ground.script("inside.py"), NO_NETWORK]
         if grant.network and self._ground.networks:
-            words[:0] = [sys.executable, "-I", "-S", NETWORK, str(len(words) - 1), ":".join(self._ground.networks)]
+            networks = ":".join(self._ground.networks)
+            words[:0] = [*self._ground.script("user_network.py"), str(len(words) - 1), networks]
         rules = syscall_filter.program(network=grant.network).hex() if syscall_filter.possible() else ""
         behind = (rules, str(len(laid.words) // 4), *laid.words)
         return Launch(
@@ -111,7 +113,7 @@ class Bubblewrap:
     def _room(self, words: Sequence[str], behind: Sequence[str]) -> Walls:
         """The same walls as a room that is kept: its own process is the first one inside."""
         return Walls(
-            (*words, NO_REPORT, GO, *behind, *self._ground.bounded(())),
+            (*words, NO_REPORT, GO, *behind, *self._ground.bounded(()), *self._ground.script("room.py")),
             self._ground.root,
             tuple(_identity(word) for word in words if word[:1] == "/"),
         )
@@ -126,7 +128,7 @@ class Bubblewrap:
         """The system, an empty home, /tmp; `more` are the folders that will be mounted besides."""
         root, scratch = self._ground.root, self._ground.scratch
         if not self._folders:
-            shown = (*toolchains(), os.path.dirname(MINDER))
+            shown = (*toolchains(self._ground.protection, self._ground.private), self._ground.scripts)
             self._folders = [folder for folder in shown if not below(folder, root)]
         # With --disable-userns bubblewrap leaves /proc/sys writable: root inside could set core_pattern for all.
         words = [*_system(), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
@@ -283,6 +285,8 @@ class Laid:
         folder = os.path.join(self._root, ".quintet")
         if self._written(folder):
             self._lay(WRITABLE, folder, needed=False)
+        if below(PACKAGE, self._root) and "site-packages" in PACKAGE:  # installed here, not worked on
+            self._hold(PACKAGE)
         for path in guarded.kept:
             self._hold(path)
         for path in guarded.from_git if Effect.COMMIT not in self._grant.effects else ():

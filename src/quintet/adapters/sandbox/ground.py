@@ -19,7 +19,10 @@ from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.protected import Protection
 
-MINDER = os.path.join(os.path.dirname(__file__), "confine.py")
+SCRIPTS = os.path.dirname(os.path.realpath(__file__))
+MINDER = os.path.join(SCRIPTS, "confine.py")
+PACKAGE = os.path.dirname(os.path.dirname(SCRIPTS))
+RUN_APART = ("confine.py", "inside.py", "room.py", "user_network.py")  # by an interpreter of their own
 PRLIMIT = "/usr/bin/prlimit"
 READING = frozenset({Effect.READ, Effect.FETCH})
 
@@ -72,12 +75,32 @@ class Ground(Struct):
     scanner: Scanner
     networks: tuple[str, ...] = ()  # programs that give a command a network of its own; none: this machine's
     made: str = ""
+    scripts: str = SCRIPTS
+    interpreter: str = ""
     running: dict[int, Grant] = field(default_factory=dict)  # the commands that may write the project now
     _seen: frozenset[Place] | None = None
     _stuck: frozenset[Place] = frozenset()  # appeared, and could not be moved: tried again after each command
     _notes: list[str] = field(default_factory=list)  # not told yet
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        """What puts the walls up is nothing that a call can write: scripts in the project are copied at the start."""
+        self.interpreter = interpreter(self.root)
+        if below(SCRIPTS, self.root):
+            from shutil import copyfile
+
+            self.scripts = self.scratch("walls/scripts")
+            for name in RUN_APART:
+                copyfile(os.path.join(SCRIPTS, name), os.path.join(self.scripts, name))
+
+    def script(self, name: str) -> tuple[str, ...]:
+        """The words that run one of these scripts; isolated, so that nothing beside it or in a project is loaded."""
+        return (self.interpreter, "-I", "-S", os.path.join(self.scripts, name))
+
+    def minded(self, argv: Sequence[str], walls: str = "{}") -> tuple[str, ...]:
+        """Under a small parent that ends whatever the command leaves behind."""
+        return (*self.script("confine.py"), walls, *argv)
 
     def scratch(self, name: str) -> str:
         """A folder that lives as long as the session: /tmp, an empty home."""
@@ -206,6 +229,23 @@ def _sweep(parent: str) -> None:
                 rmtree(os.path.join(parent, name), ignore_errors=True)
 
 
+def interpreter(root: str) -> str:
+    """The Python that scripts run on: the one a virtual environment stands on, if that environment is the project's."""
+    base = getattr(sys, "_base_executable", "") or sys.executable
+    for path in (sys.executable, base, os.path.realpath(base)):
+        if not below(path, root) and not below(os.path.realpath(path), root):
+            return path
+    return sys.executable
+
+
+def installed_in(root: str) -> str:
+    """What to say if Quintet itself, or the Python it runs on, lies in the project; empty if not."""
+    places = (SCRIPTS, sys.prefix, sys.executable, os.path.realpath(sys.executable))
+    if not any(below(path, root) for path in places):
+        return ""
+    return "Quintet or its Python lies in this project: what a command or an edit changes there runs with your rights"
+
+
 def minded(argv: Sequence[str], walls: str = "{}") -> tuple[str, ...]:
     """Under a small parent that ends whatever the command leaves behind."""
     return (sys.executable, "-I", "-S", MINDER, walls, *argv)
@@ -225,7 +265,7 @@ class Uncontained:
         if Effect.OUTSIDE in grant.effects:
             return Launch(tuple(argv), cwd)
         _, number, watched = self._ground.begin(grant)
-        return Launch(minded(self._ground.bounded(argv)), cwd, watched=watched, number=number)
+        return Launch(self._ground.minded(self._ground.bounded(argv)), cwd, watched=watched, number=number)
 
     def settle(self, launch: Launch) -> list[str]:
         return self._ground.settle(launch)

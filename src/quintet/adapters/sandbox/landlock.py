@@ -13,7 +13,7 @@ import msgspec
 
 from quintet.adapters.host_programs import host_path
 from quintet.adapters.sandbox import syscall_filter
-from quintet.adapters.sandbox.ground import MINDER, READING, Ground, Launch, minded
+from quintet.adapters.sandbox.ground import READING, Ground, Launch
 from quintet.adapters.sandbox.linked_git import linked
 from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, below, toolchains
 from quintet.adapters.sandbox.nofollow import looked
@@ -35,7 +35,7 @@ class Landlock:
         guarded, number, watched = ground.begin(grant)
         gits = [path for repository in guarded.repositories for path in linked(repository, ground.root)]
         scratch, empty_home = ground.scratch("tmp"), ground.scratch("home")
-        read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(), os.path.dirname(MINDER)]
+        read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(ground.protection, ground.private), ground.scripts]
         read += [ground.root, *gits, *grant.read_roots]
         roots = [path for path in grant.write_roots if self._leads_nowhere_else(path)]
         write = [*roots, scratch, empty_home, *(f"/dev/{name}" for name in DEVICES)]
@@ -51,7 +51,7 @@ class Landlock:
             for path in grant.write_roots
             if path not in roots and os.path.lexists(path)
         )
-        return Launch(minded(ground.bounded(argv), text), cwd, variables, watched, number, notes=notes)
+        return Launch(ground.minded(ground.bounded(argv), text), cwd, variables, watched, number, notes=notes)
 
     def _leads_nowhere_else(self, path: str) -> bool:
         """A folder of the project that is a link, or behind one, could be any folder."""

@@ -6,6 +6,7 @@ import os
 import sys
 
 from quintet.adapters.host_programs import program
+from quintet.domain.protected import PROTECTION, Protection
 
 SYSTEM = ("/usr", "/opt", "/nix", "/snap", "/etc")
 ALIASES = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr, or folders on older systems
@@ -30,6 +31,7 @@ CREDENTIALS = (
     *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".config/git/credentials"),
     *(".rye/credentials", ".local/share/uv/credentials", ".npm-global/etc/npmrc", ".bun/.npmrc"),
 )
+PROGRAMS = ("bin", "sbin", ".bin", "shims", "scripts", "Scripts", "tools")  # what folders of programs are called
 # What is beside the `bin` of a toolchain, and only of one: its programs do not run without their other folders.
 MARKS = (
     *("pyvenv.cfg", "conda-meta", "Cellar", "lib/rustlib", "lib/node_modules/npm", "pkg/tool", "src/runtime"),
@@ -46,16 +48,28 @@ def home() -> str:
     return os.path.realpath(os.path.expanduser("~"))
 
 
-def toolchains() -> list[str]:
-    """Folders outside the system that programs on PATH, and Quintet's own, come from."""
+def toolchains(protection: Protection = PROTECTION, own: tuple[str, ...] = ()) -> list[str]:
+    """Folders outside the system that programs on PATH, and Quintet's own, come from; `own` is what no command sees."""
     at_home = [os.path.join(home(), name) for name in TOOLCHAINS]
     prefixes = [sys.prefix, sys.base_prefix]
     for folder in (os.path.join(os.environ.get("VIRTUAL_ENV", ""), "bin"), *os.environ.get("PATH", "").split(":")):
         if os.path.isabs(folder):
-            above, name = os.path.split(os.path.realpath(folder))
-            prefixes.append(above if name == "shims" or is_toolchain(above) else folder)
+            real = os.path.realpath(folder)
+            above, name = os.path.split(real)
+            if shows_programs(real, protection, own):
+                whole = name == "shims" or is_toolchain(above)
+                prefixes.append(above if whole and not any(below(one, above) for one in own) else real)
     wanted = [os.path.realpath(path) for path in (*at_home, *prefixes) if path]
     return _outermost([path for path in dict.fromkeys(wanted) if os.path.exists(path) and not _too_much(path)])
+
+
+def shows_programs(folder: str, protection: Protection, own: tuple[str, ...]) -> bool:
+    """Whether a folder on PATH is for programs: no place of secrets or of Quintet's own, and below a hidden folder of
+    the home only by its name."""
+    if protection.is_secret_folder(folder) or any(below(folder, one) or below(one, folder) for one in own):
+        return False
+    hidden = folder.removeprefix(home().rstrip("/") + "/")[:1] == "."
+    return not (hidden and below(folder, home())) or os.path.basename(folder) in PROGRAMS
 
 
 def is_toolchain(folder: str) -> bool:

@@ -12,7 +12,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 
 from quintet.adapters.output import Inlet, Output
@@ -23,7 +22,6 @@ MOST_ROOMS = 2
 MOST_SEEN = 4
 READY_SECONDS = 0.5
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
-ROOM = os.path.join(os.path.dirname(__file__), "room.py")
 
 
 class Rooms:
@@ -78,7 +76,7 @@ class Room:
         self._line, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with inside:
             self.process = subprocess.Popen(
-                (*walls.argv, sys.executable, "-I", "-S", ROOM, str(inside.fileno())),
+                (*walls.argv, str(inside.fileno())),
                 cwd=walls.cwd,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,

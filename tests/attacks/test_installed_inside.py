@@ -1,0 +1,107 @@
+"""Quintet and its Python in the very project: what a call writes there does not put up the next call's walls."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import quintet
+from quintet.adapters.sandbox.ground import installed_in
+from tests.attacks.world import put
+
+ATTACK = r"""
+import asyncio, sys
+from pathlib import Path
+import quintet
+from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.sandbox import confine, contain, inside
+from quintet.adapters.sandbox.ground import Ground
+from quintet.adapters.sandbox.guarded import Scanner
+from quintet.domain.grants import Effect, Grant, Sandbox
+from quintet.domain.protected import PROTECTION
+
+root, kind, times = sys.argv[1], Sandbox(sys.argv[2]), int(sys.argv[3])
+assert quintet.__file__.startswith(root) and sys.executable.startswith(root)
+scratch = str(Path(root).parent / "scratch")
+containment = contain(kind, Ground(root, (), scratch, 0, PROTECTION, Scanner(root, PROTECTION)))
+grant = Grant((Effect.EXECUTE,), (root,))
+
+async def run():
+    processes = LocalProcesses(containment)
+    for line in ("sh plant.sh", *["echo ran"] * times):
+        done = await processes.run(("sh", "-c", line), cwd=root, grant=grant, timeout=60)
+        print(done.output, done.exit_code)
+        while processes.rooms._rooms and not processes.rooms.free:
+            await asyncio.sleep(0.01)
+    await processes.close()
+
+asyncio.run(run())
+"""
+PLANT = """
+for name in inside room confine user_network; do
+    echo 'import os; os.write(2, b"PLANTED SCRIPT"); open("{host}", "a").close(); os._exit(0)' \
+        > lib/quintet/adapters/sandbox/$name.py
+done
+rm .venv/bin/python
+printf '#!/bin/sh\necho PLANTED PYTHON; touch {host}\n' > .venv/bin/python
+chmod +x .venv/bin/python
+echo 'import os; os.write(2, b"PLANTED SITE")' > .venv/sitecustomize.py
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    shutil.copytree(Path(quintet.__file__).parent, root / "lib/quintet", ignore=shutil.ignore_patterns("__pycache__"))
+    put(root / ".venv/pyvenv.cfg", f"home = {Path(sys.base_prefix) / 'bin'}\n")
+    (root / ".venv/bin").mkdir()
+    (root / ".venv/bin/python").symlink_to(os.path.realpath(sys.executable))
+    put(root / "plant.sh", PLANT.format(host=tmp_path / "host"))
+    return root
+
+
+def attacked(project: Path, kind: str, lib: str = "lib") -> subprocess.CompletedProcess[str]:
+    paths = f"{project / lib}:{sysconfig.get_path('purelib')}"
+    return subprocess.run(
+        (project / ".venv/bin/python", "-c", ATTACK, project, kind, "4"),
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=project.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("kind", [pytest.param("bwrap", marks=pytest.mark.system("bwrap")), "partial", "none"])
+def test_walls_are_not_put_up_by_what_a_call_wrote(project: Path, tmp_path: Path, kind: str) -> None:
+    done = attacked(project, kind)
+    assert done.returncode == 0, done.stderr
+    assert "PLANTED" in (project / "lib/quintet/adapters/sandbox/room.py").read_text()
+    assert (project / ".venv/bin/python").read_text().startswith("#!")
+    assert "PLANTED" not in done.stdout + done.stderr
+    assert done.stdout.count("ran\n 0\n") == 4, done.stdout
+    assert not (tmp_path / "host").exists()
+
+
+@pytest.mark.system("bwrap")
+def test_a_command_does_not_write_what_is_installed_in_the_project(project: Path) -> None:
+    lib = ".venv/lib/python3/site-packages"
+    (project / lib).mkdir(parents=True)
+    (project / "lib/quintet").rename(project / lib / "quintet")
+    put(
+        project / "plant.sh",
+        f"for f in inside processes; do echo x > $(find {lib}/quintet -name $f.py); done; rm -r {lib}/quintet",
+    )
+    before = (project / lib / "quintet/adapters/processes.py").read_text()
+    done = attacked(project, "bwrap", lib)
+    assert done.stdout.count("ran\n 0\n") == 4, done.stdout + done.stderr
+    assert (project / lib / "quintet/adapters/processes.py").read_text() == before
+
+
+def test_it_is_said_where_quintet_lies(tmp_path: Path) -> None:
+    assert installed_in(str(tmp_path)) == ""
+    assert "your rights" in installed_in(str(Path(quintet.__file__).parents[2]))
