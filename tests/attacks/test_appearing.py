@@ -11,7 +11,7 @@ from quintet.adapters.processes import LocalProcesses
 from quintet.domain.gate import Sandbox
 from quintet.domain.grants import Effect, Grant
 from quintet.domain.ports import Finished
-from tests.attacks.running import Attacker, bash
+from tests.attacks.running import Attacker, bash, call
 from tests.attacks.test_sandbox_reach import Inside
 from tests.attacks.world import World, make_repository, put
 from tests.tools.calling import Caller
@@ -205,3 +205,52 @@ def test_what_git_itself_makes_in_its_folder_stays(tmp_path: Path, inside: Insid
     assert (inside.root / ".git/modules/sub/config").exists(), done.notes
     assert (inside.root / ".git/worktrees/tree/gitdir").exists(), done.notes
     assert (inside.root / "tree/.git").exists()
+
+
+@bwrap
+def test_a_folder_renamed_and_made_anew_holds_nothing_new(inside: Inside) -> None:
+    root = inside.root
+    put(root / ".vscode/tasks.json", "{}")
+    put(root / ".github/workflows/ci.yml", "on: push")
+    put(root / "tools/hooks/post-merge", "")
+    put(root / "sub/a.txt", "a")
+    make_repository(root / "sub")
+    subprocess.run(("git", "-C", str(root), "config", "core.hooksPath", "tools/hooks"), check=True)
+    put(
+        root / "mv.py",
+        PLANT + "for at, name in enumerate(('sub', '.vscode', '.github', 'tools')): os.rename(name, f'x{at}')\n"
+        "plant('sub', '[core]\\n\\tfsmonitor = x\\n')\n"
+        "for path in ('.vscode/tasks.json', '.github/workflows/ci.yml', 'tools/hooks/pre-commit'):\n"
+        "    os.makedirs(os.path.dirname(path)); open(path, 'w').write('evil')\n",
+    )
+    done = inside("python3 mv.py")
+    there = [".vscode/tasks.json", ".github/workflows/ci.yml", "tools/hooks/pre-commit", "sub/.git"]
+    assert [name for name in there if (root / name).exists()] == [], (done.output, done.notes)
+    assert "moved to" in " ".join(done.notes)
+
+
+@bwrap
+@pytest.mark.parametrize("how", ["missing", "included", "included from a file"])
+def test_hooks_that_git_takes_from_the_tree_are_not_written(inside: Inside, how: str) -> None:
+    root, hooks = inside.root, inside.root / "inc/hooks"
+    config = ("git", "-C", str(root), "config")
+    if how == "missing":
+        subprocess.run((*config, "core.hooksPath", "inc/hooks"), check=True)
+    else:
+        put(hooks / "post-merge", "")
+        file = root / "more.gitconfig" if how == "included" else root / "conf/one"
+        put(file, "[core]\n\thooksPath = inc/hooks\n")
+        if how != "included":
+            put(root / "more.gitconfig", "[include]\n\tpath = conf/one\n")
+        subprocess.run((*config, "include.path", "../more.gitconfig"), check=True)
+    inside("mkdir -p inc/hooks; echo evil > inc/hooks/pre-commit")
+    assert not (hooks / "pre-commit").exists()
+
+
+@BWRAP
+@pytest.mark.parametrize("user_name", ["root"], indirect=True)
+def test_file_tools_ask_before_they_write_hooks_that_git_takes_from_the_tree(world: World, attacker: Attacker) -> None:
+    world.make_repository()
+    subprocess.run(("git", "-C", str(world.project), "config", "core.hooksPath", "inc/hooks"), check=True)
+    outcome = attacker.session(call("Write", file_path="inc/hooks/pre-commit", content="evil"))
+    assert not (world.project / "inc/hooks/pre-commit").exists(), outcome.texts

@@ -205,10 +205,18 @@ def user_settings() -> list[tuple[str, str]]:
         "core.excludesfile": os.path.join(usual, "ignore"),
         "core.attributesfile": os.path.join(usual, "attributes"),
     }
-    where = tuple((name, os.environ[name]) for name in ("HOME", "XDG_CONFIG_HOME") if os.environ.get(name))
-    for name, value in taken_over(_listed_of_user(where), of_the_user=True):
+    for name, value in taken_over(_listed_of_user(_where()), of_the_user=True):
         found[name] = os.path.expanduser(value)
     return list(found.items())
+
+
+def _where() -> tuple[tuple[str, str], ...]:
+    return tuple((name, os.environ[name]) for name in ("HOME", "XDG_CONFIG_HOME") if os.environ.get(name))
+
+
+def user_hooks() -> tuple[str, ...]:
+    """Where the user's own configuration has git look for hooks in every repository."""
+    return tuple(value for name, value in _listed_of_user(_where()) if name == "core.hookspath")
 
 
 @lru_cache(maxsize=8)

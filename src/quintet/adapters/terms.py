@@ -6,6 +6,7 @@ import os
 
 from quintet.adapters import sandbox
 from quintet.adapters.places import Places, own_paths
+from quintet.adapters.sandbox.linked_git import hooks_in
 from quintet.domain.gate import Terms
 from quintet.domain.protected import PROTECTION
 from quintet.domain.settings import Settings
@@ -26,5 +27,6 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         expose=settings.secrets.expose,
         targets=settings.deploy,
         shelves=(places.outputs,),
+        hooks=hooks_in(places.root),
         loopback_open=sandbox.loopback_open(kind, settings.sandbox.loopback),
     )

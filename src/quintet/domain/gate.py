@@ -52,6 +52,7 @@ class Terms(Struct, frozen=True):
     expose: tuple[str, ...] = ()  # commands that get a secret: "NAME: command *"
     targets: Mapping[str, DeploySettings] = {}  # what deploys to each
     shelves: tuple[str, ...] = ()  # folders of Quintet's own that may be read: outputs too long to show
+    hooks: tuple[str, ...] = ()  # files and folders of the project that git takes hooks and configuration from
     loopback_open: bool = True  # a command with a network reaches this machine's own ports and abstract sockets too
 
 
@@ -226,7 +227,11 @@ def _question(
 def _asks(path: str, terms: Terms) -> str:
     """Why writing this path of the project takes a yes each time; empty if it does not."""
     within = inside(path, terms.root)
-    return terms.protection.asks(within) if within else ""
+    if not within:
+        return ""
+    if any(f"{within}/".startswith(f"{place}/") or place.startswith(f"{within}/") for place in terms.hooks):
+        return "git runs what is in it, by its configuration"
+    return terms.protection.asks(within)
 
 
 def _readable(path: str, terms: Terms) -> bool:

@@ -30,15 +30,23 @@ class GitWatch(Struct, frozen=True):
     missing: tuple[str, ...]
     inner: frozenset[str]  # the git folders of submodules, and those of worktrees, that are there
     unfinished: tuple[bytes, ...]
+    taken: tuple[tuple[str, tuple[int, int]], ...] = ()  # what git takes from the project's files, with its number
 
 
-def watch(base: str, git: str) -> GitWatch:
+def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
     modules = modules_in(git)
     trees = [tree for folder in (git, *modules) for tree in listed(os.path.join(folder, "worktrees"))]
     places = [os.path.join(folder, name) for folder in (git, *modules) for name in HELD]
     places += [os.path.join(tree, name) for tree in trees for name in HELD_IN_WORKTREE]
     missing = tuple(path for path in places if not os.path.lexists(path))
-    return GitWatch(base, git, missing, frozenset((*modules, *trees)), tuple(_commands(git)))
+    return GitWatch(
+        base,
+        git,
+        missing,
+        frozenset((*modules, *trees)),
+        tuple(_commands(git)),
+        tuple((path, _number(path)) for path in taken),
+    )
 
 
 def appeared_in(watched: GitWatch) -> Iterator[str]:
@@ -46,6 +54,7 @@ def appeared_in(watched: GitWatch) -> Iterator[str]:
     from quintet.adapters.sandbox.appeared import is_as_git_makes, is_worktree_as_git_makes
 
     yield from (path for path in watched.missing if os.path.lexists(path))
+    yield from (path for path, number in watched.taken if os.path.lexists(path) and _number(path) != number)
     modules = modules_in(watched.git)
     for module in modules:
         if module not in watched.inner and not is_as_git_makes(module, submodule=True):
@@ -57,6 +66,15 @@ def appeared_in(watched: GitWatch) -> Iterator[str]:
     for name, before, now in zip(_UNFINISHED, watched.unfinished, _commands(watched.git), strict=True):
         if now and now != before:
             yield os.path.join(watched.git, os.path.dirname(name))
+
+
+def _number(path: str) -> tuple[int, int]:
+    """Which file this is; nobody's if there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
 
 
 def modules_in(git: str) -> list[str]:

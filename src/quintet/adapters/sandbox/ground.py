@@ -79,6 +79,7 @@ class Ground(Struct):
     interpreter: str = ""
     running: dict[int, Grant] = field(default_factory=dict)  # the commands that may write the project now
     _seen: frozenset[Place] | None = None
+    _homes: dict[Place, tuple[int, int]] = field(default_factory=dict)  # the folders that these lie in, by number
     _stuck: frozenset[Place] = frozenset()  # appeared, and could not be moved: tried again after each command
     _notes: list[str] = field(default_factory=list)  # not told yet
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -136,7 +137,7 @@ class Ground(Struct):
                 if guarded.lost:
                     names = ", ".join(os.path.relpath(path, self.root) for path in guarded.lost[:3])
                     raise ToolFailed(f"{names}: protected, and moved away by a command that still runs; end that first")
-            self._seen = guarded.places - self._stuck
+            self._seen, self._homes = guarded.places - self._stuck, guarded.homes
             number = 0
             if any(below(path, self.root) or below(self.root, path) for path in grant.write_roots):
                 number = next(self._numbers)
@@ -144,12 +145,12 @@ class Ground(Struct):
             return guarded, number, self._watched(guarded, grant) if number else ()
 
     def _watched(self, guarded: Guarded, grant: Grant) -> tuple[GitWatch, ...]:
-        from quintet.adapters.sandbox.linked_git import linked
+        from quintet.adapters.sandbox.linked_git import in_tree, linked
 
         found = []
         for git in guarded.repositories:
             if any(below(git, root) for root in grant.write_roots):
-                found += [watch(self.root, git)] if os.path.isdir(git) else []
+                found += [watch(self.root, git, in_tree(git, self.root))] if os.path.isdir(git) else []
                 found += [watch(outside, outside) for outside in linked(git, self.root)]
         return tuple(found)
 
@@ -163,7 +164,8 @@ class Ground(Struct):
                 for path in list(appeared_in(watched)):
                     self._aside(path, notes, watched.base)
             if self._seen is not None and launch.number in self.running:
-                self._seen = self._look_over(self.scanner.scan(), notes).places - self._stuck
+                guarded = self._look_over(self.scanner.scan(), notes)
+                self._seen, self._homes = guarded.places - self._stuck, guarded.homes
             self.running.pop(launch.number, None)
             notes += self._notes
             self._notes.clear()
@@ -175,14 +177,17 @@ class Ground(Struct):
         What git makes may stay if one command runs, and that one commits: another could have made it, or change it.
         """
         committing = [Effect.COMMIT in grant.effects for grant in self.running.values()] == [True]
-        new = sorted(guarded.places - (self._seen or frozenset()) - guarded.moved, key=lambda place: place[1])
-        unwanted = {place: path for place in new if (path := self._unwanted(place, committing))}
+        seen = self._seen or frozenset()
+        # What is mounted in a folder stays what it is, but the folder can be renamed, and another made in its place.
+        homeless = {place for place in seen & guarded.places if guarded.homes.get(place) != self._homes.get(place)}
+        new = sorted((guarded.places - seen | homeless) - guarded.moved, key=lambda place: place[1])
+        unwanted = {place: path for place in new if (path := self._unwanted(place, committing, place in homeless))}
         moved = [path for path in unwanted.values() if self._aside(path, notes)]
         self._stuck = frozenset(place for place, path in unwanted.items() if path not in moved)
         self.scanner.forget(moved)
         return self.scanner.scan() if moved else guarded
 
-    def _unwanted(self, place: Place, committing: bool) -> str:
+    def _unwanted(self, place: Place, committing: bool, homeless: bool) -> str:
         """What is to be moved aside because of something new; empty if it may stay."""
         from quintet.adapters.sandbox.appeared import as_git_makes
         from quintet.adapters.sandbox.guarded import FROM_GIT
@@ -190,7 +195,8 @@ class Ground(Struct):
         kind, path, _ = place
         if kind == SECRET or (kind == FROM_GIT and committing):
             return ""
-        if any(known[1] == path and known[0] == kind and not known[2] for known in self._seen or ()):
+        known = any(one[1] == path and one[0] == kind and not one[2] for one in self._seen or ())
+        if known and not homeless:
             return ""
         if kind == REPOSITORY and committing and as_git_makes(self.root, path):
             return ""

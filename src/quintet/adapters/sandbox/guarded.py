@@ -34,9 +34,11 @@ class Guarded(Struct, frozen=True):
     places: frozenset[Place]
     lost: tuple[str, ...] = ()
     moved: frozenset[Place] = frozenset()  # repositories, and what lies where nobody looks, known by their numbers
+    homes: dict[Place, tuple[int, int]] = {}  # the number of the folder that each lies in
 
 
 class _Folder(Struct, frozen=True):
+    number: tuple[int, int]
     stamp: int
     settled: bool
     below: tuple[str, ...]
@@ -54,6 +56,7 @@ class Scanner:
     def scan(self) -> Guarded:
         known: dict[str, _Folder] = {}
         found: set[Place] = set()
+        homes: dict[Place, tuple[int, int]] = {}
         closed: set[str] = set()
         waiting = [self._root]
         while waiting:
@@ -71,6 +74,7 @@ class Scanner:
                 continue
             known[path] = folder
             found.update(folder.places)
+            homes.update(dict.fromkeys(folder.places, folder.number))
             waiting += folder.below
         self._known = known
         self._closed = closed if self._closed is None else self._closed
@@ -79,7 +83,9 @@ class Scanner:
             wanted: tuple(sorted(path for kind, path, link in found if kind == wanted and not link))
             for wanted in _KINDS
         }
-        return Guarded(of[SECRET], of[REPOSITORY], of[BARE], of[KEPT], of[FROM_GIT], frozenset(found), lost, moved)
+        return Guarded(
+            of[SECRET], of[REPOSITORY], of[BARE], of[KEPT], of[FROM_GIT], frozenset(found), lost, moved, homes
+        )
 
     def _missed(self, found: set[Place]) -> tuple[tuple[str, ...], frozenset[Place]]:
         """What was known by its number and is no longer where it was: searched for everywhere, and added if found."""
@@ -121,11 +127,11 @@ class Scanner:
     def _look(self, path: str) -> _Folder:
         now = time.time_ns()
         info = os.stat(path, follow_symlinks=False)
-        stamp = info.st_ctime_ns
+        number, stamp = (info.st_dev, info.st_ino), info.st_ctime_ns
         if info.st_mode & OPEN != OPEN:  # root sees through it, and the command, which is not root inside, would not
             raise PermissionError(path)
         before = self._known.get(path)
-        if before and before.settled and before.stamp == stamp:
+        if before and before.settled and before.stamp == stamp and before.number == number:
             return before
         relative = "" if path == self._root else os.path.relpath(path, self._root)
         below, names = [], []
@@ -150,7 +156,7 @@ class Scanner:
                     below.append(entry.path)
         if is_repository(names):
             places.append((BARE, path, False))
-        return _Folder(stamp, now - stamp > SETTLED_NS, tuple(below), tuple(places))
+        return _Folder(number, stamp, now - stamp > SETTLED_NS, tuple(below), tuple(places))
 
     def _real(self, entry: os.DirEntry[str]) -> str:
         """The file itself; a link that leads out of the project leads nowhere in the sandbox."""

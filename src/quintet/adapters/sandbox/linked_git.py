@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from quintet.adapters.git_folders import git_folders, is_plain, read_plain
-from quintet.adapters.own_git import settings_in
+from quintet.adapters.own_git import settings_in, user_hooks
 from quintet.adapters.sandbox.machine import below
 
 MOST_CONFIG = 262_144  # bytes of a configuration
+MOST_INCLUDED = 20
 
 
 def linked(repository: str, root: str) -> tuple[str, ...]:
@@ -18,14 +19,35 @@ def linked(repository: str, root: str) -> tuple[str, ...]:
 
 
 def in_tree(repository: str, root: str) -> list[str]:
-    """What a repository's configuration takes from the project's own files: its hooks, and more configuration."""
-    found = []
-    for name, value in settings_of(repository) or ():
-        if name == "core.hookspath":
-            found.append(os.path.normpath(os.path.join(os.path.dirname(repository), value)))
-        elif name.startswith("include") and name.endswith(".path"):
-            found.append(os.path.normpath(os.path.join(repository, value)))
-    return [path for path in found if path.startswith(root + "/")]
+    """What git takes from the project's own files because a configuration says so: hooks, and more configuration.
+
+    `repository` is a `.git` of the project. Included files are followed, wherever they are.
+    """
+    if not (own := settings_of(repository) or ()) and not user_hooks():
+        return []
+    found: list[str] = []
+    waiting = [(repository, own), ("", tuple(("core.hookspath", path) for path in user_hooks()))]
+    for folder, settings in waiting:
+        for name, value in settings:
+            if name == "core.hookspath":
+                found.append(os.path.normpath(os.path.join(os.path.dirname(repository), os.path.expanduser(value))))
+            elif name.startswith("include") and name.endswith(".path") and len(waiting) < MOST_INCLUDED:
+                path = os.path.normpath(os.path.join(folder, os.path.expanduser(value)))
+                found.append(path)
+                waiting.append((os.path.dirname(path), settings_in(read_plain(path, MOST_CONFIG)) or ()))
+    return [path for path in dict.fromkeys(found) if path.startswith(root + "/")]
+
+
+def hooks_in(root: str) -> tuple[str, ...]:
+    """What `in_tree` finds for the repository at the root, relative; git is asked only if there may be any."""
+    git = os.path.join(root, ".git")
+    home = os.path.expanduser("~")
+    usual = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
+    files = (os.path.join(git, "config"), os.path.join(git, "config.worktree"), os.path.join(home, ".gitconfig"), usual)
+    words = b"".join(read_plain(path, MOST_CONFIG) for path in files).lower()
+    if b"hookspath" not in words and b"include" not in words:
+        return ()
+    return tuple(os.path.relpath(path, root) for path in in_tree(git, root))
 
 
 def settings_of(git: str) -> tuple[tuple[str, str], ...] | None:
