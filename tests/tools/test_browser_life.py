@@ -49,6 +49,25 @@ def test_a_secret_of_the_environment_stays_here(web: Browsing, site: Site, monke
         assert b"hunter2" not in Path(f"/proc/{pid}/environ").read_bytes()
 
 
+@pytest.mark.parametrize("configured", [False, True], ids=["by HOME alone", "by XDG_CONFIG_HOME too"])
+def test_a_browser_leaves_nothing_in_the_users_home_and_knows_no_other_than_its_own(
+    tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch, configured: bool
+) -> None:
+    home = tmp_path / "home of a user"
+    home.mkdir()
+    for name in [name for name in os.environ if name.startswith(("XDG_", "DBUS_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    if configured:
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    with browsing(tmp_path) as web:
+        web.ok("navigate", url=site("/"))
+        assert web.running()
+        for pid in web.running():
+            assert os.fsencode(home) not in Path(f"/proc/{pid}/environ").read_bytes()
+    assert list(home.rglob("*")) == []
+
+
 def test_a_call_that_is_interrupted_while_the_browser_starts_leaves_nothing_behind(tmp_path: Path, site: Site) -> None:
     with browsing(tmp_path) as web:
 

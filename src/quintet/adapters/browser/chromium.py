@@ -1,7 +1,7 @@
 """Starting a Chromium of the machine's, with Playwright's driver between it and us.
 
-Both get a small environment and a temporary folder of their own, which goes with them; the driver a session of its
-own too, so that Ctrl+C at the terminal does not end it.
+Both get a small environment and a temporary folder of their own, which goes with them and is their home too: nothing
+of theirs is left in the user's. The driver gets a session of its own, so that Ctrl+C at the terminal does not end it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ LONGEST_BASE = 40  # of a temporary folder: Chromium ends if the path of its soc
 WIDTH, HEIGHT = 1280, 800
 FLAGS = (
     "--disable-background-networking",
+    "--disable-breakpad",
     "--disable-component-update",
+    "--disable-crash-reporter",
     "--disable-default-apps",
     "--disable-gpu",
     "--disable-quic",
@@ -155,6 +157,8 @@ def _folder() -> str:
     base = tempfile.gettempdir()
     short = len(base) <= LONGEST_BASE or not os.access("/tmp", os.W_OK)
     folder = tempfile.mkdtemp(prefix="quintet-browser-", dir=base if short else "/tmp")
+    for below in HOMES.values():
+        os.makedirs(os.path.join(folder, below), mode=0o700, exist_ok=True)
     node = os.environ.get(NODE) or os.path.join(os.path.dirname(playwright.__file__), "driver", "node")
     own = {"PW_LANG_NAME": "python", "PW_LANG_NAME_VERSION": ".".join(map(str, sys.version_info[:2]))}
     pairs = [f"{name}={value}" for name, value in {**_environment(folder), **own}.items()]
@@ -166,8 +170,24 @@ def _folder() -> str:
     return folder
 
 
+# Where a browser and what it is made of keep things, by variable; all of it goes with the temporary folder.
+HOMES = {
+    "HOME": "home",
+    "XDG_CONFIG_HOME": "home/.config",
+    "XDG_CACHE_HOME": "home/.cache",
+    "XDG_DATA_HOME": "home/.local/share",
+    "XDG_STATE_HOME": "home/.local/state",
+    "XDG_RUNTIME_DIR": "home/run",
+    "BREAKPAD_DUMP_LOCATION": "home/crashes",
+}
+
+
 def _environment(folder: str) -> dict[str, str]:
-    return {**own_environment(), "TMPDIR": folder}
+    """With a home of its own, settings of the desktop's in memory alone, and no message bus of the user's."""
+    homes = {name: os.path.join(folder, below) for name, below in HOMES.items()}
+    bus = "disabled:"
+    own = {"GSETTINGS_BACKEND": "memory", "DBUS_SESSION_BUS_ADDRESS": bus, "DBUS_SYSTEM_BUS_ADDRESS": bus}
+    return {**own_environment(), **homes, **own, "TMPDIR": folder}
 
 
 def _driver_process(driver: Playwright) -> int:
