@@ -4,9 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import quintet
@@ -65,7 +65,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def attacked(project: Path, kind: str, lib: str = "lib") -> subprocess.CompletedProcess[str]:
-    paths = f"{project / lib}:{sysconfig.get_path('purelib')}"
+    paths = f"{project / lib}:{Path(msgspec.__file__).parents[1]}"
     return subprocess.run(
         (project / ".venv/bin/python", "-c", ATTACK, project, kind, "4"),
         env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},

@@ -294,6 +294,21 @@ def test_programs_of_every_day_work_behind_the_filter(inside: Inside) -> None:
         assert done.exit_code == 0, (line, done.output)
 
 
+@pytest.mark.parametrize("kind", [BWRAP, Sandbox.PARTIAL, Sandbox.NONE])
+@pytest.mark.parametrize("name", [".quintet", ".claude", ".vscode", "sub/.vscode", ".github", "sub/.git"])
+def test_what_a_planted_link_leads_to_is_not_moved(repo: Path, tmp_path: Path, kind: Sandbox, name: str) -> None:
+    """Moving aside goes by handles: it takes the link, and nothing of the folder outside that it names."""
+    files = ("settings.toml", "tools/a.py", "agents/a.md", "tasks.json", "config", "HEAD", "hooks/post-commit")
+    for file in files:
+        put(tmp_path / "outside" / file, "kept")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "outside").rglob("*")}
+    inside = Inside(repo, kind)
+    inside(f"mkdir -p sub; rm -rf {name}; ln -s {tmp_path}/outside {name}")
+    inside("true")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "outside").rglob("*")} == before
+    assert not (repo / name).is_symlink()
+
+
 # ── PATH
 
 
@@ -316,37 +331,35 @@ def test_beside_a_folder_on_path_nothing_is_shown(
     assert "hidden-word" not in shown.output
 
 
-@pytest.mark.parametrize("kind", [BWRAP, Sandbox.PARTIAL])
-@pytest.mark.parametrize(
-    ("entry", "file"),
-    [
-        (".ssh", ".ssh/id_rsa"),
-        (".ssh/", ".ssh/id_rsa"),
-        (".ssh/bin", ".ssh/bin/id_rsa"),
-        (".ssh/shims", ".ssh/id_rsa"),
-        ("../home/.ssh/.", ".ssh/id_rsa"),
-        ("link", ".ssh/id_rsa"),
-        (".config", ".config/app.toml"),
-        (".config/gh", ".config/gh/hosts.yml"),
-        (".aws", ".aws/credentials"),
-        (".gnupg", ".gnupg/secring.gpg"),
-        (".thunderbird/profile", ".thunderbird/profile/logins.json"),
-        (".config/quintet", ".config/quintet/settings.toml"),
-        (".local/share", ".local/share/keyrings/login.keyring"),
-        (".local", ".local/share/keyrings/login.keyring"),
-        (".", "notes.txt"),
-    ],
+NOT_FOR_PROGRAMS = (  # a folder of the home on PATH, and a file that it would show
+    (".ssh/", ".ssh/id_rsa"),
+    (".ssh/bin", ".ssh/bin/id_rsa"),
+    (".ssh/shims", ".ssh/id_dsa"),
+    ("../home/.aws/.", ".aws/credentials"),
+    ("link", ".kube/config"),
+    (".config", ".config/app.toml"),
+    (".config/gh", ".config/gh/hosts.yml"),
+    (".gnupg", ".gnupg/secring.gpg"),
+    (".thunderbird/profile", ".thunderbird/profile/logins.json"),
+    (".config/quintet", ".config/quintet/settings.toml"),
+    (".local/share", ".local/share/keyrings/login.keyring"),
+    (".local", ".local/state/notes"),
+    (".", "notes.txt"),
 )
+
+
+@pytest.mark.parametrize("kind", [BWRAP, Sandbox.PARTIAL])
 def test_a_folder_on_path_that_is_not_for_programs_is_not_shown(
-    repo: Path, kind: Sandbox, entry: str, file: str, monkeypatch: pytest.MonkeyPatch
+    repo: Path, kind: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Path(os.environ["HOME"])
-    put(home / file, "hidden-word")
-    (home / ".ssh").mkdir(exist_ok=True)
-    (home / "link").symlink_to(".ssh")
-    (home / entry).mkdir(parents=True, exist_ok=True)
-    monkeypatch.setenv("PATH", f"{home}/{entry}:{os.environ['PATH']}")
-    assert "hidden-word" not in Inside(repo, kind)(f"cat {home}/{file}").output
+    for _, file in NOT_FOR_PROGRAMS:
+        put(home / file, f"hidden in {file}")
+    (home / "link").symlink_to(".kube")
+    for entry, _ in NOT_FOR_PROGRAMS:
+        (home / entry).mkdir(parents=True, exist_ok=True)
+    monkeypatch.setenv("PATH", ":".join([*(f"{home}/{entry}" for entry, _ in NOT_FOR_PROGRAMS), os.environ["PATH"]]))
+    assert "hidden" not in Inside(repo, kind)("".join(f"cat {home}/{file};" for _, file in NOT_FOR_PROGRAMS)).output
 
 
 @pytest.mark.system("bwrap")

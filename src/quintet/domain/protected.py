@@ -231,6 +231,9 @@ def kept(path: str) -> Kept | None:
     return asking
 
 
+_WAYS = frozenset(one.pattern.split("/")[0] for one in KEPT if one.hold == "always" and "/" in one.pattern)
+
+
 def is_held(folder: str, name: str, committing: bool = False) -> bool:
     """Whether a command finds the entry `name` of `folder` (relative to the root; empty for it) read-only.
 
@@ -239,6 +242,11 @@ def is_held(folder: str, name: str, committing: bool = False) -> bool:
     names = _folded(f"{folder}/{name}")
     found = _at(names[-2] if len(names) > 1 else "", names[-1], len(names) - 1) if names else None
     return found is not None and (found.hold == "always" or (found.hold == "not from git" and not committing))
+
+
+def leads_to_held(name: str) -> bool:
+    """Whether a link of this name would put what is held in its place: `.vscode`, for `.vscode/tasks.json`."""
+    return _name(name) in _WAYS
 
 
 def is_repository(names: Iterable[str]) -> bool:

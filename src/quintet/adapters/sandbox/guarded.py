@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from quintet.adapters.sandbox.nofollow import OPEN, looked, reopened
-from quintet.domain.protected import Protection, is_held, is_repository
+from quintet.domain.protected import Protection, is_held, is_repository, leads_to_held
 
 FOREIGN = frozenset({"node_modules", "site-packages", ".venv", "venv", ".tox", ".nox"})
 SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
@@ -152,6 +152,8 @@ class Scanner:
                     places.append((SECRET, real, False))
                 if is_held(relative, name):
                     places.append((KEPT if is_held(relative, name, True) else FROM_GIT, entry.path, link))
+                elif link and leads_to_held(name):
+                    places.append((KEPT, entry.path, link))
                 if folder and name not in FOREIGN:
                     below.append(entry.path)
         if is_repository(names):
