@@ -226,11 +226,11 @@ def trust(arguments: Namespace) -> int:
     elif arguments.revoke:
         say([f"{places.root} is no longer trusted"])
     else:
-        from quintet.trusting import server_lines
+        from quintet.trusting import named, server_lines
 
         about = " with" if covered else "; it brings nothing of its own yet"
         say([f"{places.root} is{' now' if changed else ''} trusted{about}"])
-        say([f"  {visible(name)}" for name in covered] + server_lines(places) * bool(covered))
+        say([f"  {named(name, found)}" for name in covered] + server_lines(places) * bool(covered))
     return 0
 
 
@@ -238,7 +238,7 @@ def _trust_check(arguments: Namespace, places: Places) -> int:
     """What is new or has changed since the yes; 1 if anything has."""
     from quintet.adapters.project_pieces import pieces
     from quintet.domain.trusted_content import changes
-    from quintet.trusting import difference
+    from quintet.trusting import difference, named
 
     trust, found = trust_of(places.trust_file, places.root), pieces(places)
     since = changes(trust, found)
@@ -246,11 +246,11 @@ def _trust_check(arguments: Namespace, places: Places) -> int:
         listed = [{"name": one.name, "kind": one.kind} for one in since]
         say_json({"folder": places.root, "trusted": trust.trusted, "changes": listed})
     elif not trust.trusted:
-        say([f"{places.root} is not trusted; it would bring:", *(f"  {visible(name)}" for name in sorted(found))])
+        say([f"{places.root} is not trusted; it would bring:", *(f"  {named(name, found)}" for name in sorted(found))])
     elif not since:
         say(["nothing is new or changed since you trusted this folder"])
     else:
-        say([f"{visible(one.name)}  {one.kind}" for one in since] + [""])
+        say([named(one.name, found, one.kind) for one in since] + [""])
         say([visible(line) for one in since for line in difference(places, trust, one.name, found)])
     return 1 if since else 0
 

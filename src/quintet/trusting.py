@@ -13,11 +13,11 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from quintet.adapters.places import Places, locate
-from quintet.adapters.project_pieces import files_below, pieces, server_piece
+from quintet.adapters.project_pieces import Link, files_below, pieces, server_piece
 from quintet.adapters.trust import accept, decline, former, set_trust, trust_of
 from quintet.domain import trusted_content
 from quintet.domain.protected import inside
-from quintet.domain.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SERVERS, SETTINGS, TOOLS, Pieces, Trust
+from quintet.domain.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SETTINGS, TOOLS, Pieces, Trust
 from quintet.domain.visible import visible
 
 
@@ -35,9 +35,10 @@ def trust_question(places: Places) -> TrustQuestion | None:
         return None
     found = pieces(places)
     if not trust.decided:
-        if all(_kind(name) == "agents" for name in found):  # they are only read until a program of theirs is called
+        brought = [name for name, data in found.items() if not isinstance(data, Link)]
+        if all(_kind(name) == "agents" for name in brought):  # they are only read until a program of theirs is called
             return None
-        return TrustQuestion(_first(places, found), lambda yes: _decided(places, found, yes))
+        return TrustQuestion(_first(places, brought), lambda yes: _decided(places, found, yes))
     if not trusted_content.to_ask(trust, found):
         return None
     return TrustQuestion(_again(places, trust, found), lambda yes: _decided_again(places, found, yes))
@@ -57,8 +58,8 @@ def _decided_again(places: Places, found: Pieces, yes: bool) -> None:
         decline(places, found)
 
 
-def _first(places: Places, found: Pieces) -> str:
-    what = " and ".join(dict.fromkeys(map(_kind, found)))
+def _first(places: Places, brought: list[str]) -> str:
+    what = " and ".join(dict.fromkeys(map(_kind, brought)))
     return "\n".join(
         [
             f"{places.root} has {what} of its own.",
@@ -73,7 +74,7 @@ def _again(places: Places, trust: Trust, found: Pieces) -> str:
     asked = trusted_content.to_ask(trust, found)
     old = any(one.kind == "not recorded" for one in asked)
     why = "You trusted this folder before its contents were recorded." if old else "You trusted this folder."
-    lines = [f"{places.root}: {why} Since then:", *(f"  {visible(one.name)}  {one.kind}" for one in asked)]
+    lines = [f"{places.root}: {why} Since then:", *(f"  {named(one.name, found, one.kind)}" for one in asked)]
     shown = [visible(line) for one in asked for line in difference(places, trust, one.name, found)]
     lines += ["", *shown[:MOST_DIFF]]
     if len(shown) > MOST_DIFF:
@@ -81,7 +82,16 @@ def _again(places: Places, trust: Trust, found: Pieces) -> str:
     return "\n".join([*lines, *server_lines(places), "", "Until you say yes it is not loaded; the rest is."])
 
 
+def named(name: str, found: Pieces, kind: str = "") -> str:
+    """A piece in a list; a link out of the project says where it leads, and nothing more is shown of it."""
+    data = found[name]
+    words = data.decode("utf-8", "replace") if isinstance(data, Link) else kind
+    return visible(f"{name}  {words}".rstrip()).replace("\n", "␊")
+
+
 def difference(places: Places, trust: Trust, name: str, found: Pieces) -> list[str]:
+    if isinstance(found[name], Link):
+        return []
     return trusted_content.difference(name, former(places, trust, name), found[name])
 
 
@@ -89,7 +99,7 @@ def server_lines(places: Places) -> list[str]:
     """What each MCP server of the project would be: what it starts or reaches, and which variables it takes."""
     from quintet.adapters.mcp_client.server_files import in_words
 
-    return [visible(line) for line in in_words(os.path.join(places.root, SERVERS))]
+    return [visible(line) for line in in_words(places.root)]
 
 
 def _kind(name: str) -> str:

@@ -1,7 +1,13 @@
 """grep and glob, with the ripgrep that ships with Quintet."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from msgspec import structs
+
+from quintet.adapters.processes import LocalProcesses
+from quintet.domain.ports import Finished
+from quintet.engine.hands import Hands
 from tests.tools.calling import Caller
 
 
@@ -95,3 +101,44 @@ def test_a_long_list_of_files_is_cut_between_names_and_counted(tools: Caller) ->
     *listed, more = tools.ok("glob", pattern="many/*.txt").splitlines()
     assert listed == [f"many/{name}" for name in names[: len(listed)]]
     assert more == f"({1500 - len(listed)} more)"
+
+
+class Cut(LocalProcesses):
+    """Stops every search before its end, with some of what ripgrep would have said."""
+
+    said = ""
+
+    async def run(self, *arguments: object, **options: object) -> Finished:  # type: ignore[override]
+        return Finished(-15, self.said, timed_out=True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "mode", "said", "shown"),
+    [
+        ("grep", "files_with_matches", "./b.py\0./a.py\0./half a na", ["a.py", "b.py"]),
+        ("grep", "content", "./a.py\x001:one\n./a.py\x002:half a li", ["a.py:1:one"]),
+        ("glob", "", "./a.py\0./ha", ["a.py"]),
+    ],
+)
+def test_a_search_that_takes_too_long_shows_what_it_found_and_says_so(
+    tools: Caller, tool: str, mode: str, said: str, shown: list[str]
+) -> None:
+    cut = Cut(tools.containment)
+    cut.said = said
+    bench = structs.replace(tools.toolbox.hands._bench, processes=cut)
+    tools.toolbox = tools.toolbox.with_hands(Hands(bench), tools.toolbox.specs)
+    found = tools.ok(tool, pattern="*" if tool == "glob" else "o", **({"output_mode": mode} if mode else {}))
+    *lines, note = found.splitlines()
+    assert lines == shown and "there may be more" in note
+
+
+def test_a_search_that_would_never_end_is_stopped(
+    tools: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless = tmp_path / "ripgrep"
+    endless.write_text("#!/bin/sh\nexec sleep 3600\n")
+    endless.chmod(0o755)
+    monkeypatch.setattr("quintet.tools.search_tools.SEARCH_SECONDS", 0.1)
+    bench = structs.replace(tools.toolbox.hands._bench, ripgrep=str(endless))
+    tools.toolbox = tools.toolbox.with_hands(Hands(bench), tools.toolbox.specs)
+    assert "more than 0.1 s and found nothing" in tools("grep", pattern="o").content

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from quintet.adapters.places import Places
-from quintet.adapters.project_pieces import read_bytes, scripts_of
+from quintet.adapters.project_pieces import leads_out, read_own, scripts_of
 from quintet.adapters.trust import trust_of
 from quintet.domain.errors import SettingsError
 from quintet.domain.executors import AI_CLIS
@@ -94,6 +94,9 @@ def _why(trust: Trust) -> str:
 
 def _of_project(places: Places, loaded: Loaded) -> tuple[list[Leaf], bool]:
     """What the project's file sets, and whether the user's yes covers the file; its hooks only with their scripts."""
+    if leads_out(places.root, places.project_settings):
+        loaded.warnings.append(f"{places.project_settings} is not loaded: a link leads out of the project")
+        return [], False
     data = read_data(places.project_settings)
     leaves = from_text(_decoded(data, places.project_settings), places.project_settings)
     covered = loaded.trust.covers(SETTINGS, data)
@@ -105,7 +108,9 @@ def _of_project(places: Places, loaded: Loaded) -> tuple[list[Leaf], bool]:
         if command not in commands:
             return ""
         for script in scripts_of(places.root, [command]):
-            if not loaded.trust.covers(script, read_bytes(os.path.join(places.root, script)) or b""):
+            if leads_out(places.root, os.path.join(places.root, script)):
+                return f"{script} is a link out of the project: hook not run"
+            if not loaded.trust.covers(script, read_own(places.root, script) or b""):
                 return f"{script} is new or changed since you trusted this folder (`quintet trust`): hook not run"
         return ""
 

@@ -1,4 +1,7 @@
-"""Reads what a project brings that Quintet would load or run: the pieces that trust covers."""
+"""Reads what a project brings that Quintet would load or run: the pieces that trust covers.
+
+A link that leads out of the project is named and never followed: what lies there is not the project's to bring.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +24,35 @@ _INTERPRETERS = regex(
 _SCRIPT = regex(r"\.(sh|bash|zsh|fish|py|js|mjs|cjs|ts|rb|pl|php|lua)\Z")
 
 
+class Link(bytes):
+    """What stands for a piece that is a link out of the project: where it leads. Whoever says yes, it is not loaded."""
+
+
+def leads_out(root: str, path: str) -> bool:
+    """Whether a path of a project goes by a link to somewhere else; `root` is the project's real path."""
+    real = os.path.realpath(path)
+    return real != root and not real.startswith(root.rstrip("/") + "/")
+
+
+def read_own(root: str, name: str) -> bytes | None:
+    """A file of a project's as it is; None if there is no plain file, or a link leads out to it."""
+    path = os.path.join(root, name)
+    return None if leads_out(root, path) else read_bytes(path)
+
+
 def pieces(places: Places) -> dict[str, bytes]:
     """Every piece by its name."""
     root = places.root
     found = dict(files_below(root, TOOLS))
     for folder in (PROMPTS, *AGENTS):
         found |= files_below(root, folder)
-    if (data := read_bytes(os.path.join(root, SETTINGS))) is not None:
+    for name in (SETTINGS, SERVERS):
+        found |= _link(root, name)
+    if (data := read_own(root, SETTINGS)) is not None:
         found[SETTINGS] = data
         for script in scripts_of(root, _hooks(data)):
-            found[script] = read_bytes(os.path.join(root, script)) or b""
-    if (data := read_bytes(os.path.join(root, SERVERS))) is not None:
+            found |= _link(root, script) or {script: read_own(root, script) or b""}
+    if (data := read_own(root, SERVERS)) is not None:
         from quintet.adapters.mcp_client.server_files import entries
 
         found |= {server_piece(name): written(given) for name, given in entries(data)[0].items()}
@@ -40,8 +61,9 @@ def pieces(places: Places) -> dict[str, bytes]:
 
 def files_below(root: str, folder: str) -> dict[str, bytes]:
     """The files of a folder, by their paths in the project."""
+    if found := _link(root, folder):
+        return found
     top = os.path.join(root, folder)
-    found: dict[str, bytes] = {}
     for path, folders, names in os.walk(top):
         folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(names):
@@ -49,11 +71,30 @@ def files_below(root: str, folder: str) -> dict[str, bytes]:
             if len(found) >= MOST_FILES:
                 found[f"{folder}/…"] = os.urandom(16)  # nobody can say yes to what nobody can look through
                 return found
-            found[os.path.relpath(whole, root)] = read_bytes(whole) or b""
+            name = os.path.relpath(whole, root)
+            found |= _link(root, name) or {name: read_own(root, name) or b""}
         for name in folders:
             if os.path.islink(whole := os.path.join(path, name)):
-                found[os.path.relpath(whole, root)] = f"link to {os.readlink(whole)}".encode()
+                name = os.path.relpath(whole, root)
+                found |= _link(root, name) or {name: _where(whole)}
     return found
+
+
+def _link(root: str, name: str) -> dict[str, bytes]:
+    """The first part of a path that is a link out of the project, and where it leads; nothing if there is none."""
+    if not leads_out(root, os.path.join(root, name)):
+        return {}
+    parts = name.split("/")
+    ways = ["/".join(parts[:number]) for number in range(1, len(parts) + 1)]
+    first = next(way for way in ways if leads_out(root, os.path.join(root, way)))
+    return {first: Link(_where(os.path.join(root, first)) + b", not loaded")}
+
+
+def _where(path: str) -> bytes:
+    try:
+        return b"link to " + os.fsencode(os.readlink(path))
+    except OSError:  # gone meanwhile
+        return b"link"
 
 
 def read_bytes(path: str) -> bytes | None:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from quintet.adapters.places import Places
-from quintet.adapters.project_pieces import files_below, read_bytes
+from quintet.adapters.project_pieces import files_below, leads_out, read_bytes
 from quintet.adapters.source_imports import only_sources
 from quintet.domain.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.grants import Effect
@@ -57,7 +57,7 @@ def _users(places: Places) -> list[tuple[str, bytes]]:
 
 def _projects(places: Places, trust: Trust, own: OwnTools) -> list[tuple[str, bytes]]:
     """The project's files as they were read once; none unless all that lies beside them is trusted too."""
-    theirs = files(places.project_tools)
+    theirs = [path for path in files(places.project_tools) if not leads_out(places.root, path)]
     if not theirs:
         return []
     names = {path: os.path.relpath(path, places.root) for path in theirs}

@@ -50,16 +50,18 @@ class Prompts:
         overrides: str = "",
         own: Mapping[str, str] | None = None,
         covers: Callable[[str, bytes], bool] = lambda name, data: True,
+        is_page: Callable[[str], bool] = os.path.isfile,
     ) -> None:
         """`overrides` is the folder of a project's own pages, or `own` has their texts.
 
-        `covers` says whether a page of the project's is to be used, by its name and what stands in it.
+        `covers` says whether a page of the project's is to be used, by its name and what stands in it; `is_page`
+        whether there is one to read.
         """
         self._folder = folder
         self._pages: dict[str, tuple[str, str]] = {}
         for name in sorted(_names(folder)):
             theirs = os.path.join(overrides, name) if overrides else ""
-            if theirs and os.path.isfile(theirs) and covers(name, data := _read(theirs)):
+            if theirs and is_page(theirs) and covers(name, data := _read(theirs)):
                 self._pages[name] = (theirs, _checked(theirs, data))
             else:
                 path = os.path.join(folder, name)

@@ -13,7 +13,7 @@ from quintet.domain.protected import Protection
 from quintet.domain.toolspec import ToolResult, Touch
 from quintet.tools.declare import counted, tool
 
-SEARCH_SECONDS = 60.0
+SEARCH_SECONDS = 20.0  # then what was found so far has to do
 SEARCH_BYTES = 4_000_000
 MOST_FILES = 1000
 MOST_CHARACTERS = 30_000
@@ -64,12 +64,13 @@ async def grep(
     argv += ["-g", glob] if glob else []
     argv += ["-t", type] if type else []
     argv += _no_secrets(bench.files.protection)
-    output = await _ripgrep(bench, [*argv, "-e", pattern, "--", _target(bench, path)])
+    output, note = await _ripgrep(bench, [*argv, "-e", pattern, "--", _target(bench, path)])
     if output_mode == "files_with_matches":
         lines = sorted(output.split("\0")[:-1])
     else:
-        lines = _matches(output, bool(after or before or around))
-    return _listed(lines, head_limit, "no matches")
+        whole = output[: output.rfind("\n") + 1] if note else output
+        lines = _matches(whole, bool(after or before or around))
+    return _listed(lines, head_limit, "no matches", note=note)
 
 
 @tool(effects={Effect.READ}, touch=_path, needs=("ripgrep",), confined=True)
@@ -80,9 +81,9 @@ async def glob(bench: Workbench, pattern: str, path: str = "") -> ToolResult:
     :path: folder to look in, the project if empty
     """
     argv = [bench.ripgrep, *PLAIN, "--files", "--hidden", "-g", pattern, "-g", "!.git"]
-    output = await _ripgrep(bench, [*argv, "--", _target(bench, path)])
+    output, note = await _ripgrep(bench, [*argv, "--", _target(bench, path)])
     names = output.split("\0")[:-1]
-    return _listed(nsmallest(MOST_FILES, names), 0, "no files match", len(names))
+    return _listed(nsmallest(MOST_FILES, names), 0, "no files match", len(names), note)
 
 
 def _target(bench: Workbench, path: str) -> str:
@@ -98,16 +99,21 @@ def _no_secrets(protection: Protection) -> list[str]:
     return [word for name in names for word in ("--iglob", name)]
 
 
-async def _ripgrep(bench: Workbench, argv: list[str]) -> str:
-    """Ripgrep's output, in the order its threads found things: sorting it here is faster than one thread there."""
+async def _ripgrep(bench: Workbench, argv: list[str]) -> tuple[str, str]:
+    """Ripgrep's output, in the order its threads found things: sorting it here is faster than one thread there.
+
+    And a note if it was stopped before its end: then the last piece of the output may be a part of one.
+    """
     done = await bench.processes.run(
         argv, cwd=bench.root, grant=bench.grant, timeout=SEARCH_SECONDS, keep=SEARCH_BYTES, contained=False
     )
+    if done.timed_out and not done.output:
+        raise ToolFailed(f"the search took more than {SEARCH_SECONDS:g} s and found nothing; narrow it by path or glob")
     if done.timed_out:
-        raise ToolFailed(f"the search took more than {SEARCH_SECONDS:g} s; narrow it by path or glob")
+        return done.output, f"(stopped after {SEARCH_SECONDS:g} s: there may be more; narrow it by path or glob)"
     if done.exit_code > 1:
         raise ToolFailed(done.output.strip() or f"ripgrep ended with {done.exit_code}")
-    return done.output
+    return done.output, ""
 
 
 def _matches(output: str, around: bool) -> list[str]:
@@ -130,11 +136,11 @@ def _matches(output: str, around: bool) -> list[str]:
     return [line for place, lines in enumerate(files) for line in ([*(["--"] if place and around else []), *lines])]
 
 
-def _listed(lines: list[str], most: int, none: str, total: int = 0) -> ToolResult:
-    """What is shown of the lines; `total` if there were more than these."""
+def _listed(lines: list[str], most: int, none: str, total: int = 0, note: str = "") -> ToolResult:
+    """What is shown of the lines; `total` if there were more than these; `note` if the search was not."""
     total = total or len(lines)
     if not lines:
-        return ToolResult(none, summary="none")
+        return ToolResult("\n".join(filter(None, (none, note))), summary="none")
     shown, room = [], MOST_CHARACTERS
     for line in lines[:most] if most else lines:
         room -= len(line) + 1
@@ -142,4 +148,4 @@ def _listed(lines: list[str], most: int, none: str, total: int = 0) -> ToolResul
             break
         shown.append(line.removeprefix("./"))
     more = [f"({total - len(shown)} more)"] if len(shown) < total else []
-    return ToolResult("\n".join(shown + more), summary=counted(total, "line"))
+    return ToolResult("\n".join([*shown, *more, *([note] if note else [])]), summary=counted(total, "line"))

@@ -9,14 +9,13 @@ the user's settings name it.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from quintet.adapters.project_pieces import read_bytes, server_piece, written
+from quintet.adapters.project_pieces import read_own, server_piece, written
 from quintet.domain.mcp_port import OWN_SETTINGS, McpServer
 from quintet.domain.mcp_settings import McpServerSettings
 from quintet.domain.regex import regex
@@ -101,10 +100,10 @@ def entries(data: bytes) -> tuple[dict[str, Any], list[str]]:
         return {}, [f'{FILE}: {{"mcpServers": {{NAME: {{…}}}}}} is wanted ({error})']
 
 
-def in_words(path: str) -> list[str]:
-    """What each server of a file would be, for the person who is asked: what it starts or reaches, and takes."""
+def in_words(root: str) -> list[str]:
+    """What each server of a project's file would start or reach, and take, for the person who is asked."""
     lines = []
-    for name, given in entries(read_bytes(path) or b"{}")[0].items():
+    for name, given in entries(read_own(root, FILE) or b"{}")[0].items():
         try:
             entry = msgspec.convert(given, _Entry)
         except msgspec.ValidationError:
@@ -123,7 +122,7 @@ def _variables(given: Any) -> list[str]:
 
 def _of_project(root: str, trust: Trust) -> tuple[dict[str, _Entry | str], list[str]]:
     """The project's servers, or of one what is wrong with it; and what is wrong with the file."""
-    data = read_bytes(os.path.join(root, FILE))
+    data = read_own(root, FILE)
     if data is None:
         return {}, []
     if not trust.trusted:
