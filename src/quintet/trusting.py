@@ -124,7 +124,7 @@ def at_home(places: Places) -> str:
         return ""
     return (
         f"The project {places.root} holds your home folder: commands see everything in it but known secrets and "
-        "Quintet's own files. Writing its start-up and settings files needs approval each time."
+        "Quintet's own files. Its hidden files and `bin` are read-only for them, and writing one asks each time."
     )
 
 

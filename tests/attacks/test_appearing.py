@@ -210,7 +210,7 @@ def test_what_git_itself_makes_in_its_folder_stays(tmp_path: Path, inside: Insid
 @bwrap
 def test_a_folder_renamed_and_made_anew_holds_nothing_new(inside: Inside) -> None:
     root = inside.root
-    put(root / ".vscode/tasks.json", "{}")
+    put(root / ".config/fish/a.fish", "{}")
     put(root / ".github/workflows/ci.yml", "on: push")
     put(root / "tools/hooks/post-merge", "")
     put(root / "sub/a.txt", "a")
@@ -218,13 +218,13 @@ def test_a_folder_renamed_and_made_anew_holds_nothing_new(inside: Inside) -> Non
     subprocess.run(("git", "-C", str(root), "config", "core.hooksPath", "tools/hooks"), check=True)
     put(
         root / "mv.py",
-        PLANT + "for at, name in enumerate(('sub', '.vscode', '.github', 'tools')): os.rename(name, f'x{at}')\n"
+        PLANT + "for at, name in enumerate(('sub', '.config', '.github', 'tools')): os.rename(name, f'x{at}')\n"
         "plant('sub', '[core]\\n\\tfsmonitor = x\\n')\n"
-        "for path in ('.vscode/tasks.json', '.github/workflows/ci.yml', 'tools/hooks/pre-commit'):\n"
+        "for path in ('.config/fish/a.fish', '.github/workflows/ci.yml', 'tools/hooks/pre-commit'):\n"
         "    os.makedirs(os.path.dirname(path)); open(path, 'w').write('evil')\n",
     )
     done = inside("python3 mv.py")
-    there = [".vscode/tasks.json", ".github/workflows/ci.yml", "tools/hooks/pre-commit", "sub/.git"]
+    there = [".config/fish/a.fish", ".github/workflows/ci.yml", "tools/hooks/pre-commit", "sub/.git"]
     assert [name for name in there if (root / name).exists()] == [], (done.output, done.notes)
     assert "moved to" in " ".join(done.notes)
 

@@ -17,6 +17,7 @@ from quintet.testing import ScriptedModel, call
 from quintet.tools.registry import BY_NAME
 from tests.attacks.conftest import World
 from tests.attacks.running import Attacker, bash
+from tests.attacks.world import put
 from tests.engine.driving import Driver, drive
 
 CANARY = "canary-of-quintets-own"
@@ -131,5 +132,53 @@ def test_a_command_sees_nothing_of_it(world: World, attacker: Attacker) -> None:
     outcome = attacker.session(
         bash("cat .config/quintet/kept.txt; ls .local/state/quintet; echo x > .config/quintet/hook.toml")
     )
+    assert "sandbox could not start" not in outcome.texts
     assert outcome.texts and world.canaries["~/.config/quintet/kept.txt"] not in str(outcome.texts)
     assert not (world.home / ".config/quintet/hook.toml").exists()
+
+
+HELD = (
+    *(".config/i3/config", ".config/kitty/kitty.conf", "bin/tool", "bin/ls", ".cargo/bin/cargo", ".pyenv/shims/python"),
+    *(".oh-my-zsh/custom/x.zsh", ".vscode/extensions/a/main.js", ".local/share/applications/x.desktop", ".npm/x/y.js"),
+    *("go/bin/gopls", "miniconda3/bin/python", ".config/quintet/kept.txt"),
+)
+TAKEN = (".vault-token", ".password-store/bank.gpg", ".claude.json", ".bash_history", ".fly/config.yml")
+NEW = (".config/i4/config", ".newrc", ".new/bin/x", "bin/new")
+WRITE = """
+import os
+for path in {paths!r}:
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        open(path, "w").write("taken over")
+    except OSError as error:
+        print(path, error.strerror)
+for path in {read!r}:
+    try:
+        print(open(path).read())
+    except OSError as error:
+        print(path, error.strerror)
+open("notes.txt", "a").write("and more")
+print("it ran")
+"""
+
+
+@pytest.mark.parametrize(("sandbox", "user_name"), [("bwrap", "root"), ("bwrap", "user")], indirect=True)
+@pytest.mark.parametrize("above", [False, True], ids=["at the home", "above the home"])
+def test_no_command_changes_what_the_home_starts_or_reads_its_secrets(
+    world: World, attacker: Attacker, above: bool
+) -> None:
+    for path in HELD:
+        put(world.home / path, "as it was")
+    for path in TAKEN:
+        put(world.home / path, world.canary(f"~/{path}"))
+    world.project = world.folder if above else world.home
+    paths = [f"home/{path}" if above else path for path in (*HELD, *NEW)]
+    read = [f"home/{path}" if above else path for path in TAKEN]
+    put(world.project / "w.py", WRITE.format(paths=paths, read=read).replace('"notes.txt"', '"more.txt"'))
+    outcome = attacker.session(bash("python3 w.py"), bash("true"))
+    assert outcome.verdicts == ["allow", "allow"]
+    assert "it ran" in outcome.texts
+    assert (world.project / "more.txt").read_text() == "and more"
+    assert [path for path in HELD if (world.home / path).read_text() != "as it was"] == []
+    assert [path for path in NEW if (world.home / path).exists()] == [], outcome.texts
+    assert [path for path in TAKEN if world.canaries[f"~/{path}"] in outcome.said] == []

@@ -21,6 +21,7 @@ GIT = [
 ]
 OWN = [".mcp.json", "sub/.mcp.json", ".quintet/task.md", ".quintet/skills/x/SKILL.md", ".quintet/tools/x.py"]
 ASKED = [
+    *(".vscode/other.json", ".helix/languages.toml", ".lazy.lua", ".amazonq/mcp.json", ".theia/tasks.json"),
     *(".claude/agents/x.md", ".agents/agents/x.md", ".codex/config.toml", ".gemini/settings.json", ".direnv/x"),
     *(
         ".vscode/tasks.json",

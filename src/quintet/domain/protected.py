@@ -2,6 +2,7 @@
 
 `KEPT` is the one list of what configures git, Quintet, another agent, an editor, a shell or CI, each with its reason.
 Build files (a Makefile, package.json, conftest.py) are not in it: whoever runs those knows that they run the project.
+Nor is a virtual environment with its `activate`: pip has to write there, and to use one is to run the project's code.
 Nor are AGENTS.md and CLAUDE.md: they are text that an agent reads, and start nothing.
 
 Works on paths relative to the project root or absolute, `/`-separated; matching is by name, so a path is judged before
@@ -73,7 +74,8 @@ KEPT: tuple[Kept, ...] = (
     *_each(
         ".aider.conf.yml .aider .openhands .copilot .github/hooks .github/agents .factory .augment .zencoder", _AGENT
     ),
-    *_each(".vscode/tasks.json .vscode/launch.json .vscode/settings.json .vscode/mcp.json *.code-workspace", _EDITOR),
+    *_each(".amazonq .theia .rovodev .codebuddy .warp .claude.json", _AGENT),
+    *_each(".vscode *.code-workspace .helix .lazy.lua .neoconf.json .nlsp-settings", _EDITOR),
     *_each(".idea .run .zed .fleet .nova .vs *.sublime-project .devcontainer .devcontainer.json .gitpod.yml", _EDITOR),
     *_each(
         ".exrc .vimrc .gvimrc .nvimrc .nvim.lua .lvimrc .vim .dir-locals.el .dir-locals-2.el .emacs .emacs.d", _EDITOR
@@ -81,6 +83,7 @@ KEPT: tuple[Kept, ...] = (
     *_each(".envrc .direnv .autoenv .autoenv.zsh .tool-versions .rtx.toml .gdbinit .lldbinit .pdbrc .irbrc", _ENTERED),
     *_each("mise.toml .mise.toml mise.local.toml .mise.local.toml .mise mise/config.toml .config/mise", _ENTERED),
     *_each(".pryrc .rprofile .renviron .psqlrc .sqliterc .lfsconfig .ripgreprc .tmuxinator.yml", _ENTERED),
+    *_each(".tmuxp.yaml .tmuxp.yml .tmuxp.json", _ENTERED),
     *_each(".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile", _STARTED),
     *_each(".zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .tmux.conf .screenrc .gitconfig", _STARTED),
     *_each(".xinitrc .xprofile .xsession .xsessionrc .pam_environment .config/git .config/fish .config/nvim", _STARTED),
@@ -136,7 +139,16 @@ class Protection(Struct, frozen=True, dict=True):
 
     def _is_at_home(self, path: str) -> bool:
         below = path if self.home == "." else path.removeprefix(f"{self.home}/") if self.home else ""
-        return bool(self.home) and (self.home == "." or below != path) and (below[:1] == "." or below[:4] == "bin/")
+        if not self.home or (self.home != "." and below == path):
+            return False
+        first, _, rest = below.partition("/")
+        return first[:1] == "." or first in _PROGRAMS_AT_HOME or (first == "go" and rest.partition("/")[0] == "bin")
+
+    def is_held(self, folder: str, name: str, committing: bool = False) -> bool:
+        """The same as `is_held` of this module; in the user's home also everything that configures or is a program."""
+        places = ("" if self.home == "." else self.home, posixpath.normpath(f"{self.home}/go")) if self.home else ()
+        at_home = folder in places and name not in _PLAIN_AT_HOME and self._is_at_home(posixpath.join(folder, name))
+        return at_home or is_held(folder, name, committing)
 
     @cached_property
     def _fits(self) -> Callable[[str], bool]:
@@ -196,6 +208,14 @@ def _any_of(patterns: tuple[str, ...]) -> Callable[[str], bool]:
     return lambda name: name in names or name.endswith(ends) or name.startswith(starts) or bool(match(name))
 
 
+_PROGRAMS_AT_HOME = frozenset({"bin", "anaconda3", "miniconda3", "miniforge3"})  # beside `go/bin` and hidden folders
+# Hidden at a home that is a project, and started by nothing, or with rules of their own.
+_PLAIN_AT_HOME = frozenset(
+    {
+        *(".git", ".gitignore", ".gitattributes", ".gitmodules", ".github", ".quintet", ".editorconfig"),
+        *(".pytest_cache", ".mypy_cache", ".ruff_cache", ".coverage"),
+    }
+)
 _WILD = frozenset("*?[")
 _PAIRS = frozenset(tuple(path.split("/")) for path in SECRET_PATHS)
 _VALUE = regex(r"[A-Za-z_$][\w$]*(?:\.[\w$]+)*\.(?:env|key)")

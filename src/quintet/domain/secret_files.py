@@ -17,13 +17,27 @@ _CLOUDS += ("service-account*.json", "service_account*.json", "serviceaccount*.j
 _NAMED = (".credentials", *(f"*credentials.{end}" for end in _DATA))
 _NAMED += tuple(f"{word}.{end}" for word in ("secrets", ".secrets", "secret", ".secret") for end in _DATA)
 
-SECRET_NAMES = (*_ENVIRONMENTS, *_KEYS, *_PASSWORDS, *_REGISTRIES, *_CLOUDS, *_NAMED)
-SECRET_FOLDERS = (".ssh", ".aws", ".gnupg", ".azure", ".gcloud")
+# What programs keep below a home, with a token or a password in it; shells and clients remember what was typed.
+_AT_HOME: tuple[str, ...] = (".vault-token", ".claude.json", ".claude.json.*", ".s3cfg", ".boto", ".databrickscfg")
+_AT_HOME += ("rclone.conf", "*.tfrc.json", ".terraformrc", ".*_history", ".histfile", ".viminfo", "*.keyring")
+
+SECRET_NAMES = (*_AT_HOME, *_ENVIRONMENTS, *_KEYS, *_PASSWORDS, *_REGISTRIES, *_CLOUDS, *_NAMED)
+SECRET_FOLDERS: tuple[str, ...] = (".ssh", ".aws", ".gnupg", ".azure", ".gcloud", ".password-store", ".oci")
+SECRET_FOLDERS += (".cloudflared", ".mozilla", ".thunderbird", ".electrum")
 # A project may keep a .docker or .kube of its own, with nothing secret in it but this.
 SECRET_PATHS = (
     ".docker/config.json",
     ".kube/config",
     ".config/gcloud",
+    ".config/op",
+    ".config/doctl",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".fly/config.yml",
+    "huggingface/token",
+    ".huggingface/token",
+    ".kaggle/kaggle.json",
+    ".netlify/config.json",
     "gh/hosts.yml",
     ".cargo/credentials",
     ".gem/credentials",

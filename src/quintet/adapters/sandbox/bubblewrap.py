@@ -287,7 +287,7 @@ class Laid:
             self._lay(WRITABLE, folder, needed=False)
         if below(PACKAGE, self._root) and "site-packages" in PACKAGE:  # installed here, not worked on
             self._hold(PACKAGE)
-        for path in guarded.kept:
+        for path in _tops(guarded.kept):
             self._hold(path)
         for path in guarded.from_git if Effect.COMMIT not in self._grant.effects else ():
             self._hold(path)
@@ -297,8 +297,18 @@ class Laid:
             self._lay(READ_ONLY, path)
 
     def covered(self, paths: Sequence[str]) -> None:
-        for path in paths:
+        """Each once: a second look at something covered would see the cover."""
+        for path in _tops(paths):
             self._lay(COVER, path)
+
+
+def _tops(paths: Sequence[str]) -> list[str]:
+    """Without those that lie inside another one, or come twice."""
+    tops: list[str] = []
+    for path in sorted(paths, key=lambda path: path.split("/")):
+        if not tops or not below(path, tops[-1]):
+            tops.append(path)
+    return tops
 
 
 def _identity(path: str) -> tuple[int, int]:

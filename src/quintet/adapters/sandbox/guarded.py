@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from quintet.adapters.sandbox.nofollow import OPEN, looked, reopened
-from quintet.domain.protected import Protection, is_held, is_repository, leads_to_held
+from quintet.domain.protected import Protection, is_repository, leads_to_held
 
 FOREIGN = frozenset({"node_modules", "site-packages", ".venv", "venv", ".tox", ".nox"})
 SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
@@ -150,8 +150,9 @@ class Scanner:
                 secret = not folder and self._protection.is_secret(entry.path[len(self._root) :])
                 if secret and (real := self._real(entry)):
                     places.append((SECRET, real, False))
-                if is_held(relative, name):
-                    places.append((KEPT if is_held(relative, name, True) else FROM_GIT, entry.path, link))
+                if self._protection.is_held(relative, name):
+                    whatever = self._protection.is_held(relative, name, committing=True)
+                    places.append((KEPT if whatever else FROM_GIT, entry.path, link))
                 elif link and leads_to_held(name):
                     places.append((KEPT, entry.path, link))
                 if folder and name not in FOREIGN:
