@@ -386,7 +386,9 @@ def log(places: Places, text: str) -> None:
         with open(places.log, "a", encoding="utf-8", opener=private) as file:
             file.write(f"{SystemClock().now()}\n{text}\n")
     except OSError:
-        sys.stderr.write(f"{text}\n")
+        from quintet.domain.visible import visible
+
+        sys.stderr.write(f"{visible(text)}\n")
 
 
 __all__ = ["LATEST", "make_core", "open_session"]

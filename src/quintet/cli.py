@@ -83,18 +83,19 @@ def main(argv: list[str] | None = None) -> int:
 
 def _failed(error: Exception, debug: bool) -> int:
     from quintet.domain.errors import QuintetError
+    from quintet.surfaces.tables import complain
 
     if debug or not isinstance(error, QuintetError | OSError):
         import traceback
 
         traceback.print_exception(error)
     if isinstance(error, QuintetError):
-        sys.stderr.write(f"quintet: {error}\n")
+        complain(f"quintet: {error}")
         return error.exit_code
     if isinstance(error, OSError):
         _let_stdout_go()
         where = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"quintet: {where}{error.strerror or error}\n")
+        complain(f"quintet: {where}{error.strerror or error}")
     return 1
 
 

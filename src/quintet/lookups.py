@@ -25,7 +25,7 @@ from quintet.domain.store_rows import SessionRow
 from quintet.domain.visible import visible
 from quintet.engine import queries
 from quintet.engine.leases import owner_lives
-from quintet.surfaces.tables import say, say_json, say_table
+from quintet.surfaces.tables import complain, say, say_json, say_table
 
 
 def stored(places: Places) -> Rows | None:
@@ -79,7 +79,7 @@ def status(arguments: Namespace) -> int:
         answer["trust_changes"] = [one.name for one in since]
         loaded.warnings += [said(since)] if since else []
     for warning in loaded.warnings:
-        sys.stderr.write(f"{warning}\n")
+        complain(warning)
     if arguments.json:
         say_json(answer)
     else:
@@ -183,7 +183,7 @@ def settings(arguments: Namespace) -> int:
     loaded = config.load(places)
     rows = config.shown(loaded)
     for warning in loaded.warnings:
-        sys.stderr.write(f"{warning}\n")
+        complain(warning)
     if arguments.json:
         say_json([{"key": key, "value": value, "source": source} for key, value, source in rows])
         return 0

@@ -92,7 +92,7 @@ async def keeping(places: Places) -> AsyncIterator[TaskKeeper]:
 
     store = SqliteStore(places.database)
     if store.notice:
-        sys.stderr.write(f"{store.notice}\n")
+        sys.stderr.write(f"{visible(store.notice)}\n")
     try:
         yield make_keeper(store, places, SystemClock(), Vault(places, config.load(places).settings).text)
     finally:

@@ -409,3 +409,13 @@ def test_errors_of_looking_up_are_no_json_on_stdout(quintet: Program) -> None:
     done = quintet.run("status", "--json", "--session", "nowhere").clean(1)
     assert done.out == ""
     assert json.loads(quintet.run("status", "--json").clean(0).out)["session"] is None
+
+
+@pytest.mark.parametrize("command", ["status", "settings"])
+def test_names_in_a_projects_settings_cannot_steer_the_terminal(quintet: Program, command: str) -> None:
+    folder = quintet.root / ".quintet"
+    folder.mkdir()
+    (folder / "settings.toml").write_text('[models."m\\u001b[2J"]\nx = 1\n["\\u001b]0;PWN\\u0007"]\nkey = 2\n')
+    done = quintet.run(command)
+    assert "\x1b" not in done.out + done.err
+    assert "PWN" in done.err

@@ -13,6 +13,7 @@ from quintet.adapters.html_text import decoded, read_html
 from quintet.domain.errors import DocumentUnreadable
 
 MOST_BYTES = 50_000_000  # of one chapter, unpacked
+MOST_OF_ALL = 200_000_000  # of all chapters together
 READABLE = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 # What a zip or XML that is not whole comes to; a method of packing that nobody knows is a NotImplementedError.
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, LookupError, ValueError, SyntaxError)
@@ -39,21 +40,23 @@ class Epub:
         folder = posixpath.dirname(opf)
         items = {e.get("id"): e for e in package.iter() if _name(e) == "item"}
         spine = [items[e.get("idref")] for e in package.iter() if _name(e) == "itemref" and e.get("idref") in items]
-        self._chapters = [
+        names = [
             posixpath.normpath(posixpath.join(folder, unquote(item.get("href", ""))))
             for item in spine
             if item.get("media-type", READABLE[0]) in READABLE
         ]
+        self._chapters = list(dict.fromkeys(names))  # each once, however often the reading order names it
 
     def chapters(self) -> Iterator[str | None]:
         """None for one that is not there, or broken: the others are worth having."""
+        left = MOST_OF_ALL
         for name in self._chapters:
             try:
-                data = self._read(name)
+                data = self._read(name) if left > 0 else None
             except _BROKEN:
-                yield None
-            else:
-                yield read_html(decoded(data))[1]
+                data = None
+            left -= len(data or b"")
+            yield read_html(decoded(data))[1] if data is not None else None
 
     def close(self) -> None:
         if hasattr(self, "_zip"):

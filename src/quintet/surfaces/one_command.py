@@ -5,11 +5,9 @@ Exit: 0 done, 2 refused.
 
 from __future__ import annotations
 
-import sys
-
 from quintet.domain import protocol as p
 from quintet.engine.session import Session
-from quintet.surfaces.tables import say, say_json
+from quintet.surfaces.tables import complain, say, say_json
 
 
 async def one_command(session: Session, line: str, *, as_json: bool) -> int:
@@ -22,7 +20,7 @@ async def one_command(session: Session, line: str, *, as_json: bool) -> int:
         ):
             ran = item.event
             if not ran.ok:
-                sys.stderr.write(f"quintet: {ran.text}\n")
+                complain(f"quintet: {ran.text}")
                 return 2
             if as_json:
                 say_json(ran.data)

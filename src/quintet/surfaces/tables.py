@@ -20,6 +20,11 @@ def say(lines: Iterable[str]) -> None:
     sys.stdout.write("".join(f"{visible(line)}\n" for line in lines))
 
 
+def complain(text: str) -> None:
+    """To standard error; what others wrote cannot steer the terminal."""
+    sys.stderr.write(f"{visible(text)}\n")
+
+
 def say_table(rows: Sequence[Sequence[str]], *, heading: Sequence[str] = (), right: Collection[int] = ()) -> None:
     say(table(rows, heading=heading, right=right, room=room()))
 
