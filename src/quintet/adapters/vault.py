@@ -1,7 +1,8 @@
 """The secrets of a session: known so that they can be kept back, and given to a child the gate granted them to.
 
-They come from the environment, the user's own file and keyring, and the project's env files, in this order. A file that
-changed is read again. Values leave by `values` alone, as variables of a child.
+They come from the environment, the user's own file and keyring, and the project's env files, in this order; credentials
+in git's configuration are known too, but given to nobody. A file that changed is read again. Values leave by `values`
+alone, as variables of a child.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from quintet.domain.secret_names import exposures, is_secret_name
 from quintet.domain.settings import Settings
 
 T = TypeVar("T")
-MOST_BYTES = 1_000_000  # of an env file
+MOST_BYTES = 1_000_000  # of an env file, or a configuration
+MOST_MODULES = 100
 HEADERS = ("authorization", "proxy-authorization", "cookie")
 
 
@@ -101,8 +103,10 @@ class Vault:
 
     def _refresh(self) -> None:
         """Take in what files and keyring hold by now."""
-        files = self._files()
-        stamps = tuple(map(_stamp, (*files, secret_store.file_of(self._places), secret_store.index_of(self._places))))
+        files, configs = self._files(), self._configs()
+        stamps = tuple(
+            map(_stamp, (*files, *configs, secret_store.file_of(self._places), secret_store.index_of(self._places)))
+        )
         if stamps == self._stamps:
             return
         self._stamps = stamps
@@ -112,6 +116,11 @@ class Vault:
             for name, value in values.items():
                 held.setdefault(name, (value, source))
                 every.add(value)
+        for path in configs:
+            if "@" in (text := _text(path)) or "=" in text:
+                from quintet.domain.git_credentials import credentials_in  # not where there is no repository
+
+                every |= credentials_in(text)
         self._held, self._redaction = held, Redaction(sorted(every))
 
     def _sources(self, files: list[str]) -> Iterable[tuple[str, dict[str, str]]]:
@@ -121,6 +130,16 @@ class Vault:
         for path in files:
             values = read_env(_text(path))
             yield os.path.basename(path), {n: v for n, v in values.items() if v and self._is_secret(n)}
+
+    def _configs(self) -> list[str]:
+        """Git's configuration, of the repository with its submodules and of the user: any of them may be printed."""
+        from quintet.adapters.git_folders import git_folders
+
+        found = git_folders(self._places.root)
+        gits = [*found.linked, *_below(os.path.join(found.common, "modules"))] if found else []
+        own = os.path.join(self._environment.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git/config")
+        paths = [os.path.join(git, name) for git in gits for name in ("config", "config.worktree")]
+        return [path for path in (*paths, own, os.path.expanduser("~/.gitconfig")) if os.path.isfile(path)]
 
     def _is_secret(self, name: str) -> bool:
         if is_secret_name(name, self._settings.ignore):
@@ -136,6 +155,13 @@ class Vault:
         return [
             os.path.join(self._places.root, n) for n in fits if PROTECTION.is_secret(n) or n in self._settings.files
         ]
+
+
+def _below(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder))[:MOST_MODULES]]
+    except OSError:
+        return []
 
 
 def _stamp(path: str) -> tuple[str, int, int]:
