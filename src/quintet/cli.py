@@ -263,6 +263,7 @@ async def _plain(parsed: Namespace) -> int:
     from quintet.app import looks, open_session
     from quintet.domain.axes import Surface
     from quintet.domain.errors import UsageError
+    from quintet.surfaces.ending import told_to_end
     from quintet.surfaces.plain import Plain
     from quintet.trusting import ask_for_trust
 
@@ -271,8 +272,9 @@ async def _plain(parsed: Namespace) -> int:
     person = sys.stdin.isatty()
     if person:
         ask_for_trust(parsed.directory)
-    async with open_session(parsed.directory, surface=Surface.TUI, person=person, **_options(parsed)) as session:
-        return await Plain(session, *looks(parsed.directory)).run()
+    with told_to_end() as told:
+        async with open_session(parsed.directory, surface=Surface.TUI, person=person, **_options(parsed)) as session:
+            return await Plain(session, *looks(parsed.directory)).run(told)
 
 
 def _options(parsed: Namespace) -> dict[str, Any]:

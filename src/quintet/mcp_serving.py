@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 from argparse import Namespace
@@ -31,12 +32,14 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
     if not part.ready:
         raise UsageError(f"an MCP server needs a package that is not here: {part.missing.removeprefix('mcp: ')}")
     with _listening(arguments.http) as listening:
+        from quintet.surfaces.ending import told_to_end
         from quintet.surfaces.mcp_server import McpSurface
 
-        async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:
-            surface = McpSurface(session, specs, places.name)
-            sys.stderr.write(f"quintet: session {session.id}, {len(specs)} tools\n")
-            return await (surface.over_http(listening, token) if listening else surface.over_stdio())
+        with told_to_end(signal.SIGINT) as told:
+            async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:
+                surface = McpSurface(session, specs, places.name)
+                sys.stderr.write(f"quintet: session {session.id}, {len(specs)} tools\n")
+                return await (surface.over_http(listening, told, token) if listening else surface.over_stdio(told))
 
 
 def _listening(port: int | None) -> AbstractContextManager[socket.socket | None]:

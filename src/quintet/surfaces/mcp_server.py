@@ -12,9 +12,10 @@ import contextlib
 import hmac
 import json
 import logging
+import os
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mcp import types
@@ -28,11 +29,13 @@ from quintet.domain.command_line import format_own_call
 from quintet.domain.errors import QuintetError
 from quintet.domain.toolspec import CallStatus, ToolSpec
 from quintet.engine.session import Session
+from quintet.surfaces.input_lines import lines_of_input
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
 PATH = "/mcp"
+PATIENCE_SECONDS = 3  # with callers that keep listening, at the end
 MOST_TOLD = 200  # characters of a sign of life
 INSTRUCTIONS = """\
 Quintet's tools on the project {project}, at {badge}. Every call goes through its gate and is on record; what its \
@@ -54,21 +57,52 @@ class McpSurface:
             "quintet", version=__version__, instructions=about, on_list_tools=self._list, on_call_tool=self._call
         )
 
-    async def over_stdio(self) -> int:
-        async with stdio_server() as (read, write):
-            options = self._server.create_initialization_options(NotificationOptions())
-            await self._server.run(read, write, options)
+    async def over_stdio(self, told: asyncio.Event) -> int:
+        """Until the input ends, or it is told to end."""
+
+        async def served() -> None:
+            async with stdio_server(_own_input()) as (read, write):  # type: ignore[arg-type]
+                options = self._server.create_initialization_options(NotificationOptions())
+                await self._server.run(read, write, options)
+
+        serving, ending = asyncio.create_task(served()), asyncio.create_task(told.wait())
+        await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
+        ending.cancel()
+        if not serving.done():
+            await self._interrupted()
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+        else:
+            serving.result()
         return 0
 
-    async def over_http(self, listening: socket.socket, token: str = "") -> int:
+    async def _interrupted(self) -> None:
+        with contextlib.suppress(QuintetError):
+            await self._session.submit(p.Interrupt())
+
+    async def over_http(self, listening: socket.socket, told: asyncio.Event, token: str = "") -> int:
         import uvicorn
+
+        class Serving(uvicorn.Server):
+            @contextlib.contextmanager
+            def capture_signals(self) -> Generator[None, None, None]:
+                yield  # its own would end the process before the session is closed
+
+        async def ended() -> None:
+            await told.wait()
+            await self._interrupted()
+            server.should_exit = True
 
         host, port = listening.getsockname()
         application: Application = self._server.streamable_http_app(host=host)
         config = uvicorn.Config(_guarded(application, token), log_level="warning", lifespan="on", ws="none")
+        config.timeout_graceful_shutdown = PATIENCE_SECONDS
+        server = Serving(config)
         sys.stderr.write(f"quintet: an MCP server at http://{host}:{port}{PATH}\n")
         sys.stderr.flush()
-        await uvicorn.Server(config).serve(sockets=[listening])
+        ending = asyncio.create_task(ended())
+        await server.serve(sockets=[listening])
+        ending.cancel()
         return 0
 
     def _offered(self) -> dict[str, ToolSpec]:
@@ -133,6 +167,15 @@ class McpSurface:
                         return _said(finished.content, failed=finished.status is not CallStatus.OK)
                     return _said(over.reason or (over.error.message if over.error else over.status), failed=True)
         return _said("the session has ended", failed=True)
+
+
+def _own_input() -> AsyncIterator[str]:
+    """Lines of our input, which no command or hook can read from now on."""
+    ours = os.dup(sys.stdin.fileno())
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, sys.stdin.fileno())
+    os.close(nothing)
+    return lines_of_input(ours)
 
 
 def _said(text: str, *, failed: bool = False) -> types.CallToolResult:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shutil
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 from quintet.domain import badge
 from quintet.domain import protocol as p
@@ -25,6 +24,7 @@ from quintet.domain.reports import is_step
 from quintet.domain.told_once import ToldOnce
 from quintet.domain.visible import visible
 from quintet.engine.session import Session
+from quintet.surfaces.input_lines import lines_of_input
 from quintet.surfaces.paint import Painter, forgiving
 
 PROMPT = "› "
@@ -57,27 +57,29 @@ class Plain:
         self._last_interrupt = 0.0
         self._background: set[asyncio.Task[str]] = set()
 
-    async def run(self) -> int:
-        """Until the person leaves or the input ends."""
+    async def run(self, told: asyncio.Event | None = None) -> int:
+        """Until the person leaves, the input ends, or it is told to end."""
         with self._interruptible():
             self._header()
             tasks: list[asyncio.Task[object]] = [
                 asyncio.create_task(self._follow(self._session.since)),
                 asyncio.create_task(self._read()),
                 asyncio.create_task(self._left.wait()),
+                asyncio.create_task((told or self._left).wait()),
             ]
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        self._open_line_ends()
+        with contextlib.suppress(OSError):  # a terminal that is gone
+            self._open_line_ends()
         for task in ended:
             if error := task.exception():
                 raise error
         return 0
 
     async def _read(self) -> None:
-        async for line in _lines_of_input():
+        async for line in lines_of_input(sys.stdin.fileno()):
             await self._typed(line)
             if not self._tty:
                 await self._idle.wait()
@@ -253,45 +255,3 @@ class Plain:
             yield
         finally:
             loop.remove_signal_handler(signal.SIGINT)
-
-
-async def _lines_of_input() -> AsyncIterator[str]:
-    """Lines from stdin without a thread where the loop can watch it, from a thread where it cannot."""
-    loop = asyncio.get_running_loop()
-    queue: asyncio.Queue[bytes] = asyncio.Queue()
-    handle = sys.stdin.fileno()
-
-    def ready() -> None:
-        try:
-            data = os.read(handle, 65_536)
-        except OSError:  # the terminal went away
-            data = b""
-        queue.put_nowait(data)
-        if not data:  # at its end a file stays readable for ever
-            loop.remove_reader(handle)
-
-    try:
-        loop.add_reader(handle, ready)
-    except PermissionError:  # a regular file cannot be watched, and never blocks
-
-        async def next_chunk() -> bytes:
-            return await asyncio.to_thread(os.read, handle, 65_536)
-    else:
-
-        async def next_chunk() -> bytes:
-            return await queue.get()
-
-    buffer = b""
-    try:
-        while chunk := await next_chunk():
-            *lines, buffer = (buffer + chunk).split(b"\n")
-            for line in lines:
-                yield _text(line)
-        if buffer:
-            yield _text(buffer)
-    finally:
-        loop.remove_reader(handle)
-
-
-def _text(line: bytes) -> str:
-    return line.decode("utf-8", "replace").replace("\0", "\ufffd")
