@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "adapters": {"adapters", "domain"},
     "surfaces": {"surfaces", "engine", "domain"},
 }
-SURFACE_HELPERS = {"paint", "tables", "transcript"}
+SURFACE_HELPERS = {"ending", "input_lines", "paint", "tables", "transcript"}
 IMPURE = {"os", "sys", "asyncio", "subprocess", "socket", "threading", "time", "random", "io", "tempfile", "shutil"}
 
 
