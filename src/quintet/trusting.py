@@ -7,6 +7,7 @@ the person saw is what is trusted: it is read once.
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 
@@ -24,8 +25,30 @@ from quintet.domain.visible import visible
 class TrustQuestion(Struct, frozen=True):
     """`decide` records the answer, for what was there when the question was made."""
 
-    text: str
+    about: str  # what is asked, and what a yes would mean
+    listed: tuple[str, ...]  # the pieces, a line each
+    changed: tuple[str, ...]  # how they differ from what was trusted, as lines of a diff
     decide: Callable[[bool], None]
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join((self.about, *self.listed, *self.changed))
+
+    def fitted(self, columns: int, rows: int) -> list[str]:
+        """It as lines for a screen of this size: cut, with a count of the rest."""
+        about = self.about.split("\n")
+        columns = max(columns, 20)
+        used = sum(1 + max(len(line) - 1, 0) // columns for line in about)
+        of_list, of_changes = trusted_content.shares(max(rows - used, 4), len(self.listed), len(self.changed))
+        lines = [_cut(line, columns) for line in self.listed[:of_list]]
+        if of_list < len(self.listed):
+            lines.append(f"  … {len(self.listed) - of_list} more")
+        lines += [_cut(line, columns) for line in self.changed[:of_changes]]
+        if of_changes < len(self.changed):
+            rest = len(self.changed) - of_changes
+            lines.append(_cut(f"… {rest} more lines of {len(self.changed)}: quintet trust --check", columns))
+        return [*about, *lines]
 
 
 def trust_question(places: Places) -> TrustQuestion | None:
@@ -38,10 +61,11 @@ def trust_question(places: Places) -> TrustQuestion | None:
         brought = [name for name, data in found.items() if not isinstance(data, Link)]
         if all(_kind(name) == "agents" for name in brought):  # they are only read until a program of theirs is called
             return None
-        return TrustQuestion(_first(places, brought), lambda yes: _decided(places, found, yes))
+        servers = tuple(map(_line, server_lines(places)))
+        return TrustQuestion(_first(places, brought), servers, (), lambda yes: _decided(places, found, yes))
     if not trusted_content.to_ask(trust, found):
         return None
-    return TrustQuestion(_again(places, trust, found), lambda yes: _decided_again(places, found, yes))
+    return _again(places, trust, found)
 
 
 def _decided(places: Places, found: Pieces, yes: bool) -> None:
@@ -65,28 +89,37 @@ def _first(places: Places, brought: list[str]) -> str:
             f"{places.root} has {what} of its own.",
             "Trusted, its settings may choose models, loosen permissions and run hooks;",
             "its tools run with your rights, its MCP servers in the sandbox. What changes later is asked about again.",
-            *server_lines(places),
         ]
     )
 
 
-def _again(places: Places, trust: Trust, found: Pieces) -> str:
+def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
     asked = trusted_content.to_ask(trust, found)
     old = any(one.kind == "not recorded" for one in asked)
     why = "You trusted this folder before its contents were recorded." if old else "You trusted this folder."
-    lines = [f"{places.root}: {why} Since then:", *(f"  {named(one.name, found, one.kind)}" for one in asked)]
-    shown = [visible(line) for one in asked for line in difference(places, trust, one.name, found)]
-    lines += ["", *shown[:MOST_DIFF]]
+    about = f"{places.root}: {why}\nUntil you say yes this is not loaded; the rest is. Since then:"
+    listed = [f"  {named(one.name, found, one.kind)}" for one in asked]
+    shown = [_line(line) for one in asked for line in difference(places, trust, one.name, found)]
     if len(shown) > MOST_DIFF:
-        lines.append(f"… {len(shown) - MOST_DIFF} more lines: quintet trust --check")
-    return "\n".join([*lines, *server_lines(places), "", "Until you say yes it is not loaded; the rest is."])
+        shown[MOST_DIFF:] = [f"… {len(shown) - MOST_DIFF} more lines: quintet trust --check"]
+    lines = (*listed, *map(_line, server_lines(places)))
+    return TrustQuestion(about, lines, tuple(shown), lambda yes: _decided_again(places, found, yes))
+
+
+def _line(text: str) -> str:
+    """One line, whatever stands in it."""
+    return visible(text).replace("\n", "␊")
+
+
+def _cut(line: str, columns: int) -> str:
+    return line if len(line) < columns else f"{line[: columns - 2]}…"
 
 
 def named(name: str, found: Pieces, kind: str = "") -> str:
     """A piece in a list; a link out of the project says where it leads, and nothing more is shown of it."""
     data = found[name]
     words = data.decode("utf-8", "replace") if isinstance(data, Link) else kind
-    return visible(f"{name}  {words}".rstrip()).replace("\n", "␊")
+    return _line(f"{name}  {words}".rstrip())
 
 
 def difference(places: Places, trust: Trust, name: str, found: Pieces) -> list[str]:
@@ -136,6 +169,8 @@ def sound_agents(places: Places, trust: Trust) -> bool:
 def ask_for_trust(path: str) -> None:
     """Ask in line, for a surface that has no screen."""
     if question := trust_question(locate(path)):
-        sys.stdout.write(f"{question.text}\nTrust this folder? [y/N] ")
+        columns, rows = shutil.get_terminal_size()
+        lines = question.fitted(columns, rows - 2)
+        sys.stdout.write("\n".join([*lines, "Trust this folder? [y/N] "]))
         sys.stdout.flush()
         question.decide(sys.stdin.readline().strip().lower() in ("y", "yes"))

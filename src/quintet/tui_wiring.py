@@ -48,7 +48,9 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         tour=(sys.executable, "-P", "-m", "quintet", "tour"),  # not from the folder we stand in
         under_way=lambda: under_way(places),
         at_hand=at_hand(path, options.get("settings")),
-        trust_question=question.text if question else "",
+        trust_question=question.about if question else "",
+        trust_listed=question.listed if question else (),
+        trust_changed=question.changed if question else (),
         log_crash=lambda error: log_crash(places, error),
         decide_trust=question.decide if question else lambda trusted: None,
     )

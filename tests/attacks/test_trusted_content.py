@@ -196,6 +196,20 @@ def test_the_question_names_what_servers_start_reach_and_take(repo: Path) -> Non
     assert "MCP server b reaches https://b.example/mcp" in question.text
 
 
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (60, 24), (30, 12)])
+def test_however_much_is_new_the_question_fits_a_plain_screen(trusted: Path, columns: int, rows: int) -> None:
+    for number in range(30):
+        put(trusted / f".quintet/tools/new{number}.py", f"# {'long ' * 200}\n" * 50)
+    put(trusted / ".quintet/tools/x\n[y] yes.py", "")
+    question = trust_question(locate(str(trusted)))
+    assert question is not None
+    lines = question.fitted(columns, rows)
+    assert sum(1 + max(len(line) - 1, 0) // columns for line in lines) <= max(rows, len(question.about) // columns + 8)
+    assert lines[0].startswith(str(trusted)) and any(" more" in line for line in lines)
+    assert "quintet trust --check" in lines[-1] or columns < 60
+    assert not any(line.startswith("[y]") for line in (*question.listed, *question.changed))
+
+
 def test_control_characters_of_a_project_do_not_reach_the_terminal(trusted: Path) -> None:
     put(trusted / ".quintet/tools/x\x1b]0;title\x07.py", "\x1b[2Jgone")
     question = trust_question(locate(str(trusted)))

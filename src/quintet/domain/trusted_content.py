@@ -16,7 +16,9 @@ TOOLS = ".quintet/tools"
 PROMPTS = ".quintet/prompts"
 AGENTS = (".quintet/agents", ".agents/agents", ".claude/agents")
 SERVERS = ".mcp.json"
-MOST_DIFF = 60  # lines of a question that are changes
+MOST_DIFF = 2_000  # lines of a question that are changes; `quintet trust --check` shows all
+
+FEW_CHANGES = 4  # lines of them that are shown however long the list is
 
 Pieces = Mapping[str, bytes]
 
@@ -59,6 +61,18 @@ def changes(trust: Trust, pieces: Pieces) -> list[Change]:
 def to_ask(trust: Trust, pieces: Pieces) -> list[Change]:
     """Those of them that the person has not been shown as they are now."""
     return [one for one in changes(trust, pieces) if trust.declined.get(one.name) != digest(pieces[one.name])]
+
+
+def shares(rows: int, listed: int, changed: int) -> tuple[int, int]:
+    """How many lines of a list and of what changed are shown in so many rows.
+
+    Of either that is cut, one row is for the count of the rest. The list comes first; a few rows are kept for changes.
+    """
+    kept = min(changed, FEW_CHANGES)
+    room = max(rows - kept, 1)
+    of_list = listed if listed <= room else room - 1
+    room = max(rows - of_list - (of_list < listed), 0)
+    return of_list, changed if changed <= room else max(room - 1, 0)
 
 
 def said(found: list[Change]) -> str:

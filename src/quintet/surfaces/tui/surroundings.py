@@ -31,5 +31,7 @@ class Surroundings(Struct):
     under_way: Callable[[], UnderWay] = UnderWay  # what is stored of the project's work
     at_hand: AtHand | None = None  # files, past inputs and the like for the prompt and the pickers
     trust_question: str = ""  # to be answered before anything is opened
+    trust_listed: tuple[str, ...] = ()  # the pieces it is about
+    trust_changed: tuple[str, ...] = ()  # and how they have changed
     decide_trust: Callable[[bool], None] = lambda trusted: None
     log_crash: Callable[[BaseException], None] = lambda error: None

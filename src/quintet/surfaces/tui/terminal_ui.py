@@ -104,7 +104,9 @@ class TerminalUi(KeyedUi):
         from quintet.surfaces.tui.ask_screen import AskScreen
 
         choices = (p.Choice("y", "trust this folder"), p.Choice("n", "not now"))
-        answer = await self.push_screen_wait(AskScreen("trust", self.around.trust_question, choices))
+        around = self.around
+        asking = AskScreen("trust", around.trust_question, choices, around.trust_listed, around.trust_changed)
+        answer = await self.push_screen_wait(asking)
         self.around.decide_trust(answer == "y")
 
     async def _welcome(self) -> None:

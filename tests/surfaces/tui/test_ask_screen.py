@@ -1,0 +1,71 @@
+"""A question of the screen's own, however long what it is about: the choices stay in sight."""
+
+import asyncio
+
+import pytest
+from textual.app import App
+
+from quintet.domain.protocol import Choice
+from quintet.surfaces.tui.ask_screen import AskScreen
+
+CHOICES = (Choice("y", "trust this folder"), Choice("n", "not now"))
+ABOUT = (
+    "/home/somebody/project: You trusted this folder.\nUntil you say yes this is not loaded; the rest is. Since then:"
+)
+LISTED = tuple(f"  .quintet/tools/tool{number}.py  new" for number in range(40))
+CHANGED = tuple(f"+line {number} {'x' * (number * 7 % 300)}" for number in range(300))
+
+
+def shown(app: App[None]) -> str:
+    return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+@pytest.mark.parametrize("size", [(100, 30), (80, 24), (60, 24), (60, 12), (40, 10)])
+@pytest.mark.parametrize(
+    ("listed", "changed"), [(LISTED, CHANGED), (LISTED[:1], CHANGED), (LISTED, ()), (LISTED[:2], CHANGED[:2])]
+)
+def test_what_is_asked_and_the_choices_are_in_sight_and_the_rest_is_a_key_away(
+    size: tuple[int, int], listed: tuple[str, ...], changed: tuple[str, ...]
+) -> None:
+    answers: list[str | None] = []
+
+    async def use() -> None:
+        app = App[None]()
+        async with app.run_test(size=size) as pilot:
+            app.push_screen(AskScreen("trust", ABOUT, CHOICES, listed, changed), answers.append)
+            await pilot.pause()
+            text = shown(app)
+            assert (
+                "trusted this folder" in " ".join(text.replace("│", "").split())
+                and "[y] trust this folder" in text
+                and "[n] not now" in text
+            )
+            assert "tool0.py" in text or size[1] < 20
+            cut = [line for line in text.splitlines() if "more" in line]
+            assert cut or len(listed) + len(changed) <= 4
+            if len(changed) > 100 and size[1] > 20:
+                assert f"more lines of {len(changed)} · [d]" in text and "+line 0" in text
+            for _ in range(2):  # all of it, scrolled to its end, and folded again
+                await pilot.press("d")
+                await pilot.pause()
+                await pilot.press("up", "pagedown", "end")
+                await pilot.pause()
+                text = shown(app)
+                assert "[y] trust this folder" in text and "[n] not now" in text
+                if cut:
+                    assert "x│" in text.replace(" ", "") or "new│" in text.replace(" ", "") or "[d] all of it" in text
+            await pilot.press("y")
+
+    asyncio.run(use())
+    assert answers == ["y"]
+
+
+def test_a_short_question_has_nothing_to_unfold() -> None:
+    async def use() -> None:
+        app = App[None]()
+        async with app.run_test(size=(80, 24)) as pilot:
+            app.push_screen(AskScreen("trust", "/p has settings of its own.", CHOICES))
+            await pilot.pause()
+            assert "[d]" not in shown(app) and "[n] not now" in shown(app)
+
+    asyncio.run(use())
