@@ -178,7 +178,10 @@ def library_add(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     settings = config.load(places).settings
     protection = make_terms(places, settings).protection
-    paths = list(dict.fromkeys(documents_under(arguments.paths, protection)))
+    left_out: list[str] = []
+    paths = list(dict.fromkeys(documents_under(arguments.paths, protection, places.root, left_out.append)))
+    for problem in left_out:
+        sys.stderr.write(f"{visible(problem)}\n")
     if not paths:
         raise UsageError(
             f"{' '.join(arguments.paths)}: no document there", hint=f"Known formats: {', '.join(FORMATS)}."

@@ -226,11 +226,12 @@ def trust(arguments: Namespace) -> int:
     elif arguments.revoke:
         say([f"{places.root} is no longer trusted"])
     else:
-        from quintet.trusting import named, server_lines
+        from quintet.trusting import hook_lines, named, server_lines
 
         about = " with" if covered else "; it brings nothing of its own yet"
         say([f"{places.root} is{' now' if changed else ''} trusted{about}"])
-        say([f"  {named(name, found)}" for name in covered] + server_lines(places) * bool(covered))
+        say([f"  {named(name, found)}" for name in covered])
+        say((server_lines(places) + hook_lines(places)) * bool(covered))
     return 0
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from quintet.adapters.places import Places, locate
-from quintet.adapters.project_pieces import Link, files_below, pieces, server_piece
+from quintet.adapters.project_pieces import Link, files_below, pieces, server_piece, unlooked
 from quintet.adapters.trust import accept, decline, former, set_trust, trust_of
 from quintet.domain import trusted_content
 from quintet.domain.protected import inside
@@ -61,7 +61,7 @@ def trust_question(places: Places) -> TrustQuestion | None:
         brought = [name for name, data in found.items() if not isinstance(data, Link)]
         if all(_kind(name) == "agents" for name in brought):  # they are only read until a program of theirs is called
             return None
-        servers = tuple(map(_line, server_lines(places)))
+        servers = tuple(map(_line, server_lines(places) + hook_lines(places)))
         return TrustQuestion(_first(places, brought), servers, (), lambda yes: _decided(places, found, yes))
     if not trusted_content.to_ask(trust, found):
         return None
@@ -102,7 +102,7 @@ def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
     shown = [_line(line) for one in asked for line in difference(places, trust, one.name, found)]
     if len(shown) > MOST_DIFF:
         shown[MOST_DIFF:] = [f"… {len(shown) - MOST_DIFF} more lines: quintet trust --check"]
-    lines = (*listed, *map(_line, server_lines(places)))
+    lines = (*listed, *map(_line, server_lines(places) + hook_lines(places)))
     return TrustQuestion(about, lines, tuple(shown), lambda yes: _decided_again(places, found, yes))
 
 
@@ -133,6 +133,12 @@ def server_lines(places: Places) -> list[str]:
     from quintet.adapters.mcp_client.server_files import in_words
 
     return [visible(line) for line in in_words(places.root)]
+
+
+def hook_lines(places: Places) -> list[str]:
+    """The hooks that run more of the project than what a yes covers."""
+    said = "not covered: what this hook runs in the project is run as it is then"
+    return [visible(f"  hook `{command}`  {said}") for command in unlooked(places)]
 
 
 def _kind(name: str) -> str:

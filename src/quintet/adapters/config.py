@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from quintet.adapters.places import Places
-from quintet.adapters.project_pieces import leads_out, read_own, scripts_of
+from quintet.adapters.project_pieces import gone_from, leads_out, read_own, scripts_of
 from quintet.adapters.trust import trust_of
 from quintet.domain.errors import SettingsError
 from quintet.domain.executors import AI_CLIS
@@ -107,11 +107,11 @@ def _of_project(places: Places, loaded: Loaded) -> tuple[list[Leaf], bool]:
     def problem(command: str) -> str:
         if command not in commands:
             return ""
-        for script in scripts_of(places.root, [command]):
+        for script in (*scripts_of(places.root, [command]), *gone_from(places.root, command, loaded.trust)):
             if leads_out(places.root, os.path.join(places.root, script)):
                 return f"{script} is a link out of the project: hook not run"
             if not loaded.trust.covers(script, read_own(places.root, script) or b""):
-                return f"{script} is new or changed since you trusted this folder (`quintet trust`): hook not run"
+                return f"{script} is new, changed or gone since you trusted this folder (`quintet trust`): hook not run"
         return ""
 
     loaded.hook_problem = problem

@@ -45,9 +45,19 @@ class Reading(Struct):
     close: Callable[[], None] = lambda: None
 
 
-def documents_under(paths: list[str], protection: Protection) -> Iterator[str]:
-    """The files that are named, and in folders those that are documents by their names; no secrets, nothing hidden."""
+def documents_under(
+    paths: list[str], protection: Protection, root: str = "", left_out: Callable[[str], None] = lambda problem: None
+) -> Iterator[str]:
+    """The files that are named, and in folders those that are documents by their names; no secrets, nothing hidden.
+
+    No link is followed that leads out of a folder that is named, or out of the project at `root`: whoever made the
+    project chose where it leads.
+    """
     for path in paths:
+        top = os.path.realpath(path)
+        if root and _is_below(os.path.normpath(os.path.join(os.getcwd(), path)), root) and not _is_below(top, root):
+            left_out(f"{path}: a link that leads out of the project, left out; name the file itself")
+            continue
         if not os.path.isdir(path):
             yield path
             continue
@@ -56,8 +66,14 @@ def documents_under(paths: list[str], protection: Protection) -> Iterator[str]:
             for name in sorted(names):
                 whole = os.path.join(folder, name)
                 known = os.path.splitext(name)[1].lower() in SUFFIXES and not name.startswith(".")
-                if known and os.path.isfile(whole) and not protection.is_secret(whole):
+                if known and os.path.islink(whole) and not _is_below(os.path.realpath(whole), top):
+                    left_out(f"{whole}: a link that leads out of {path}, left out")
+                elif known and os.path.isfile(whole) and not protection.is_secret(whole):
                     yield whole
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def open_document(path: str) -> Reading:

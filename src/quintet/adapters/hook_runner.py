@@ -26,7 +26,7 @@ class ShellHooks:
         import tempfile
 
         if problem := self._problem(command):
-            return HookEnd(NOT_STARTED, stderr=problem)
+            return HookEnd(NOT_STARTED, withheld=problem)
 
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given.write(told)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from quintet.adapters.places import Places
 from quintet.domain.protected import inside
 from quintet.domain.regex import regex
-from quintet.domain.trusted_content import AGENTS, PROMPTS, SERVERS, SETTINGS, TOOLS
+from quintet.domain.trusted_content import AGENTS, PROMPTS, SERVERS, SETTINGS, TOOLS, Trust
 
 MOST_FILES = 2_000  # of one folder
 MOST_BYTES = 20_000_000  # of one file
@@ -21,6 +21,7 @@ _WORDS = regex(r"(?<![<>])[^\s<>\"'$]+")
 _INTERPRETERS = regex(
     r"(ba|z|da|k|fi)?sh|python[\d.]*|node|ruby|perl|php|lua|deno|bun|env|exec|source|\.|timeout|nice|nohup|run|\d+[smh]?"
 )
+_PLAIN = frozenset(["true", "false", "echo", "printf", "exit", "test", "[", "cat", "grep", "jq"])  # run nothing
 _SCRIPT = regex(r"\.(sh|bash|zsh|fish|py|js|mjs|cjs|ts|rb|pl|php|lua)\Z")
 
 
@@ -125,6 +126,32 @@ def scripts_of(root: str, commands: Iterable[str]) -> Iterator[str]:
                     runs = False
                 elif word[0] != "-":
                     runs = runs and bool(_INTERPRETERS.fullmatch(word.rpartition("/")[2]))
+
+
+def gone_from(root: str, command: str, trust: Trust) -> Iterator[str]:
+    """What a command names that was trusted and is no file any more: it would end as if it had no objection."""
+    for word in _WORDS.findall(command):
+        path = os.path.normpath(inside(word, root) or ".")
+        if path in (trust.content or {}) and not os.path.isfile(os.path.join(root, path)):
+            yield path
+
+
+def unlooked(places: Places, commands: Iterable[str] | None = None) -> list[str]:
+    """The project's hooks that run, or may run, more of the project than the scripts that trust covers."""
+    if commands is None:
+        commands = _hooks(read_own(places.root, SETTINGS) or b"")
+    return [command for command in dict.fromkeys(commands) if not _is_looked_at(places.root, command)]
+
+
+def _is_looked_at(root: str, command: str) -> bool:
+    for simple in _COMMANDS.split(command):
+        words = [word for word in _WORDS.findall(simple) if "=" not in word.partition("/")[0]]
+        if not words or words[0] in _PLAIN:
+            continue
+        outside = os.path.isabs(words[0]) and inside(words[0], root) is None and len(words) == 1
+        if "-m" in words or not (outside or any(scripts_of(root, [simple]))):
+            return False
+    return True
 
 
 def _is_script(path: str) -> bool:

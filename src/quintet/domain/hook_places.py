@@ -2,7 +2,8 @@
 
 A hook may hold something back, ask for a person, or tell the model something. It can never allow: what the gate or
 the person decided is only ever made stricter. Exit 0 means what stdout says, 2 means no with stderr as the reason, any
-other ending is a warning and nothing else.
+other ending is a warning and nothing else. One that may not be run, for its script is no longer what was trusted, holds
+back what it guards: nobody knows what it would have said.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class HookEnd(Struct, frozen=True):
     stdout: str = ""
     stderr: str = ""
     timed_out: bool = False
+    withheld: str = ""  # why it was not run at all: it is not what the user trusted
 
 
 class HookSaid(Struct, frozen=True):
@@ -56,6 +58,8 @@ class HookSaid(Struct, frozen=True):
 
 def judged(place: HookPlace, end: HookEnd) -> HookSaid:
     """What a hook's ending means at its place."""
+    if end.withheld:
+        return _unheard(place, end.withheld)
     if end.timed_out:
         return HookSaid(warning=f"it did not end within {TIMEOUT_SECONDS:g} s and was killed")
     if end.exit_code == 2:
@@ -78,6 +82,16 @@ def both(first: HookSaid, second: HookSaid) -> HookSaid:
     if second.blocked or not (first.blocked or first.asks):
         return HookSaid(second.blocked, second.asks, second.reason)
     return first
+
+
+def _unheard(place: HookPlace, why: str) -> HookSaid:
+    """A guard that nobody could ask: a person decides, or it stays as it is. A person is asked there anyway, or the
+    hook comes too late to hold anything back: then it is said."""
+    if place is HookPlace.PRE_TOOL_USE:
+        return HookSaid(asks=True, reason=why, warning=why)
+    if place in (HookPlace.USER_PROMPT_SUBMIT, HookPlace.PRE_COMPACT):
+        return HookSaid(blocked=True, reason=why, warning=why)
+    return HookSaid(warning=why)
 
 
 def _no(place: HookPlace, reason: str) -> HookSaid:
