@@ -102,3 +102,19 @@ def test_no_rule_lifts_the_question_about_a_servers_tool_in_chat() -> None:
 @pytest.mark.parametrize(("tool", "pattern"), [("mcp_tool", "github:*"), ("mcp_tool", "*"), ("*", "*")])
 def test_a_deny_rule_for_servers_tools_may_be_as_wide_as_it_likes(tool: str, pattern: str) -> None:
     assert decision(tool, pattern, said="deny") is Verdict.DENY
+
+
+@pytest.mark.parametrize(
+    ("arguments", "subject"),
+    [
+        ({"file_path": "a.py", "content": "x"}, "a.py"),
+        ({"repo_path": ".", "branch_name": "main"}, ". branch_name=main"),
+        ({"repo_path": ".", "files": ["a.txt", "b"]}, ". files=a.txt b"),
+        ({"source": "a.txt", "destination": "Makefile"}, "a.txt destination=Makefile"),
+        ({"target": "production", "wait": False}, "target=production"),
+        ({}, ""),
+    ],
+)
+def test_what_a_call_is_about_names_all_that_it_would_do(arguments: dict[str, object], subject: str) -> None:
+    """A question shows it, and an "always" is for that and nothing else."""
+    assert subject_of(arguments) == subject

@@ -450,3 +450,32 @@ async def _turn_with_yes(driver: Driver) -> None:
             return
         assert isinstance(event, p.QuestionAsked)
         await driver.session.submit(p.Answer(question=event.question, choice="y"))
+
+
+def test_a_rewind_brings_back_nothing_protected_but_what_a_file_tool_changed() -> None:
+    """What a command planted, and what was moved aside in the turn, would be installed by undoing that."""
+    from quintet.domain.changes import LeftAlone, Plan, Restoration
+    from quintet.domain.protected import PROTECTION
+    from quintet.engine.rewinding import KEPT, spared
+
+    there = "100644 " + "0" * 40
+    planted = [Restoration(path, "", there) for path in (".claude/settings.json", ".mcp.json", "sub/.git/config")]
+    asked = Restoration(".vscode/tasks.json", "", there)
+    gone = Restoration(".envrc", there, "")
+    plain = Restoration("a.txt", "", there)
+    found = spared(Plan((*planted, asked, gone, plain)), {asked.path}, PROTECTION)
+    assert found.restore == (asked, gone, plain)
+    assert found.left == tuple(LeftAlone(one.path, KEPT) for one in planted)
+
+
+def test_a_folder_is_made_again_through_no_link(repo: Path, tmp_path: Path) -> None:
+    from quintet.adapters.file_states import missing_folders, put_back
+    from quintet.domain.changes import FOLDER
+
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (repo / "new").symlink_to(outside)
+    with pytest.raises(NotADirectoryError):
+        put_back(str(repo), "new/x", FOLDER, "", b"")
+    assert missing_folders(str(repo), "new/x/f") == ["new", "new/x"]
+    assert not list(outside.iterdir())

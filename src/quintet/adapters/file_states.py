@@ -40,7 +40,7 @@ def missing_folders(root: str, path: str) -> list[str]:
     """The folders above a path that are not there, the outermost first."""
     parts = path.split("/")[:-1]
     above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
-    return [folder for folder in above if not os.path.isdir(os.path.join(root, folder))]
+    return [folder for folder in above if state_of(root, folder, lambda _: "") != FOLDER]
 
 
 def take_away(root: str, path: str) -> None:
@@ -56,10 +56,11 @@ def take_away(root: str, path: str) -> None:
 def put_back(root: str, path: str, target: str, now: str, data: bytes) -> None:
     """Make a path what it was: a file with this content, a link that says it, or a folder."""
     bits = int(target.partition(" ")[0], 8)
-    if target == FOLDER:
-        os.makedirs(os.path.join(root, path), exist_ok=True)
-        return
     with _parent(root, path, make=True) as (at, last):
+        if target == FOLDER:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(last, dir_fd=at)
+            return
         with contextlib.suppress(FileNotFoundError):
             if stat.S_ISDIR(os.stat(last, dir_fd=at, follow_symlinks=False).st_mode):
                 os.rmdir(last, dir_fd=at)

@@ -16,6 +16,7 @@ from quintet.domain.grants import Effect, ordered
 
 ANY = "*"
 _SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
+_WHOLE = ("source", "repo_path", "repo")  # say only where: what the call does there is in its other arguments
 
 
 class Rule(Struct, frozen=True, gc=False):
@@ -42,8 +43,15 @@ def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
     if lines:
         folder = str(arguments.get("exec_dir", "")).rstrip("/")
         return "; ".join((f"cd {folder}", *lines) if folder not in ("", ".") else lines)
-    found = next((arguments[name] for name in _SUBJECTS if arguments.get(name)), "")
-    return " ".join(map(str, found)) if isinstance(found, list | tuple) else str(found)
+    name = next((name for name in _SUBJECTS if arguments.get(name)), "")
+    words = [_written(arguments[name])] if name else []
+    if name in _WHOLE or not name:
+        words += [f"{other}={_written(value)}" for other, value in arguments.items() if value and other != name]
+    return " ".join(words)
+
+
+def _written(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def denying(rules: Iterable[Rule], tool: str, subject: str, project: str, commands: Sequence[str] = ()) -> Rule | None:

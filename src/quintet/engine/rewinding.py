@@ -13,7 +13,7 @@ from msgspec import Struct
 from quintet.domain.changes import FOLDER, FileChange, LeftAlone, Plan, Restoration, plan, trails, uncovers
 from quintet.domain.errors import ToolFailed, UsageError
 from quintet.domain.ports import Checkpoints
-from quintet.domain.protected import PROTECTION, Protection
+from quintet.domain.protected import PROTECTION, Protection, is_write_protected
 from quintet.domain.protocol import CheckpointTaken, Event, FilesChanged
 from quintet.engine.points import Point
 
@@ -23,6 +23,7 @@ SECRET = "may hold secrets: not kept"
 LARGE = "too large or not readable: not kept"
 CUT = "its process ended in the middle: what its last call changed may not be known"
 PARTLY = "no snapshot could be taken: what commands changed is not known"
+KEPT = "protected: a command may have put it there; only a file tool's own change is taken back"
 UNSURE = "came into view when .gitignore was changed, and may have been there before"
 
 
@@ -62,13 +63,25 @@ async def look_ahead(
         changes += change.files
         exact |= {file.path for file in change.files}
     found = trails(changes)
-    planned = plan(found, await kept.now(found))
+    planned = spared(plan(found, await kept.now(found)), exact, protection)
     files = [one for one in planned.restore if not is_folder(one)]
     counts = await kept.lines([(one.now, one.target) for one in files])
     notes = [LeftAlone(f"turn {point.number}", CUT) for point in since if point.cut and point.taken]
     notes += [LeftAlone(f"turn {point.number}", PARTLY) for point in since if point.partly]
     lines = {one.path: pair for one, pair in zip(files, counts, strict=True)}
     return Prospect(planned, frozenset(exact), lines, [*lacking.values(), *notes])
+
+
+def spared(planned: Plan, exact: set[str], protection: Protection) -> Plan:
+    """Without what is protected, unless a file tool, which asked, changed it: taking it away is always right."""
+    kept = {
+        one.path
+        for one in planned.restore
+        if one.target and one.path not in exact and (is_write_protected(one.path) or protection.asks(one.path))
+    }
+    left = (LeftAlone(one.path, KEPT) for one in planned.restore if one.path in kept and not is_folder(one))
+    restore = tuple(one for one in planned.restore if one.path not in kept)
+    return Plan(restore, (*planned.left, *left), planned.already)
 
 
 def _why_lacking(name: str, protection: Protection) -> str:
