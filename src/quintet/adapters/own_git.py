@@ -188,14 +188,18 @@ def _listed(config: bytes) -> tuple[tuple[str, str], ...]:
     return settings_in(config) or ()
 
 
-@lru_cache(maxsize=64)
 def settings_in(config: bytes) -> tuple[tuple[str, str], ...] | None:
     """The names and values of a configuration as git reads it, without what it includes; None if it cannot be read."""
-    arguments = ("config", "--file", "-", "--no-includes", "--list", "-z")
     try:
-        return tuple(read_listed(ran((_there(), *arguments), environment(GIT_DIR=os.devnull), "/", config)))
+        return _read_by(_there(), config)
     except ToolFailed:
         return None
+
+
+@lru_cache(maxsize=64)
+def _read_by(git: str, config: bytes) -> tuple[tuple[str, str], ...]:
+    words = (git, "config", "--file", "-", "--no-includes", "--list", "-z")
+    return tuple(read_listed(ran(words, environment(GIT_DIR=os.devnull), "/", config)))
 
 
 def user_settings() -> list[tuple[str, str]]:
