@@ -230,6 +230,7 @@ def prepared(place: Path) -> Path:
     for variable in [name for name in os.environ if name.startswith(KEYS)]:
         del os.environ[variable]
     os.environ.update({"HOME": str(home), "TMPDIR": str(place / "tmp"), "STUB_KEY": "dummy"})
+    os.environ["QUINTET_SANDBOX_LOOPBACK"] = "open"  # the stub is there
     os.environ.update({f"XDG_{kind}_HOME": str(place / kind.lower()) for kind in ("STATE", "CONFIG", "CACHE")})
     return project
 

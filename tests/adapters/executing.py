@@ -39,7 +39,7 @@ class Executing:
     def __init__(self, root: Path, walls: Sandbox, executors: dict[str, ExecutorSettings] | None = None) -> None:
         self.root = root
         self.places = locate(str(root))
-        settings = Settings(sandbox=SandboxSettings(use=walls), executors=executors or {})
+        settings = Settings(sandbox=SandboxSettings(use=walls, loopback="open"), executors=executors or {})
         self.executors = make_executors(self.places, settings, make_terms(self.places, settings))
 
     def assignment(self, executor: str, prompt: str, *, writes: bool = True, **others: Any) -> Assignment:

@@ -114,6 +114,7 @@ def test_it_has_the_network_whatever_else_it_may(walled: Executing, name: str) -
             with server.accept()[0] as line:
                 line.sendall(b"reached")
 
+        server.settimeout(120)  # not to wait for one that never comes
         thread = threading.Thread(target=greet)
         thread.start()
         _, ended = walled(name, f"connect {server.getsockname()[1]}", writes=False)
