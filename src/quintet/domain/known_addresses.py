@@ -1,7 +1,8 @@
 """Addresses that came from somebody else than the model: the user's words, a search, a page that was read.
 
-Whatever else is fetched is composed: its path or its query may carry a file out. An address is known as it stands, but
-for what makes no difference: the case of scheme and host, the usual port, and what comes after #, which is not sent.
+Whatever else is fetched is composed: its path or its query may carry a file out, and so may what comes after #, which
+a script of the page reads. An address is known as it stands, but for what makes no difference: the case of scheme and
+host, and the usual port. One that is known is known without what comes after # too.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _ENDS = ".,;:!?)]}*_|\u2026"
 
 
 def normalised(address: str) -> str:
-    """The one spelling of an address; empty for what is none of the web's, or has a name and password in it."""
+    """The one spelling of an address, without what comes after #; empty if it is no such, or has a password in it."""
     try:
         parts = urlsplit(address.strip())
         port, host = parts.port, (parts.hostname or "").lower()
@@ -55,10 +56,23 @@ def addresses_in(text: str, *, bare: bool = False) -> set[str]:
     found = set()
     for one in written:
         while one:
-            found.add(normalised(one))
+            found |= {normalised(one), _whole(one)}
             shorter = one[:-1] if one[-1] in _ENDS else ""
             one = shorter
     return found - {""}
+
+
+def _whole(address: str) -> str:
+    """The same with what comes after #."""
+    _, mark, rest = address.strip().partition("#")
+    plain = normalised(address)
+    return f"{plain}#{rest}" if plain and mark and rest else plain
+
+
+def is_of_the_web(text: str) -> bool:
+    """Whether what a browser tool shows is a page of the web's, and none of the project's own files."""
+    head = next((line for line in text.splitlines() if line.startswith("tab ")), "")
+    return head.rpartition(" · ")[2].startswith(("http://", "https://"))
 
 
 def _joined(base: str, link: str) -> str:
@@ -68,15 +82,15 @@ def _joined(base: str, link: str) -> str:
         return ""
 
 
-def take_in(known: set[str], text: str, *, bare: bool = False) -> None:
-    """Know the addresses of a text from now on."""
-    if len(known) < MOST_KNOWN:
+def take_in(known: set[str], text: str, *, bare: bool = False, tool: str = "") -> None:
+    """Know the addresses of a text from now on; not if it is a page of the project's that a browser tool shows."""
+    if len(known) < MOST_KNOWN and (not tool.startswith("browser_") or is_of_the_web(text)):
         known |= addresses_in(text, bare=bare)
 
 
 def composed(addresses: Iterable[str], known: Set[str]) -> str:
     """The first address that stands in nothing the model was given; empty if there is none."""
-    return next((one for one in addresses if normalised(one) not in known), "")
+    return next((one for one in addresses if _whole(one) not in known), "")
 
 
 def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:

@@ -152,11 +152,11 @@ def _input(state: SessionState, event: p.InputReceived) -> None:
         _know(state, event.text, bare=True)
 
 
-def _know(state: SessionState, text: str, *, bare: bool = False) -> None:
+def _know(state: SessionState, text: str, *, bare: bool = False, tool: str = "") -> None:
     if "://" in text or (bare and "." in text):
         from quintet.domain.known_addresses import take_in  # not for every start
 
-        take_in(state.addresses, text, bare=bare)
+        take_in(state.addresses, text, bare=bare, tool=tool)
 
 
 def _turned(state: SessionState, event: p.DialsTurned) -> None:
@@ -278,7 +278,7 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
     effects = state.decided.pop(event.call, ())
     state.last_result = event.content
     if event.status is CallStatus.OK and event.tool.startswith(("web_", "browser_")):
-        _know(state, event.content)
+        _know(state, event.content, tool=event.tool)
     if event.status is CallStatus.INTERRUPTED and Effect.PUBLISH in effects:
         cycle_state.leave_unsure(state)
     if state.unanswered.pop(event.call, None) is not None:
