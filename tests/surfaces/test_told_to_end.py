@@ -22,6 +22,14 @@ COMMAND = {"command": "make -f slow.mk", "timeout": 600}
 DIALS = ("--mode", "build", "--permission-profile", "trusted")
 
 
+@pytest.fixture(autouse=True)
+def heeds_a_hang_up() -> Iterator[None]:
+    """What a process ignores its children ignore, and whoever runs the tests may ignore a hang-up, as nohup does."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 class Slow:
     """A command that leaves something in a protected place, says so, and then takes for ever."""
 
