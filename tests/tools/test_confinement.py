@@ -232,7 +232,6 @@ def test_what_looks_like_a_secret_and_is_none_may_be_read(tools: Caller) -> None
 @pytest.mark.parametrize(
     "line",
     [
-        "rg --pre ./evil.sh words",
         "tree -o listing.txt",
         "uniq tally/count.py tally/copy.py",
         "tree -olisting.txt",
@@ -257,6 +256,12 @@ def test_what_looks_like_a_secret_and_is_none_may_be_read(tools: Caller) -> None
 )
 def test_a_line_that_does_more_than_read_the_project_is_not_run_unasked(tools: Caller, line: str) -> None:
     assert tools.verdict("bash", RESTRICTED, command=line) is not Verdict.ALLOW
+
+
+def test_a_reading_program_told_to_run_another_goes_only_where_the_sandbox_holds_it(repo: Path) -> None:
+    line = "rg --pre ./evil.sh words"
+    assert Caller(repo, Sandbox.NONE).verdict("bash", RESTRICTED, command=line) is Verdict.DENY
+    assert Caller(repo, Sandbox.PARTIAL).verdict("bash", RESTRICTED, command=line) is Verdict.ASK
 
 
 @pytest.mark.parametrize(

@@ -234,9 +234,12 @@ def read_program(program: str, words: Sequence[Word]) -> Judged:
     return Judged(READ, program, reads, (), globs)
 
 
+_SETTING = ("set", "file", "boot")  # long flags, which may be abbreviated
+
+
 def _sets(program: str, got: Arguments) -> str:
     """What makes date or hostname set what they else tell."""
-    if got.flags & {"s", "set", "F", "file", "b", "boot"}:
+    if got.flags & {"s", "F", "b"} or any(word.startswith(flag) for word in _SETTING for flag in got.flags if flag[1:]):
         return "-s"
     return next((word.text for word in got.operands if program == "hostname" or word.text[:1] not in ("+", "")), "")
 
