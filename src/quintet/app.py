@@ -44,6 +44,7 @@ from quintet.engine.session import Session
 from quintet.engine.sessions import create_session, fork_session, new_lease
 from quintet.engine.toolbox import Toolbox
 from quintet.late_wiring import make_agents, make_grammar, make_plans, make_repository, wire_late
+from quintet.left_behind import left_note
 from quintet.mcp_wiring import make_mcp
 from quintet.models import Models
 from quintet.observing import observer
@@ -226,6 +227,7 @@ def make_containment(places: Places, settings: Settings, terms: Terms) -> Contai
         protection=terms.protection,
         scanner=Scanner(places.root, terms.protection),
         networks=() if terms.loopback_open else sandbox.networks(),
+        records=places.unsettled,
     )
     return sandbox.contain(terms.sandbox, ground)
 
@@ -311,6 +313,8 @@ def _notes(places: Places, loaded: config.Loaded, own: user_tools.OwnTools) -> l
         notes.append(Noticed(level="warning", code="INSTALLED_IN_PROJECT", text=inside))
     if home := at_home(places):
         notes.append(Noticed(level="warning", code="HOME", text=home))
+    if killed := left_note(places, loaded.settings):
+        notes.append(Noticed(level="warning", code="LEFT_BEHIND", text=killed))
     if left := not_loaded(places, loaded.trust):
         notes.append(Noticed(level="warning", code="TRUST", text=left))
     return notes

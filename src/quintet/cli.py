@@ -42,6 +42,7 @@ commands:
   quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools
   quintet mcp-server          our tools, offered to other agents
   quintet doctor [fix]        what is wrong here, and mend what can be
+  quintet aside [move|keep]   what a killed session may have left in protected places
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money
   quintet logs [--follow]     every model request, and how it ended
@@ -317,8 +318,20 @@ def _tour(arguments: list[str]) -> int:
     return asyncio.run(tour())
 
 
+def _aside(arguments: list[str]) -> int:
+    parser = make_parser("aside", "What a killed session may have left in protected places; exit code 1 if anything.")
+    parser.add_argument(
+        "action", nargs="?", choices=("move", "keep"), help="move it out of the project, or take it as yours"
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parsed = parser.parse_args(arguments)
+    from quintet.left_behind import aside
+
+    return aside(parsed)
+
+
 def commands() -> dict[str, Callable[[list[str]], int]]:
     """Every command by its name."""
     from quintet.cli_lookups import LOOKUPS
 
-    return {**LOOKUPS, "headless": _headless_command, "flow": _flow, "tour": _tour}
+    return {**LOOKUPS, "aside": _aside, "headless": _headless_command, "flow": _flow, "tour": _tour}

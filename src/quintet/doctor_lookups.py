@@ -10,6 +10,7 @@ from quintet.adapters.places import Places, locate
 from quintet.domain.errors import UsageError
 from quintet.domain.findings import Finding, HealthScope, Severity
 from quintet.engine.doctor import Look, fix, health_lines
+from quintet.left_behind import left_note
 from quintet.surfaces.tables import say, say_json
 from quintet.task_wiring import make_keeper, make_look
 from quintet.trusting import not_loaded
@@ -29,6 +30,9 @@ def doctor(arguments: Namespace) -> int:
     if left := not_loaded(places, loaded.trust):
         advice = "look at it: quintet trust --check"
         findings.append(Finding("TRUST_CHANGED", Severity.WARNING, HealthScope.PROJECT, places.root, left, advice))
+    if killed := left_note(places, settings):
+        advice = "look at it: quintet aside"
+        findings.append(Finding("LEFT_BEHIND", Severity.WARNING, HealthScope.PROJECT, places.root, killed, advice))
     if arguments.json:
         say_json({"findings": findings, "fixed": done} if arguments.action == "fix" else findings)
     else:

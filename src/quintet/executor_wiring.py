@@ -25,7 +25,9 @@ def make_executors(
         scratch = os.path.join(places.scratch, "executors", name)
         file_bytes = settings.sandbox.file_bytes
         networks = () if terms.loopback_open else sandbox.networks()
-        ground = Ground(places.root, private, scratch, file_bytes, terms.protection, scanner, networks)
+        ground = Ground(
+            places.root, private, scratch, file_bytes, terms.protection, scanner, networks, places.unsettled
+        )
         return sandbox.contain(terms.sandbox, ground)
 
     return LocalExecutors(places.root, private, settings.executors, contain, redactor or Redaction())

@@ -99,6 +99,11 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "plans")
 
     @property
+    def unsettled(self) -> str:
+        """For every project: what stood there while commands ran, as long as they do."""
+        return os.path.join(os.path.dirname(self.state), "unsettled")
+
+    @property
     def scratch(self) -> str:
         return os.path.join(self.state, "scratch")
 
@@ -113,7 +118,7 @@ def locate(path: str = ".") -> Places:
     folder = "".join(c if c.isalnum() or c in "._-" else "_" for c in os.path.basename(root))[:40]
     return Places(
         root,
-        os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet", f"{folder}-{_key(root)}"),
+        os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet", f"{folder}-{key_of(root)}"),
         os.path.join(_base("XDG_CONFIG_HOME", ".config"), "quintet"),
     )
 
@@ -131,7 +136,7 @@ def own_paths(places: Places) -> list[str]:
     return list(dict.fromkeys([*paths, *map(os.path.realpath, paths)]))
 
 
-def _key(path: str) -> str:
+def key_of(path: str) -> str:
     """Sixteen letters that tell paths of the same name apart (FNV-1a; hashlib would cost every start 4 ms)."""
     value = 0xCBF29CE484222325
     for byte in os.fsencode(path):

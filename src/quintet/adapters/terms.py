@@ -8,7 +8,7 @@ from quintet.adapters import sandbox
 from quintet.adapters.places import Places, own_paths
 from quintet.adapters.sandbox.linked_git import hooks_in
 from quintet.domain.gate import Terms
-from quintet.domain.protected import PROTECTION
+from quintet.domain.protected import PROTECTION, Protection
 from quintet.domain.settings import Settings
 
 
@@ -19,9 +19,7 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
     return Terms(
         root=places.root,
         sandbox=kind,
-        protection=PROTECTION.with_settings(protect.secrets, protect.not_secrets).at(
-            places.root, own_paths(places), (places.outputs,), os.path.realpath(os.path.expanduser("~"))
-        ),
+        protection=protection_of(places, settings),
         specs=protect.specs,
         reports=protect.reports,
         expose=settings.secrets.expose,
@@ -29,4 +27,12 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         shelves=(places.outputs,),
         hooks=hooks_in(places.root),
         loopback_open=sandbox.loopback_open(kind, settings.sandbox.loopback),
+    )
+
+
+def protection_of(places: Places, settings: Settings) -> Protection:
+    """What is secret or kept in a project."""
+    protect = settings.protect
+    return PROTECTION.with_settings(protect.secrets, protect.not_secrets).at(
+        places.root, own_paths(places), (places.outputs,), os.path.realpath(os.path.expanduser("~"))
     )

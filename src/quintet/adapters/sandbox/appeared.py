@@ -9,8 +9,10 @@ import os
 import re
 import stat
 import time
+from collections.abc import Mapping, Set
 
 from quintet.adapters.sandbox.git_watch import modules_in
+from quintet.adapters.sandbox.guarded import BARE, SECRET, Guarded, Place
 from quintet.adapters.sandbox.linked_git import settings_of
 from quintet.adapters.sandbox.nofollow import add_rights, looked, opened, text_of
 
@@ -21,6 +23,26 @@ _PLAIN = re.compile(
     r"|branch\.[^\n]*\.(remote|merge|rebase)|submodule\.active|submodule\.[^\n]*\.(url|active)"
 )
 _STRANGE = ("commondir", "gitdir", "config.worktree", "info/attributes", "objects/info/alternates")
+
+
+def new_places(
+    seen: Set[Place], homes: Mapping[Place, tuple[int, int]], guarded: Guarded, now: Mapping[Place, tuple[int, int]]
+) -> list[Place]:
+    """What is new since `seen`, and what was known but lies in another folder of the same name now.
+
+    What is mounted in a folder stays what it is, but the folder can be renamed, and another made in its place.
+    """
+    homeless = {place for place in seen & guarded.places if now.get(place) != homes.get(place)}
+    new = (guarded.places - seen | homeless) - guarded.moved
+    return sorted(new, key=lambda place: place[1])
+
+
+def unwanted(place: Place) -> str:
+    """What is to be moved aside because of something new; empty if it may stay."""
+    kind, path, _ = place
+    if kind == SECRET:
+        return ""
+    return os.path.join(path, "HEAD") if kind == BARE else path
 
 
 def put_aside(root: str, path: str, store: str) -> str:

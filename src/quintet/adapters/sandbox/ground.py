@@ -7,17 +7,20 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
 from quintet.adapters.host_programs import host_path
 from quintet.adapters.sandbox.git_watch import GitWatch, appeared_in, watch
-from quintet.adapters.sandbox.guarded import BARE, REPOSITORY, SECRET, Guarded, Place, Scanner
+from quintet.adapters.sandbox.guarded import FROM_GIT, REPOSITORY, Guarded, Place, Scanner
 from quintet.adapters.sandbox.machine import below
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.protected import Protection
+
+if TYPE_CHECKING:
+    from quintet.adapters.sandbox.unsettled import Record
 
 SCRIPTS = os.path.dirname(os.path.realpath(__file__))
 MINDER = os.path.join(SCRIPTS, "confine.py")
@@ -74,6 +77,7 @@ class Ground(Struct):
     protection: Protection
     scanner: Scanner
     networks: tuple[str, ...] = ()  # programs that give a command a network of its own; none: this machine's
+    records: str = ""  # the folder for what stands here while commands run; none: it is not written down
     made: str = ""
     scripts: str = SCRIPTS
     interpreter: str = ""
@@ -82,6 +86,7 @@ class Ground(Struct):
     _homes: dict[Place, tuple[int, int]] = field(default_factory=dict)  # the folders that these lie in, by number
     _stuck: frozenset[Place] = frozenset()  # appeared, and could not be moved: tried again after each command
     _notes: list[str] = field(default_factory=list)  # not told yet
+    _record: Record | None = None
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -138,11 +143,27 @@ class Ground(Struct):
                     names = ", ".join(os.path.relpath(path, self.root) for path in guarded.lost[:3])
                     raise ToolFailed(f"{names}: protected, and moved away by a command that still runs; end that first")
             self._seen, self._homes = guarded.places - self._stuck, guarded.homes
-            number = 0
+            number, watched = 0, tuple[GitWatch, ...]()
             if any(below(path, self.root) or below(self.root, path) for path in grant.write_roots):
                 number = next(self._numbers)
                 self.running[number] = grant
-            return guarded, number, self._watched(guarded, grant) if number else ()
+                watched = self._watched(guarded, grant)
+                self._write_down(watched)
+            return guarded, number, watched
+
+    def _write_down(self, watched: tuple[GitWatch, ...] = ()) -> None:
+        """Commands run: what stands here now is on disk, should this process be killed."""
+        from quintet.adapters.sandbox.unsettled import Record, Stood
+
+        if not self.records:
+            return
+        if self._record is None:
+            self._record = Record(self.records, self.root)
+        committing = any(Effect.COMMIT in grant.effects for grant in self.running.values())
+        seen = self._seen or frozenset()
+        self._record.under_way(Stood(seen, self._homes, self.scanner.closed, watched, committing))
+        if self._record.problem and self._record.problem not in self._notes:
+            self._notes.append(self._record.problem)
 
     def _watched(self, guarded: Guarded, grant: Grant) -> tuple[GitWatch, ...]:
         from quintet.adapters.sandbox.linked_git import in_tree, linked
@@ -167,6 +188,10 @@ class Ground(Struct):
                 guarded = self._look_over(self.scanner.scan(), notes)
                 self._seen, self._homes = guarded.places - self._stuck, guarded.homes
             self.running.pop(launch.number, None)
+            if self.running:
+                self._write_down()
+            elif self._record and not self._stuck:
+                self._record.settled()
             notes += self._notes
             self._notes.clear()
         return notes
@@ -176,31 +201,23 @@ class Ground(Struct):
 
         What git makes may stay if one command runs, and that one commits: another could have made it, or change it.
         """
+        from quintet.adapters.sandbox.appeared import new_places, unwanted
+
         committing = [Effect.COMMIT in grant.effects for grant in self.running.values()] == [True]
         seen = self._seen or frozenset()
-        # What is mounted in a folder stays what it is, but the folder can be renamed, and another made in its place.
-        homeless = {place for place in seen & guarded.places if guarded.homes.get(place) != self._homes.get(place)}
-        new = sorted((guarded.places - seen | homeless) - guarded.moved, key=lambda place: place[1])
-        unwanted = {place: path for place in new if (path := self._unwanted(place, committing, place in homeless))}
-        moved = [path for path in unwanted.values() if self._aside(path, notes)]
-        self._stuck = frozenset(place for place, path in unwanted.items() if path not in moved)
+        new = new_places(seen, self._homes, guarded, guarded.homes)
+        wrong = {place: unwanted(place) for place in new if not self._stays(place, committing)}
+        moved = [path for path in wrong.values() if path and self._aside(path, notes)]
+        self._stuck = frozenset(place for place, path in wrong.items() if path and path not in moved)
         self.scanner.forget(moved)
         return self.scanner.scan() if moved else guarded
 
-    def _unwanted(self, place: Place, committing: bool, homeless: bool) -> str:
-        """What is to be moved aside because of something new; empty if it may stay."""
+    def _stays(self, place: Place, committing: bool) -> bool:
+        """Whether something new is what a command that commits makes by git."""
         from quintet.adapters.sandbox.appeared import as_git_makes
-        from quintet.adapters.sandbox.guarded import FROM_GIT
 
         kind, path, _ = place
-        if kind == SECRET or (kind == FROM_GIT and committing):
-            return ""
-        known = any(one[1] == path and one[0] == kind and not one[2] for one in self._seen or ())
-        if known and not homeless:
-            return ""
-        if kind == REPOSITORY and committing and as_git_makes(self.root, path):
-            return ""
-        return os.path.join(path, "HEAD") if kind == BARE else path
+        return committing and (kind == FROM_GIT or (kind == REPOSITORY and as_git_makes(self.root, path)))
 
     def _aside(self, path: str, notes: list[str], base: str = "") -> str:
         from quintet.adapters.sandbox.appeared import put_aside
@@ -217,7 +234,21 @@ class Ground(Struct):
             notes.append(f"{name} is protected; it appeared, and was moved to {moved}")
         return path
 
+    def _close_record(self) -> None:
+        """What was not judged, because its command is over and nobody said so, is left for the next session to tell."""
+        if self._record is None:
+            return
+        with self._lock:
+            if self.running and not self._stuck:
+                from quintet.adapters.sandbox.appeared import new_places
+
+                guarded = self.scanner.scan()
+                if not new_places(self._seen or frozenset(), self._homes, guarded, guarded.homes):
+                    self._record.settled()
+            self._record.close()
+
     async def close(self) -> None:
+        self._close_record()
         if self.made:
             import asyncio  # only a session closes; a lookup that probes must stay cheap
             from shutil import rmtree

@@ -46,12 +46,17 @@ class _Folder(Struct, frozen=True):
 
 
 class Scanner:
-    def __init__(self, root: str, protection: Protection) -> None:
+    def __init__(self, root: str, protection: Protection, closed: Iterable[str] | None = None) -> None:
         self._root = root
         self._protection = protection
         self._known: dict[str, _Folder] = {}
         self._numbers: dict[tuple[int, int], Place] = {}
-        self._closed: set[str] | None = None  # the folders that were closed before any command ran
+        # The folders that were closed before any command ran; found by the first look if they are not given.
+        self._closed = None if closed is None else set(closed)
+
+    @property
+    def closed(self) -> frozenset[str]:
+        return frozenset(self._closed or ())
 
     def scan(self) -> Guarded:
         known: dict[str, _Folder] = {}
