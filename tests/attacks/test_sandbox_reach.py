@@ -369,3 +369,14 @@ def test_a_virtual_environment_on_path_works_whole(repo: Path, tmp_path: Path, m
     put(tmp_path / "env/lib/data", "its data\n")
     monkeypatch.setenv("PATH", f"{tmp_path / 'env/bin'}:{os.environ['PATH']}")
     assert Inside(repo, Sandbox.BWRAP)("tool").output == "its data\n"
+
+
+def test_a_network_is_the_internet_and_no_other_family(walled: Inside) -> None:
+    code = (
+        "import socket\nfor family in range(1, 46):\n"
+        "    try: socket.socket(family, socket.SOCK_DGRAM).close()\n"
+        "    except PermissionError: continue\n    except OSError: pass\n    print(family, end=' ')"
+    )
+    local = "" if walled.containment.kind is Sandbox.PARTIAL else "1 "
+    assert walled(f'/usr/bin/python3 -c "{code}"', NETWORK).output == f"{local}2 10 16 "
+    assert walled(f'/usr/bin/python3 -c "{code}"').output == f"{local}16 "

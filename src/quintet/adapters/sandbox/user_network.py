@@ -3,12 +3,17 @@
 Run as a script it becomes bubblewrap, beside a helper that attaches the network to the sandbox's namespace once
 inside.py is there, and ends with bubblewrap. If none of the programs can, inside.py hears it and runs nothing.
 
+The programs keep a sandbox from this machine's loopback only as long as it routes as usual. So every address of this
+machine, its loopback too, is made one of the sandbox's own there, on the very interface that leads out: a packet to it
+comes back inside, even from a socket that names the interface. Addresses that this machine gets later follow.
+
 Usage: user_network.py AT PROGRAM[:PROGRAM] BWRAP …: word AT of these becomes the handle by which inside.py asks.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -23,6 +28,17 @@ NAME_SERVER = "10.0.2.3"  # inside: slirp4netns' usual one, and pasta is told; e
 SECONDS = 10.0  # for one program to attach
 _LOOK_AGAIN_MILLISECONDS = 2
 _NS_GET_USERNS = 0xB701
+_NEW_ROUTE, _GET_ROUTE, _REFUSAL, _DONE = 24, 26, 2, 3  # messages of rtnetlink
+_REQUEST, _ACKNOWLEDGE, _DUMP, _CREATE, _APPEND = 1, 4, 0x300, 0x400, 0x800
+_TO, _BY = 1, 4  # attributes of a route: where it leads, and by which interface
+_LOCAL_TABLE, _STATIC, _ON_THIS_HOST = 255, 4, 254
+_LOCAL, _OURS = 2, (2, 3, 4)  # kinds of a route: local; local, broadcast or anycast
+_ADDRESSES_CHANGED = 0x10 | 0x100  # groups: those of IPv4, those of IPv6
+_AS_GOOD = (0, errno.EEXIST, errno.ENETDOWN)  # what is down, as tunnels that kernels make, leads nowhere
+_NO_IPV6 = (errno.EACCES, errno.ENODEV, errno.EOPNOTSUPP, errno.EAFNOSUPPORT)
+_HEADER, _ROUTE = struct.Struct("=IHHII"), struct.Struct("=8BI")
+Address = tuple[int, int, bytes]  # family, how many bits of it count, the address
+_GROUPS = (int(socket.AF_INET), 4, bytes((224, 0, 0, 0)))  # multicast: pasta's comes back to this machine
 _DEFAULT_ROUTES = (("route", 1, "00000000"), ("ipv6_route", 0, "0" * 32))  # file, column, what stands there
 
 
@@ -51,8 +67,8 @@ def has_a_route(process: str) -> bool:
     return False
 
 
-def attached(program: str, process: int) -> int:
-    """The program's process once the network is up; 0 if it could not."""
+def attached(program: str, process: int) -> Network | None:
+    """The network once it is up and no address of this machine leads out of it; None if it could not."""
     net = os.open(f"/proc/{process}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     owner = fcntl.ioctl(net, _NS_GET_USERNS)  # with --disable-userns another one than the sandbox's own
     helper = os.getpid()
@@ -60,20 +76,95 @@ def attached(program: str, process: int) -> int:
     if not command:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # pasta takes it for a fault if somebody set it before
         os.execve(program, words(program, process, f"/proc/{helper}/fd/{owner}"), {})
-    over = os.pidfd_open(command)
+    network = Network(os.pidfd_open(command), owner, net)
     poll = select.poll()
-    poll.register(over, select.POLLIN)
+    poll.register(network.command, select.POLLIN)
     for _ in range(int(SECONDS * 1000 / _LOOK_AGAIN_MILLISECONDS)):
         if poll.poll(_LOOK_AGAIN_MILLISECONDS):
-            os.waitpid(command, 0)
-            return 0
+            break
         if has_a_route(str(process)):
-            os.close(net)
-            os.close(owner)
-            return command
-    os.kill(command, signal.SIGKILL)
+            if network.closed_to(this_machine()):
+                return network
+            break
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(network.command, signal.SIGKILL)
     os.waitpid(command, 0)
-    return 0
+    return None
+
+
+class Network:
+    """An attached network: the program that carries it, as a handle, and the namespaces to get to it."""
+
+    def __init__(self, command: int, owner: int, net: int) -> None:
+        self.command = command
+        self._spaces = (owner, net)
+        self._closed: set[Address] = set()
+        import ctypes  # while the program starts
+
+        self._libc = ctypes.CDLL(None)
+
+    def closed_to(self, addresses: set[Address]) -> bool:
+        """Whether none of these addresses leads out of the sandbox from now on."""
+        new = addresses - self._closed
+        child = os.fork()
+        if not child:
+            try:
+                os._exit(0 if all(self._libc.setns(space, 0) == 0 for space in self._spaces) and _take(new) else 1)
+            finally:
+                os._exit(1)
+        done = os.waitpid(child, 0)[1] == 0
+        self._closed |= new if done else set()
+        return done
+
+
+def _take(addresses: set[Address]) -> bool:
+    """Make addresses this namespace's own, on each interface that leads out of it."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as kernel:
+        for index, name in socket.if_nameindex():
+            for family, bits, address in addresses if name != "lo" else ():
+                kind = (family, bits, 0, 0, _LOCAL_TABLE, _STATIC, _ON_THIS_HOST, _LOCAL, 0)
+                route = _ROUTE.pack(*kind) + _attribute(_TO, address) + _attribute(_BY, struct.pack("=i", index))
+                flags = _REQUEST | _ACKNOWLEDGE | _CREATE | _APPEND
+                kernel.send(_HEADER.pack(_HEADER.size + len(route), _NEW_ROUTE, flags, 1, 0) + route)
+                number = -struct.unpack_from("=i", kernel.recv(65536), _HEADER.size)[0]
+                without = family == socket.AF_INET6 and number in _NO_IPV6
+                if number not in _AS_GOOD and not without:
+                    return False
+    return True
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(value), kind) + value  # all of them are whole fours
+
+
+def this_machine() -> set[Address]:
+    """All that leads to this machine itself, as its kernel routes: loopback, interfaces, whole ranges; and groups."""
+    found = {_GROUPS}
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as kernel:
+        for family in (socket.AF_INET, socket.AF_INET6):
+            asked = _ROUTE.pack(family, *bytes(8))
+            kernel.send(_HEADER.pack(_HEADER.size + len(asked), _GET_ROUTE, _REQUEST | _DUMP, 1, 0) + asked)
+            while _read(kernel.recv(1 << 18), found):
+                pass
+    return found
+
+
+def _read(answer: bytes, found: set[Address]) -> bool:
+    """Take the routes to this machine out of a part of an answer; whether there is more to come."""
+    at = 0
+    while at < len(answer):
+        size, kind = _HEADER.unpack_from(answer, at)[:2]
+        if kind in (_DONE, _REFUSAL):
+            return False
+        family, bits, _, _, _, _, _, leads, _ = _ROUTE.unpack_from(answer, at + _HEADER.size)
+        inside = at + _HEADER.size + _ROUTE.size
+        while leads in _OURS and inside < at + size:
+            length, name = struct.unpack_from("=HH", answer, inside)
+            if name == _TO:
+                found.add((family, bits, answer[inside + 4 : inside + length]))
+            inside += (length + 3) & ~3
+        at += (size + 3) & ~3
+    return True
 
 
 def help_from_outside(line: int, told: int, programs: list[str], sandbox: int) -> None:
@@ -83,16 +174,28 @@ def help_from_outside(line: int, told: int, programs: list[str], sandbox: int) -
     process = _child(told)
     if os.read(line, len(HERE)) != HERE:
         return
-    network = next((command for program in programs if (command := attached(program, process))), 0)
-    if not network:
-        return
-    os.write(line, UP)
-    os.close(line)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as changes:
+        changes.bind((0, _ADDRESSES_CHANGED))  # before the first look
+        network = next((one for program in programs if (one := attached(program, process))), None)
+        if not network:
+            return
+        os.write(line, UP)
+        os.close(line)
+        _mind(network, sandbox, changes)
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(network.command, signal.SIGKILL)
+
+
+def _mind(network: Network, sandbox: int, changes: socket.socket) -> None:
+    """Until either is over, or this machine has a new address that cannot be kept out."""
     poll = select.poll()
-    for handle in (sandbox, os.pidfd_open(network)):
+    for handle in (sandbox, network.command, changes.fileno()):
         poll.register(handle, select.POLLIN)
-    poll.poll()
-    os.kill(network, signal.SIGKILL)
+    while not {sandbox, network.command} & {handle for handle, _ in poll.poll()}:
+        with contextlib.suppress(OSError):  # too many at once: they are all looked at below
+            changes.recv(65536)
+        if not network.closed_to(this_machine()):
+            return
 
 
 def _without_rights() -> None:
