@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 from msgspec import structs
 
 from quintet.domain.axes import Axes, PermissionProfile, WorkMode
+from quintet.domain.known_resources import is_known, listed_in, said_in
 from quintet.domain.regex import regex
 from quintet.domain.toolspec import Touch
 
@@ -82,10 +83,17 @@ def _joined(base: str, link: str) -> str:
         return ""
 
 
-def take_in(known: set[str], text: str, *, bare: bool = False, tool: str = "") -> None:
-    """Know the addresses of a text from now on; not if it is a page of the project's that a browser tool shows."""
-    if len(known) < MOST_KNOWN and (not tool.startswith("browser_") or is_of_the_web(text)):
-        known |= addresses_in(text, bare=bare)
+def take_in(known: set[str], text: str, *, bare: bool = False, tool: str = "", asked: str = "") -> None:
+    """Know the addresses of a text from now on; not if it is a page of the project's that a browser tool shows.
+
+    `bare`: the text is the user's. `asked`: what a tool was called with.
+    """
+    if len(known) >= MOST_KNOWN:
+        return
+    if tool == "mcp_tool":
+        known |= listed_in(asked, text)
+    elif not tool.startswith("browser_") or is_of_the_web(text):
+        known |= addresses_in(text, bare=bare) | (said_in(text) if bare else set())
 
 
 def composed(addresses: Iterable[str], known: Set[str]) -> str:
@@ -96,7 +104,11 @@ def composed(addresses: Iterable[str], known: Set[str]) -> str:
 def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:
     """What a call touches, asked where it fetches a composed address at profile restricted or in plan."""
     strict = axes.permission_profile is PermissionProfile.RESTRICTED or axes.work_mode is WorkMode.PLAN
-    if not (strict and touch.addresses and (one := composed(touch.addresses, known))):
+    if touch.resource and not is_known(touch.server or "", touch.resource, known):
+        one = touch.resource
+    else:
+        one = composed(touch.addresses, known)
+    if not (strict and one):
         return touch
     shown = one if len(one) <= 200 else f"{one[:200]}\u2026"
     why = f"{shown} stands in nothing you wrote and nothing that was found, and may carry data out"

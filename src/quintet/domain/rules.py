@@ -15,6 +15,7 @@ from msgspec import Struct
 from quintet.domain.grants import Effect, ordered
 
 ANY = "*"
+_CALLS = "call_tool"  # another command of mcp_tool's does something else with the server, whatever tool it names
 _SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
 _WHOLE = ("source", "repo_path", "repo")  # say only where: what the call does there is in its other arguments
 
@@ -38,7 +39,7 @@ class Rule(Struct, frozen=True, gc=False):
 
 def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
     """What a call is about, as rules and questions name it: its shell lines and their folder, a path, `server:tool`."""
-    if arguments.get("server") and arguments.get("tool_name"):
+    if arguments.get("server") and arguments.get("tool_name") and arguments.get("command", _CALLS) == _CALLS:
         return f"{arguments['server']}:{arguments['tool_name']}"
     if lines:
         folder = str(arguments.get("exec_dir", "")).rstrip("/")

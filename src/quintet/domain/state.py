@@ -152,11 +152,11 @@ def _input(state: SessionState, event: p.InputReceived) -> None:
         _know(state, event.text, bare=True)
 
 
-def _know(state: SessionState, text: str, *, bare: bool = False, tool: str = "") -> None:
-    if "://" in text or (bare and "." in text):
+def _know(state: SessionState, text: str, *, bare: bool = False, tool: str = "", asked: str = "") -> None:
+    if ":" in text or (bare and "." in text):
         from quintet.domain.known_addresses import take_in  # not for every start
 
-        take_in(state.addresses, text, bare=bare, tool=tool)
+        take_in(state.addresses, text, bare=bare, tool=tool, asked=asked)
 
 
 def _turned(state: SessionState, event: p.DialsTurned) -> None:
@@ -277,8 +277,8 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
     started = state.running.pop(event.call, None)
     effects = state.decided.pop(event.call, ())
     state.last_result = event.content
-    if event.status is CallStatus.OK and event.tool.startswith(("web_", "browser_")):
-        _know(state, event.content, tool=event.tool)
+    if event.status is CallStatus.OK and event.tool.startswith(("web_", "browser_", "mcp_")):
+        _know(state, event.content, tool=event.tool, asked=started.arguments if started else "")
     if event.status is CallStatus.INTERRUPTED and Effect.PUBLISH in effects:
         cycle_state.leave_unsure(state)
     if state.unanswered.pop(event.call, None) is not None:

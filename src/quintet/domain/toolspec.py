@@ -29,6 +29,7 @@ class Touch(Struct, frozen=True):
     why: str = ""
     asks: str = ""  # why it is asked at every profile, unless a rule names what the call is about
     addresses: tuple[str, ...] = ()  # of the web that it fetches
+    resource: str = ""  # of the MCP server, that it reads
     shell: str = ""  # the background shell this is typed into
     lines: tuple[str, ...] = ()  # shell lines the call will run
     commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from quintet.domain import bounded_json
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
+from quintet.domain.known_resources import TEMPLATE
 from quintet.domain.mcp_port import McpAnswer, McpOffer, McpPart, McpServers, McpTool
 from quintet.domain.ports import Workbench
 from quintet.domain.toolspec import CallStatus, ToolResult, Touch
@@ -26,8 +27,11 @@ HOW_TO_ADD = "add one to your settings: [mcp.servers.NAME] with command and args
 def _touch(arguments: dict[str, Any]) -> Touch:
     if arguments["command"] == "list_servers":
         return Touch(frozenset())
+    server = arguments.get("server") or ""
+    if arguments["command"] == "read_resource":  # one that the server did not list is composed: known_resources
+        return Touch(frozenset({Effect.FETCH}), server=server, resource=arguments.get("resource_uri") or "")
     if arguments["command"] != "call_tool":
-        return Touch(frozenset({Effect.FETCH}), server=arguments.get("server") or "")
+        return Touch(frozenset({Effect.FETCH}), server=server)
     return Touch(frozenset({Effect.NETWORK}), asks="what a server's tool does is up to the server")
 
 
@@ -106,7 +110,7 @@ def _offer(server: str, offer: McpOffer, wanted: str) -> ToolResult:
         lines += ["", "resources"]
         for one in offer.resources:
             about = " — ".join(filter(None, (one.name, _cut(one.description))))
-            lines.append(f"- {one.uri}{' (template)' if one.template else ''}: {about}".rstrip(": "))
+            lines.append(f"- {one.uri}{TEMPLATE if one.template else ''}: {about}".rstrip(": "))
     summary = f"{counted(len(offer.tools), 'tool')}, {counted(len(offer.resources), 'resource')}"
     return ToolResult(_bounded("\n".join(lines)), summary=summary)
 
