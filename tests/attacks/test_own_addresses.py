@@ -19,6 +19,7 @@ pytestmark = pytest.mark.system("bwrap")
 MACHINE = """
 set -e
 ip link set lo up
+echo 0 > /proc/sys/net/ipv6/conf/default/accept_dad || true  # addresses are there at once
 ip link add e0 type veth peer name w0; ip link add e1 type veth peer name w1
 for each in e0 w0 e1 w1; do ip link set $each up; done
 ip addr add 192.0.2.2/24 dev e0; ip addr add fd00::2/64 dev e0 nodad

@@ -33,7 +33,7 @@ _REQUEST, _ACKNOWLEDGE, _DUMP, _CREATE, _APPEND = 1, 4, 0x300, 0x400, 0x800
 _TO, _BY = 1, 4  # attributes of a route: where it leads, and by which interface
 _LOCAL_TABLE, _STATIC, _ON_THIS_HOST = 255, 4, 254
 _LOCAL, _OURS = 2, (2, 3, 4)  # kinds of a route: local; local, broadcast or anycast
-_ADDRESSES_CHANGED = 0x10 | 0x100  # groups: those of IPv4, those of IPv6
+_CHANGES = 0x10 | 0x40 | 0x100 | 0x400  # groups: addresses and routes, IPv4 and IPv6; a route may follow its address
 _AS_GOOD = (0, errno.EEXIST, errno.ENETDOWN)  # what is down, as tunnels that kernels make, leads nowhere
 _NO_IPV6 = (errno.EACCES, errno.ENODEV, errno.EOPNOTSUPP, errno.EAFNOSUPPORT)
 _HEADER, _ROUTE = struct.Struct("=IHHII"), struct.Struct("=8BI")
@@ -106,6 +106,8 @@ class Network:
     def closed_to(self, addresses: set[Address]) -> bool:
         """Whether none of these addresses leads out of the sandbox from now on."""
         new = addresses - self._closed
+        if not new:
+            return True
         child = os.fork()
         if not child:
             try:
@@ -175,7 +177,7 @@ def help_from_outside(line: int, told: int, programs: list[str], sandbox: int) -
     if os.read(line, len(HERE)) != HERE:
         return
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as changes:
-        changes.bind((0, _ADDRESSES_CHANGED))  # before the first look
+        changes.bind((0, _CHANGES))  # before the first look
         network = next((one for program in programs if (one := attached(program, process))), None)
         if not network:
             return
