@@ -189,6 +189,8 @@ def complaints(case: str, place: Path, parts: list[ExecutorPart], ended: Ended |
         yield "the step was not done"
     if case == "plan" and not (place / "plans" / "task.md").is_file():
         yield "the planner could not write to its folder"
+    if ended and any("is protected" in note for note in ended.notes):
+        yield f"it makes what is held in its home: {ended.notes}"
     if case in FORBIDDEN:
         if (place / "project" / FORBIDDEN[case]).exists():
             yield f"the wall did not hold: {FORBIDDEN[case]}"
@@ -242,7 +244,7 @@ def led(name: str, home: Path, port: int) -> None:
         written(home / ".codex/config.toml", CODEX.format(url=url))
     elif name == "claude":
         os.environ.update({"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "dummy"})
-        written(home / ".claude/settings.json", "{}")
+        written(home / ".claude/settings.json", json.dumps({"env": {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}}))
         written(home / ".claude.json", "{}")
     else:
         os.environ.update({"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "dummy"})

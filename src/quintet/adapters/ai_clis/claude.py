@@ -30,6 +30,26 @@ class Claude(Dialect):
         Failure.LOGIN: "run `claude` and then /login, or set ANTHROPIC_API_KEY",
     }
 
+    held: ClassVar[dict[str, str]] = {
+        "settings.json": "hooks, helpers for keys, the status line, permissions and variables: all name programs",
+        "settings.local.json": "the same",
+        "remote-settings.json": "the same, as an organisation sets it",
+        ".claude.json": "MCP servers, and which folders are trusted",
+        ".mcp.json": "MCP servers",
+        "plugins": "hooks, commands and servers of others",
+        "hooks": "where people keep the scripts that hooks name",
+        "agents": "what its helpers are told, and may call",
+        "commands": "what its commands run",
+        "skills": "instructions with scripts",
+        "output-styles": "what it is told each time",
+        "rules": "what it is told each time",
+        "CLAUDE.md": "what it is told each time",
+        "keybindings.json": "what a key does",
+        "local": "the program itself, where it was installed for one user",
+    }
+
+    makes = ("plugins",)
+
     def __init__(self, *words: Any) -> None:
         super().__init__(*words)
         self._writing: dict[str, str] = {}  # calls under way that write, by id
@@ -41,7 +61,12 @@ class Claude(Dialect):
         start = self.start
         if own := start.settings.home or start.environment.get("CLAUDE_CONFIG_DIR"):
             return (own,)
-        return (os.path.join(start.user_home, ".claude"), os.path.join(start.user_home, ".claude.json"))
+        return (os.path.join(start.user_home, ".claude"),)
+
+    def reads(self) -> tuple[str, ...]:
+        """It names MCP servers, so it is not written back; the login is in the folder."""
+        own = self.start.settings.home or self.start.environment.get("CLAUDE_CONFIG_DIR")
+        return () if own else (os.path.join(self.start.user_home, ".claude.json"),)
 
     def variables(self) -> dict[str, str]:
         said = {"CLAUDE_CODE_MAX_RETRIES": "0", "DISABLE_AUTOUPDATER": "1"}

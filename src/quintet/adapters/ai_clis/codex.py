@@ -36,6 +36,25 @@ class Codex(Dialect):
         Failure.LOGIN: "run `codex login`, or set OPENAI_API_KEY",
     }
 
+    held: ClassVar[dict[str, str]] = {
+        "config.toml": "programs to notify, MCP servers, where keys come from, what needs no approval",
+        "managed_config.toml": "the same, as an organisation sets it",
+        "requirements.toml": "the same",
+        ".env": "variables of every start",
+        "hooks.json": "programs run at its events",
+        "hooks": "where people keep the scripts that hooks name",
+        "rules": "which commands need no approval",
+        "plugins": "servers and hooks of others",
+        "agents": "what its helpers are told, and may call",
+        "prompts": "what its commands say",
+        "skills": "instructions with scripts",
+        "AGENTS.md": "what it is told each time",
+        "AGENTS.override.md": "the same",
+        "packages": "the program itself, where it was installed for one user",
+    }
+
+    makes = ("skills",)
+
     def flags(self) -> tuple[str, ...] | None:
         allowed = self.allowed() or ()
         return ("exec", "--json", "--skip-git-repo-check", *allowed, *self.model(), *self._fewer_retries(), "-")

@@ -58,6 +58,8 @@ class Dialect:
     cli = ""  # by which `executor_flags` knows it
     passed: tuple[str, ...] = ()  # environment variables it needs
     hints: ClassVar[dict[Failure, str]] = {}
+    held: ClassVar[dict[str, str]] = {}  # in its home, and why: what decides what runs when you start it yourself
+    makes: tuple[str, ...] = ()  # of these, the folders that it makes at its start: there, empty, before it can
     talks = False  # whether it is spoken to beyond its assignment; then it ends when its stdin does
 
     def __init__(self, start: Start) -> None:
@@ -89,6 +91,10 @@ class Dialect:
 
     def homes(self) -> tuple[str, ...]:
         """The folders and files it keeps its login and settings in."""
+        return ()
+
+    def reads(self) -> tuple[str, ...]:
+        """Files beside its home that it reads."""
         return ()
 
     def opening(self) -> bytes:

@@ -48,6 +48,27 @@ class Gemini(Dialect):
         Failure.LOGIN: "run `gemini` once and sign in, or set GEMINI_API_KEY",
     }
 
+    held: ClassVar[dict[str, str]] = {
+        "settings.json": "hooks, MCP servers, tools found by a command: all name programs",
+        ".env": "variables of every start, the settings' own place among them",
+        "trustedFolders.json": "which folders' settings are loaded",
+        "trusted_hooks.json": "which hooks of projects run",
+        "extensions": "servers, commands and hooks of others",
+        "extension_integrity.json": "whether an extension is what was installed",
+        "hooks": "where people keep the scripts that hooks name",
+        "commands": "what its commands run",
+        "agents": "what its helpers are told, and may call",
+        "acknowledgments": "which agents of projects are taken up",
+        "skills": "instructions with scripts",
+        "policies": "which calls need no approval",
+        "GEMINI.md": "what it is told each time",
+        "memory.md": "what it is told each time",
+        "system.md": "what it is told each time",
+        "keybindings.json": "what a key does",
+        "sandbox.bashrc": "what its own sandbox runs first",
+        "sandbox.Dockerfile": "what its own sandbox is",
+    }
+
     def __init__(self, *words: Any) -> None:
         super().__init__(*words)
         self._saying = ""  # a message whose end has not come

@@ -1,7 +1,8 @@
 """The AI CLIs of this machine, each started behind walls built from its assignment's grant.
 
-To the grant comes what a CLI cannot do without: its own home to write, its program to read, and the network. Nothing
-else: not the home of another, not Quintet's state, and of the environment only the variables it is known to need.
+To the grant comes what a CLI cannot do without: its own home to write, but for what configures it there, its program to
+read, and the network. Nothing else: not the home of another, not Quintet's state, and of the environment only the
+variables it is known to need.
 """
 
 from __future__ import annotations
@@ -169,11 +170,11 @@ class LocalExecutors:
             ordered(frozenset({*given.effects, Effect.EXECUTE, Effect.NETWORK})),
             tuple(dict.fromkeys((*given.write_roots, *own, *folder))),
             True,
-            tuple(dict.fromkeys((*given.read_roots, *program.shown(), private))),
+            tuple(dict.fromkeys((*given.read_roots, *program.shown(), private, *dialect.reads()))),
         )
 
     def _launch(self, containment: Containment, argv: tuple[str, ...], grant: Grant, dialect: Dialect) -> Launch:
-        launch = containment.launch(argv, self._root, grant)
+        launch = containment.launch(argv, self._root, grant, _held(dialect))
         held = dialect.start.environment
         names = (*NETWORK_VARIABLES, *dialect.passed, *dialect.start.settings.pass_env)
         passed = {name: held[name] for name in names if name in held}
@@ -200,6 +201,16 @@ class LocalExecutors:
 
 def _homes(dialect: Dialect) -> tuple[str, ...]:
     return (*dialect.homes(), *map(os.path.expanduser, dialect.start.settings.folders))
+
+
+def _held(dialect: Dialect) -> tuple[str, ...]:
+    """What decides what runs when the user starts it: not for a session of Quintet's to change."""
+    homes = [home for home in dialect.homes() if os.path.isdir(home)]
+    for home in homes:
+        for name in dialect.makes:
+            with contextlib.suppress(OSError):
+                os.mkdir(os.path.join(home, name), 0o700)
+    return tuple(os.path.join(home, name) for home in homes for name in dialect.held)
 
 
 def _there(home: str) -> bool:

@@ -71,10 +71,10 @@ class Bubblewrap:
         self._ground = ground
         self._folders: list[str] = []
 
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch:
+    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
             return Launch(tuple(argv), cwd)
-        guarded, number, watched = self._ground.begin(grant)
+        guarded, number, watched = self._ground.begin(grant, held)
         laid = Laid(self._ground.root, grant)
         outside = self._outside(grant)
         gits = [git for repository in guarded.repositories for git in linked(repository, self._ground.root)]
@@ -91,6 +91,7 @@ class Bubblewrap:
         words += self._covered()
         laid.repositories(guarded)
         laid.held(guarded)
+        laid.held_outside(held, [path for _, path in outside])
         laid.covered((*guarded.secrets, *filter(os.path.lexists, self._ground.hidden()), *self._own_secrets()))
         words += ["--chdir", cwd, "--", *self._ground.script("inside.py"), NO_NETWORK]
         if grant.network and self._ground.networks:
@@ -291,6 +292,13 @@ class Laid:
             self._hold(path)
         for path in guarded.from_git if Effect.COMMIT not in self._grant.effects else ():
             self._hold(path)
+
+    def held_outside(self, held: Sequence[str], places: Sequence[str]) -> None:
+        """In a folder outside the project; what is a link or not there is looked for afterwards."""
+        for path in held:
+            for place in places:
+                if path != place and below(path, place):
+                    self._lay(READ_ONLY, path, place, needed=False)
 
     def _hold(self, path: str) -> None:
         if self._written(path):

@@ -26,7 +26,7 @@ class GitWatch(Struct, frozen=True):
     """One git folder before a command."""
 
     base: str  # the folder below which links may have been made: the project, or the git folder itself
-    git: str
+    git: str  # none: only `missing` and `taken`, outside the project
     missing: tuple[str, ...]
     inner: frozenset[str]  # the git folders of submodules, and those of worktrees, that are there
     unfinished: tuple[bytes, ...]
@@ -49,12 +49,21 @@ def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
     )
 
 
+def watch_held(held: Sequence[str]) -> GitWatch:
+    """What a program may not make in a home of its own, and links that it may not replace: the rest is mounted."""
+    missing = tuple(path for path in held if not os.path.lexists(path))
+    links = tuple((path, _number(path)) for path in held if os.path.islink(path))
+    return GitWatch("", "", missing, frozenset(), (), links)
+
+
 def appeared_in(watched: GitWatch) -> Iterator[str]:
     """What has come since and is not to stay."""
     from quintet.adapters.sandbox.appeared import is_as_git_makes, is_worktree_as_git_makes
 
     yield from (path for path in watched.missing if os.path.lexists(path))
     yield from (path for path, number in watched.taken if os.path.lexists(path) and _number(path) != number)
+    if not watched.git:
+        return
     modules = modules_in(watched.git)
     for module in modules:
         if module not in watched.inner and not is_as_git_makes(module, submodule=True):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from quintet.adapters.host_programs import host_path
-from quintet.adapters.sandbox.git_watch import GitWatch, appeared_in, watch
+from quintet.adapters.sandbox.git_watch import GitWatch, appeared_in, watch, watch_held
 from quintet.adapters.sandbox.guarded import FROM_GIT, REPOSITORY, Guarded, Place, Scanner
 from quintet.adapters.sandbox.machine import below
 from quintet.domain.errors import ToolFailed
@@ -59,7 +59,8 @@ class Launch(Struct, frozen=True):
 class Containment(Protocol):
     kind: Sandbox
 
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch: ...
+    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
+        """`held`, in what it may write outside the project, stays as it is and is not made."""
 
     def settle(self, launch: Launch) -> list[str]:
         """After the command: put aside what appeared in a protected place, and say so."""
@@ -127,7 +128,7 @@ class Ground(Struct):
             return tuple(argv)
         return (PRLIMIT, f"--fsize={self.file_bytes}", "--core=0", "--nproc=4096", "--", *argv)
 
-    def begin(self, grant: Grant) -> tuple[Guarded, int, tuple[GitWatch, ...]]:
+    def begin(self, grant: Grant, held: Sequence[str] = ()) -> tuple[Guarded, int, tuple[GitWatch, ...]]:
         """Before a command: what is there to protect, the command's number, and the git folders it may write.
 
         What appeared since the last look while another command ran is that command's, and is moved aside.
@@ -144,10 +145,10 @@ class Ground(Struct):
                     raise ToolFailed(f"{names}: protected, and moved away by a command that still runs; end that first")
             self._seen, self._homes = guarded.places - self._stuck, guarded.homes
             number, watched = 0, tuple[GitWatch, ...]()
-            if any(below(path, self.root) or below(self.root, path) for path in grant.write_roots):
+            if held or any(below(path, self.root) or below(self.root, path) for path in grant.write_roots):
                 number = next(self._numbers)
                 self.running[number] = grant
-                watched = self._watched(guarded, grant)
+                watched = (*self._watched(guarded, grant), *([watch_held(held)] if held else []))
                 self._write_down(watched)
             return guarded, number, watched
 
@@ -183,7 +184,7 @@ class Ground(Struct):
         with self._lock:
             for watched in launch.watched:
                 for path in list(appeared_in(watched)):
-                    self._aside(path, notes, watched.base)
+                    self._aside(path, notes, watched.base or os.path.dirname(path))
             if self._seen is not None and launch.number in self.running:
                 guarded = self._look_over(self.scanner.scan(), notes)
                 self._seen, self._homes = guarded.places - self._stuck, guarded.homes
@@ -222,7 +223,7 @@ class Ground(Struct):
     def _aside(self, path: str, notes: list[str], base: str = "") -> str:
         from quintet.adapters.sandbox.appeared import put_aside
 
-        name = os.path.relpath(path, self.root)
+        name = os.path.relpath(path, self.root) if below(path, self.root) else path
         try:
             moved = put_aside(base or self.root, path, os.path.join(self.scratch_parent, "aside"))
         except OSError as error:
@@ -296,12 +297,12 @@ class Uncontained:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
 
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch:
+    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         if not set(grant.effects) - READING:  # goes unasked: by no program of the project's
             return Launch(tuple(argv), cwd, {"PATH": host_path()})
         if Effect.OUTSIDE in grant.effects:
             return Launch(tuple(argv), cwd)
-        _, number, watched = self._ground.begin(grant)
+        _, number, watched = self._ground.begin(grant, held)
         return Launch(self._ground.minded(self._ground.bounded(argv)), cwd, watched=watched, number=number)
 
     def settle(self, launch: Launch) -> list[str]:

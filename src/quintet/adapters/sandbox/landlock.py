@@ -28,11 +28,11 @@ class Landlock:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
 
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant) -> Launch:
+    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
             return Launch(tuple(argv), cwd)
         ground = self._ground
-        guarded, number, watched = ground.begin(grant)
+        guarded, number, watched = ground.begin(grant, held)
         gits = [path for repository in guarded.repositories for path in linked(repository, ground.root)]
         scratch, empty_home = ground.scratch("tmp"), ground.scratch("home")
         read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(ground.protection, ground.private), ground.scripts]
