@@ -20,6 +20,7 @@ from quintet.adapters.own_git import looking_from
 from quintet.adapters.proc import descendants, process_start
 from quintet.adapters.sandbox.ground import Containment, Launch
 from quintet.adapters.sandbox.rooms import Rooms
+from quintet.adapters.sandbox.secret_covers import closed_files_met
 from quintet.adapters.vault import Vault
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant, Sandbox
@@ -135,6 +136,8 @@ class LocalProcesses:
         text = output.text()
         if not timed_out and (failure := child.failure(text)):
             raise ToolFailed(failure)
+        if launch.closed and child.exit_code:
+            notes += closed_files_met(launch.closed, text)
         return Finished(child.exit_code, text, timed_out, output.dropped, tuple(notes))
 
 

@@ -15,7 +15,7 @@ from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
 from quintet.adapters.sandbox.ground import PACKAGE, Ground, Launch, Walls
 from quintet.adapters.sandbox.guarded import Guarded
-from quintet.adapters.sandbox.inside import COVER, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
+from quintet.adapters.sandbox.inside import COVER, EMPTY, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
 from quintet.adapters.sandbox.linked_git import in_tree, linked
 from quintet.adapters.sandbox.machine import (
     ALIASES,
@@ -29,6 +29,7 @@ from quintet.adapters.sandbox.machine import (
     toolchains,
 )
 from quintet.adapters.sandbox.nofollow import looked
+from quintet.adapters.sandbox.secret_covers import SecretCovers
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant, Sandbox
 
@@ -70,6 +71,7 @@ class Bubblewrap:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._folders: list[str] = []
+        self._covers = SecretCovers(ground.root)
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
@@ -92,7 +94,9 @@ class Bubblewrap:
         laid.repositories(guarded)
         laid.held(guarded)
         laid.held_outside(held, [path for _, path in outside])
-        laid.covered((*guarded.secrets, *filter(os.path.lexists, self._ground.hidden()), *self._own_secrets()))
+        covers = self._covers.of(guarded.secrets, guarded.repositories)
+        hidden = (*filter(os.path.lexists, self._ground.hidden()), *self._own_secrets())
+        laid.covered((*covers.closed, *hidden), covers.empty)
         words += ["--chdir", cwd, "--", *self._ground.script("inside.py"), NO_NETWORK]
         if grant.network and self._ground.networks:
             networks = ":".join(self._ground.networks)
@@ -109,6 +113,7 @@ class Bubblewrap:
             self._room(words, behind),
             tuple(laid.notes),
             len(words),
+            tuple(os.path.relpath(path, self._ground.root) for path in covers.closed),
         )
 
     def _room(self, words: Sequence[str], behind: Sequence[str]) -> Walls:
@@ -304,10 +309,10 @@ class Laid:
         if self._written(path):
             self._lay(READ_ONLY, path)
 
-    def covered(self, paths: Sequence[str]) -> None:
+    def covered(self, closed: Sequence[str], empty: Sequence[str]) -> None:
         """Each once: a second look at something covered would see the cover."""
-        for path in _tops(paths):
-            self._lay(COVER, path)
+        for path in _tops((*closed, *empty)):
+            self._lay(EMPTY if path in empty and path not in closed else COVER, path)
 
 
 def _tops(paths: Sequence[str]) -> list[str]:

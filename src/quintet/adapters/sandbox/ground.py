@@ -50,6 +50,7 @@ class Launch(Struct, frozen=True):
     room: Walls | None = None  # in which it could run as well
     notes: tuple[str, ...] = ()  # what the walls could not give
     reports: int = 0  # which word is for the handle on which the sandbox tells that it stands; 0 if it does not
+    closed: tuple[str, ...] = ()  # files of the project that the command cannot open
 
     def reporting(self, handle: int) -> tuple[str, ...]:
         """The same with that report going to a handle."""

@@ -7,7 +7,8 @@ nothing runs. Then all rights are given up, and the command is run.
 It is the first process of its namespace: one of bubblewrap's would stand outside what is laid here, and be a way
 around it by /proc/1/root or a tracer. So it stays as the parent of the command, unless a room takes its place.
 
-Usage: inside.py NETWORK REPORT stay|go FILTER {HOW BASE NAME DEVICE:NUMBER}… -- PROGRAM …; HOW: ro, rw, cover, seal.
+Usage: inside.py NETWORK REPORT stay|go FILTER {HOW BASE NAME DEVICE:NUMBER}… -- PROGRAM …; HOW: ro, rw, cover,
+empty, seal.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NO_REPORT = NO_NETWORK = "-"
 HERE, UP = b"here", b"up"  # asks for a network, and is answered: user_network.py
 NOT_ATTACHED = 'no network could be attached; the setting sandbox.loopback = "open" takes this machine\'s own'
 STAY, GO = "stay", "go"
-READ_ONLY, WRITABLE, COVER, SEAL = "ro", "rw", "cover", "seal"
+READ_ONLY, WRITABLE, COVER, EMPTY, SEAL = "ro", "rw", "cover", "empty", "seal"
 _STAGE = b"/run/quintet"  # /run is the sandbox's own, and empty
 _MS_RDONLY, _MS_REMOUNT, _MS_BIND, _MS_MOVE, _MS_REC, _MS_PRIVATE = 1, 1 << 5, 1 << 12, 1 << 13, 1 << 14, 1 << 18
 # What a mount forbids cannot be allowed again by a remount: flags of statvfs, and what mount(2) calls them.
@@ -140,7 +141,7 @@ def lay(items: list[tuple[str, str, str, str]]) -> None:
         elif how == READ_ONLY:
             spot = stage.clone(target, _spot_for(stage, handle), read_only=True)
         else:
-            empty = _spot_for(stage, handle, 0)
+            empty = _spot_for(stage, handle, 0o444 if how == EMPTY else 0)
             spot = stage.clone(empty, empty, read_only=True)
         _mount(spot, target, _MS_MOVE)
         os.close(handle)
