@@ -20,9 +20,9 @@ def with_way_out(
 ) -> None:
     async def main() -> None:
         way_out = WayOut(allow, resolve)
-        flags = await way_out.flags()
+        await way_out.flags()
         try:
-            await asyncio.wait_for(use(way_out, int(flags[0].rpartition(":")[2])), 60)
+            await asyncio.wait_for(use(way_out, int(way_out.proxy(network=True)["server"].rpartition(":")[2])), 60)
         finally:
             way_out.close()
 

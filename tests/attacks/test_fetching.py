@@ -125,8 +125,11 @@ def test_the_browser_reaches_no_port_of_this_machine_unless_it_is_allowed(tmp_pa
 
 
 @pytest.mark.system("chromium")
-def test_what_is_allowed_by_name_and_port_is_reached_and_its_neighbour_is_not(tmp_path: Path, listener: Server) -> None:
-    with browsing(tmp_path, allow=(f"127.0.0.1:{listener.port}",)) as tools:
+@pytest.mark.parametrize("allowed", ["127.0.0.1:PORT", "127.0.0.1:*"])
+def test_what_is_allowed_by_name_and_port_is_reached_and_its_neighbour_is_not(
+    tmp_path: Path, listener: Server, allowed: str
+) -> None:
+    with browsing(tmp_path, allow=(allowed.replace("PORT", str(listener.port)),)) as tools:
         assert "Words to be read" in tools.ok("navigate", url=f"http://127.0.0.1:{listener.port}/")
         seen = len(listener.asked)
         assert "allow_hosts" in tools.fails("navigate", url=f"http://localhost:{listener.port}/")

@@ -114,7 +114,23 @@ def test_composed_ones_ask_at_restricted_and_in_plan(axes: Axes) -> None:
     assert not with_known(Touch(fetch), KNOWN, axes).asks
 
 
+@pytest.mark.parametrize("axes", STRICT, ids=str)
+def test_telling_a_page_something_is_acting_there(axes: Axes) -> None:
+    looking = Touch(frozenset({Effect.FETCH}), tells=True)
+    assert with_known(looking, KNOWN, axes).effects == {Effect.NETWORK}
+
+
+@pytest.mark.parametrize("axes", STRICT, ids=str)
+@pytest.mark.parametrize("path", ["file:specs/x.html", "file:/project/a.html", "file:index.html"])
+def test_a_page_of_the_project_with_a_network_is_composed_there_whatever_was_said(axes: Axes, path: str) -> None:
+    touch = Touch(frozenset({Effect.FETCH, Effect.READ}), reads=("x",), addresses=(path,))
+    known = addresses_in(f"open {path} and http://{path} or {path.removeprefix('file:')}", bare=True)
+    assert "with a network" in with_known(touch, known, axes).asks
+
+
 def test_elsewhere_they_go() -> None:
     for work_mode in set(WorkMode) - {WorkMode.PLAN}:
         axes = Axes(work_mode, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
         assert not with_known(Touch(frozenset({Effect.FETCH}), addresses=("https://x.test/",)), KNOWN, axes).asks
+        looking = Touch(frozenset({Effect.FETCH}), tells=True)
+        assert with_known(looking, KNOWN, axes) == looking

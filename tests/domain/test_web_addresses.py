@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.web_addresses import allowed, private_kind
+from quintet.domain.web_addresses import Access, access_for, allowed, file_named, private_kind
 
 
 @pytest.mark.parametrize(
@@ -86,3 +86,30 @@ def test_a_network_has_to_hold_every_address_of_a_host() -> None:
     assert not allowed(["127.0.0.0/8"], "both.test", 80, ["127.0.0.1", "10.0.0.1"])
     assert not allowed(["127.0.0.0/8"], "none.test", 80, [])
     assert allowed(["[::1]:80"], "::1", 80, ["::1"])
+
+
+@pytest.mark.parametrize(
+    ("address", "access"),
+    [
+        ("specs/x.html", Access.PROJECT),
+        ("index.htm", Access.PROJECT),
+        ("./README.md", Access.PROJECT),
+        ("/project/a.svg", Access.PROJECT),
+        ("file:a.html", Access.PROJECT),
+        (" FILE:///project/a.html ", Access.PROJECT),
+        ("file://elsewhere/a.html", Access.PROJECT),
+        ("file:", Access.PROJECT),
+        ("https://example.com/a.html", Access.WEB),
+        ("example.com/a.html", Access.WEB),
+        ("localhost:8000/a.html", Access.WEB),
+        ("about:blank", Access.WEB),
+    ],
+)
+def test_a_page_of_the_project_has_no_network_unless_it_is_granted(address: str, access: Access) -> None:
+    assert access_for(address, network=False) is access
+    assert access_for(address, network=True) is (Access.WEB if access is Access.WEB else Access.BOTH)
+
+
+@given(st.text())
+def test_whatever_is_a_file_has_no_network(address: str) -> None:
+    assert (access_for(address, network=False) is Access.PROJECT) == bool(file_named(address))

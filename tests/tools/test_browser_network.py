@@ -115,8 +115,8 @@ CALL = """(async () => {
 def test_nothing_of_it_is_left_open_after_the_end(tmp_path: Path, site: Site) -> None:
     with browsing(tmp_path, resolve=resolve) as web:
         web.ok("navigate", url=site("/form"))
-        server = web.browser._tabs._way_out._server
-        assert server
-        port = server.sockets[0].getsockname()[1]
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port))
+        ports = [server.sockets[0].getsockname()[1] for server in web.browser._tabs._way_out._servers]
+        assert len(ports) == 3
+    for port in ports:
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))

@@ -479,8 +479,9 @@ def test_looking_is_fetch_and_acting_is_network(tmp_path: Path) -> None:
         for name in ("view", "scroll", "screenshot", "console", "move_mouse", "set_mobile", "navigate", "restart"):
             more = {"scroll": {"direction": "up"}, "set_mobile": {"enabled": True}}.get(name, {})
             more = {"url": "https://example.com"} if name in ("navigate", "restart") else more
-            composed = "url" in more and profile is PermissionProfile.RESTRICTED  # nobody has given it that address
-            assert tools.verdict(f"browser_{name}", axes, **more) is (Verdict.ASK if composed else Verdict.ALLOW)
+            tells = name in ("scroll", "move_mouse", "set_mobile") or "url" in more  # nobody has given it that address
+            strict = tells and profile is PermissionProfile.RESTRICTED
+            assert tools.verdict(f"browser_{name}", axes, **more) is (Verdict.ASK if strict else Verdict.ALLOW)
         for name, more in {
             "click": {},
             "type": {"content": "x"},
@@ -492,3 +493,7 @@ def test_looking_is_fetch_and_acting_is_network(tmp_path: Path) -> None:
             assert tools.verdict(f"browser_{name}", axes, **more) is asked
         assert tools.verdict("browser_select_file", axes, content="a.txt\n.env") is Verdict.DENY
         assert tools.verdict("browser_navigate", axes, url="file:///etc/passwd") is Verdict.DENY
+        assert tools.verdict("browser_navigate", axes, url="a.html") is Verdict.ALLOW
+        composed = Verdict.ASK if profile is PermissionProfile.RESTRICTED else Verdict.ALLOW
+        assert tools.verdict("browser_navigate", axes, url="a.html", network=True) is composed
+        assert tools.verdict("browser_navigate", axes, url="/etc/passwd", network=True) is Verdict.DENY

@@ -57,8 +57,11 @@ class Browser(Protocol):
     `tab` is a tab's number, or HERE.
     """
 
-    async def navigate(self, url: str, tab: int) -> Seen:
-        """Go to an address; with the number of the next tab, in a new one."""
+    async def navigate(self, url: str, tab: int, network: bool = False) -> Seen:
+        """Go to an address; with the number of the next tab, in a new one.
+
+        `network` gives one to a page of the project, which has none otherwise.
+        """
 
     async def view(self, tab: int, reload: bool) -> Seen: ...
 
@@ -81,7 +84,7 @@ class Browser(Protocol):
 
     async def set_mobile(self, enabled: bool, tab: int) -> Seen: ...
 
-    async def restart(self, url: str) -> Seen: ...
+    async def restart(self, url: str, network: bool = False) -> Seen: ...
 
     async def screenshot(self, tab: int) -> Picture: ...
 

@@ -13,9 +13,11 @@ from urllib.parse import urljoin, urlsplit
 from msgspec import structs
 
 from quintet.domain.axes import Axes, PermissionProfile, WorkMode
+from quintet.domain.grants import Effect
 from quintet.domain.known_resources import is_known, listed_in, said_in
 from quintet.domain.regex import regex
 from quintet.domain.toolspec import Touch
+from quintet.domain.web_addresses import file_named
 
 MOST_KNOWN = 20_000  # of a session; what comes later counts as composed
 MOST_LENGTH = 4_000  # of one address
@@ -102,8 +104,14 @@ def composed(addresses: Iterable[str], known: Set[str]) -> str:
 
 
 def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:
-    """What a call touches, asked where it fetches a composed address at profile restricted or in plan."""
+    """What a call touches, asked where it fetches a composed address at profile restricted or in plan.
+
+    There, telling a page something that the model chose is acting on it: the page can pass it on.
+    """
     strict = axes.permission_profile is PermissionProfile.RESTRICTED or axes.work_mode is WorkMode.PLAN
+    if strict and touch.tells:
+        acting = touch.effects - {Effect.FETCH} | {Effect.NETWORK}
+        return structs.replace(touch, effects=acting, why="the page learns of it, and can pass it on")
     if touch.resource and not is_known(touch.server or "", touch.resource, known):
         one = touch.resource
     else:
@@ -112,4 +120,6 @@ def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:
         return touch
     shown = one if len(one) <= 200 else f"{one[:200]}\u2026"
     why = f"{shown} stands in nothing you wrote and nothing that was found, and may carry data out"
+    if file_named(one) and not touch.resource:
+        why = f"{shown} is a page of the project, which with a network may carry data out"
     return structs.replace(touch, asks=why)

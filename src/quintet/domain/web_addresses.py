@@ -8,9 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import unquote, urlsplit
+
+
+class Access(StrEnum):
+    """What the pages of a browser's tab can reach."""
+
+    WEB = "the web"
+    PROJECT = "the project"
+    BOTH = "the project and the web"
+
 
 _NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
@@ -123,3 +133,10 @@ def file_named(address: str) -> str:
     first, more, _ = text.partition("/")
     page = ":" not in text and text.lower().endswith((".html", ".htm"))
     return text if page and ("." not in first or not more) else ""
+
+
+def access_for(address: str, network: bool) -> Access:
+    """What a page at an address can reach: one of the project has no network unless that was granted."""
+    if not file_named(address):
+        return Access.WEB
+    return Access.BOTH if network else Access.PROJECT

@@ -110,7 +110,8 @@ class Toolbox:
         try:
             arguments = spec.bind(call.arguments)
             touch = with_target(with_criteria(spec.touch(arguments), standing.todos), self.terms.targets)
-            touch = _with_known(touch, standing) if touch.addresses or touch.resource else touch
+            outward = touch.addresses or touch.resource or touch.tells
+            touch = _with_known(touch, standing) if outward else touch
             touch = self._typed(touch) if touch.shell else self._judged(touch)
             touch = self.hands.served(touch) if touch.server is not None else touch
             rules = self.hands.rules()

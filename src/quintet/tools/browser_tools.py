@@ -1,7 +1,8 @@
 """The browser tools: a page as lines of text, its elements by the ids that are written there.
 
 Looking (navigate, view, scroll, the mouse, pictures, the console) is `fetch`; acting on a page, which may send
-something somewhere, is `network`.
+something somewhere, is `network`. What is looking, but tells the page something, counts as acting where composed
+addresses ask. A page of the project is `read` and has no network; with one it is as a composed address.
 """
 
 from __future__ import annotations
@@ -25,10 +26,15 @@ ACTING = frozenset({Effect.NETWORK})
 Element = Annotated[int | str, Meta(description="the element's id, as browser_view shows it")]
 Coordinates = Annotated[tuple[float, ...], Meta(description="or x and y on the screen, in pixels")]
 TabNumber = Annotated[int, Meta(description="which tab, -1 for the one used last")]
+Network = Annotated[bool, Meta(description="let a page of the project reach the network, which it does not otherwise")]
 
 
 def _looking(arguments: dict[str, Any]) -> Touch:
     return Touch(LOOKING)
+
+
+def _telling(arguments: dict[str, Any]) -> Touch:
+    return Touch(LOOKING, tells=True)
 
 
 def _acting(arguments: dict[str, Any]) -> Touch:
@@ -40,6 +46,8 @@ def _address(arguments: dict[str, Any]) -> Touch:
     from quintet.domain.web_addresses import file_named, whole  # brings all there is to addresses: not for every start
 
     path = file_named(arguments["url"])
+    if path and arguments["network"]:
+        return Touch(LOOKING | {Effect.READ}, reads=(path,), addresses=(f"file:{path}",))
     if path:
         return Touch(frozenset({Effect.READ}), reads=(path,))
     return Touch(LOOKING, addresses=() if arguments["url"].strip() == "about:blank" else (whole(arguments["url"]),))
@@ -54,13 +62,15 @@ def _in_console(arguments: dict[str, Any]) -> Touch:
 
 
 @tool(effects=LOOKING | {Effect.READ}, touch=_address, needs=NEEDS, confined=True)
-async def browser_navigate(bench: Workbench, url: str, tab_idx: TabNumber = HERE) -> ToolResult:
+async def browser_navigate(
+    bench: Workbench, url: str, tab_idx: TabNumber = HERE, network: Network = False
+) -> ToolResult:
     """Open an address in the browser and see the page: its text, and its elements with ids for the other tools.
 
     :url: http or https, or the path of a file of the project
     :tab_idx: which tab; the number after the last opens a new one, -1 is the one used last
     """
-    return _shown(await _browser(bench).navigate(url, tab_idx), whole=True)
+    return _shown(await _browser(bench).navigate(url, tab_idx, network), whole=True)
 
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)
@@ -80,7 +90,7 @@ async def browser_click(
     return _shown(await _browser(bench).click(_target(element_id, coordinates), tab_idx))
 
 
-@tool(effects=LOOKING, touch=_looking, needs=NEEDS)
+@tool(effects=LOOKING, touch=_telling, needs=NEEDS)
 async def browser_move_mouse(
     bench: Workbench, element_id: Element = "", coordinates: Coordinates = (), tab_idx: TabNumber = HERE
 ) -> ToolResult:
@@ -107,7 +117,7 @@ async def browser_type(
     return _shown(await _browser(bench).type(content, target, press_enter, tab_idx))
 
 
-@tool(effects=LOOKING, touch=_looking, needs=NEEDS)
+@tool(effects=LOOKING, touch=_telling, needs=NEEDS)
 async def browser_scroll(
     bench: Workbench, direction: Direction, element_id: Element = "", tab_idx: TabNumber = HERE
 ) -> ToolResult:
@@ -176,7 +186,7 @@ async def browser_select_file(bench: Workbench, content: str, tab_idx: TabNumber
     return _shown(await _browser(bench).select_files(files, tab_idx))
 
 
-@tool(effects=LOOKING, touch=_looking, needs=NEEDS)
+@tool(effects=LOOKING, touch=_telling, needs=NEEDS)
 async def browser_set_mobile(bench: Workbench, enabled: bool, tab_idx: TabNumber = HERE) -> ToolResult:
     """See the page as on a phone, with its screen and touch, or as on a desktop again. The page is loaded anew.
 
@@ -186,12 +196,12 @@ async def browser_set_mobile(bench: Workbench, enabled: bool, tab_idx: TabNumber
 
 
 @tool(effects=LOOKING | {Effect.READ}, touch=_address, needs=NEEDS, confined=True)
-async def browser_restart(bench: Workbench, url: str) -> ToolResult:
+async def browser_restart(bench: Workbench, url: str, network: Network = False) -> ToolResult:
     """End the browser with all its tabs, cookies and logins, and open an address in a new one.
 
     :url: where to begin
     """
-    return _shown(await _browser(bench).restart(url), whole=True)
+    return _shown(await _browser(bench).restart(url, network), whole=True)
 
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)

@@ -85,9 +85,14 @@ class Running:
     def alive(self) -> bool:
         return self.browser is not None and self.browser.is_connected()
 
-    async def new_context(self) -> BrowserContext:
+    async def new_context(self, network: bool = False) -> BrowserContext:
+        """Pages of their own, apart from all others; without the way out they have no network."""
         assert self.browser
-        return await self.browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, accept_downloads=True)
+        return await self.browser.new_context(
+            viewport={"width": WIDTH, "height": HEIGHT},
+            accept_downloads=True,
+            proxy=self.way_out.proxy(network),
+        )
 
     async def stop(self) -> None:
         """End it all. Never raises: what does not go by asking is killed."""

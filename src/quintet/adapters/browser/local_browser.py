@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # a session loads these at its first look at a page
     from quintet.adapters.browser.tab import Tab
     from quintet.adapters.browser.tabs import Tabs
     from quintet.adapters.web_fetch import Resolve, Served
+    from quintet.domain.web_addresses import Access
 
     Act = Callable[[Tab], Coroutine[Any, Any, str]]
 
@@ -73,13 +74,16 @@ class LocalBrowser:
 
     # ── looking
 
-    async def navigate(self, url: str, tab: int) -> Seen:
-        from quintet.adapters.browser.navigation import address
+    async def navigate(self, url: str, tab: int, network: bool = False) -> Seen:
+        from quintet.adapters.browser.navigation import address, path_of
         from quintet.adapters.browser.tabs import LOAD_SECONDS
+        from quintet.domain.web_addresses import access_for
 
         whole = address(url)
+        if path := path_of(whole):
+            self._tabs.pages.inside(path)  # one that cannot be read leaves the tab as it is
         async with self._turn:
-            at = await self._ready(tab, new=True, anew=True)
+            at = await self._ready(tab, access=access_for(whole, network), anew=True)
             if at.dialog:
                 self._tabs.tell(await at.answer_dialog(False))
             return await self._after(at, self._tabs.go(at, whole), 2 * self._timeout + LOAD_SECONDS)
@@ -181,13 +185,13 @@ class LocalBrowser:
 
         return await self._act(tab, set_up)
 
-    async def restart(self, url: str) -> Seen:
+    async def restart(self, url: str, network: bool = False) -> Seen:
         from quintet.adapters.browser.navigation import address
 
         address(url)
         async with self._turn:
             await self._tabs.stop()
-        return await self.navigate(url, HERE)
+        return await self.navigate(url, HERE, network)
 
     # ── recording
 
@@ -226,8 +230,8 @@ class LocalBrowser:
 
     # ── a call
 
-    async def _ready(self, tab: int, *, new: bool = False, anew: bool = False) -> Tab:
-        at = await self._tabs.guarded(self._tabs.ready(tab, new=new, anew=anew))
+    async def _ready(self, tab: int, *, access: Access | None = None, anew: bool = False) -> Tab:
+        at = await self._tabs.guarded(self._tabs.ready(tab, access=access, anew=anew))
         if self._screencast:
             await self._tabs.guarded(self._screencast.follow(at))
         found: Tab = at

@@ -26,19 +26,14 @@ class ProjectPages:
     def __init__(self, files: Files, own_code: bool) -> None:
         self._files = files
         self._own_code = own_code
-        self._served: BrowserContext | None = None
 
-    async def inside(self, path: str, context: BrowserContext) -> str:
+    def inside(self, path: str) -> str:
         """The address under which a file of the project is shown; what cannot be read is a ToolFailed."""
-        name = self._found(path)
-        if self._served is not context:
-            await context.route(lambda url: urlsplit(url).hostname == HOST, self._serve)
-            self._served = context
-        return f"{ORIGIN}/{quote(name)}"
+        return f"{ORIGIN}/{quote(self._found(path))}"
 
-    def forget(self) -> None:
-        """The browser is gone; the next one has to be told of this host again."""
-        self._served = None
+    async def serve(self, context: BrowserContext) -> None:
+        """Let the pages of this context have the project's files; no others know the host."""
+        await context.route(lambda url: urlsplit(url).hostname == HOST, self._serve)
 
     def shown(self, url: str) -> str:
         """An address as the model knows it."""

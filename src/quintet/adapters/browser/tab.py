@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from quintet.adapters.browser.chromium import HEIGHT, WIDTH
 from quintet.domain.errors import ToolFailed
 from quintet.domain.page_view import PageView
+from quintet.domain.web_addresses import Access
 
 if TYPE_CHECKING:
     from playwright.async_api import (
@@ -40,11 +41,13 @@ class Tab:
         self,
         number: int,
         page: Page,
+        access: Access,
         news: Callable[[str], None],
         on_download: Callable[[Download], None],
     ) -> None:
         self.number = number
         self.page = page
+        self.access = access  # what its pages reach
         self.dialog: Dialog | None = None
         self.chooser: FileChooser | None = None
         self.crashed = False
@@ -57,6 +60,7 @@ class Tab:
         self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
         self.dropped = 0
         self.errors = 0  # in the console, since the last call
+        self.screen: tuple[int, int, str] | None = None  # the phone's that it shows its pages on
         self._news = news
         self._under_way: set[Request] = set()
         self._stirred = asyncio.Event()  # a dialog opened, the page crashed or closed
@@ -198,6 +202,12 @@ class Tab:
         self.chooser = None
         self.loaded = url
 
+    async def take_over(self, other: Tab) -> None:
+        """Go on as the tab that another was: its console, its screen, and no id that it has given."""
+        self.next, self.messages, self.dropped, self.errors = other.next, other.messages, other.dropped, other.errors
+        if other.screen:
+            await self.emulate(*other.screen)
+
     def read_console(self) -> list[str]:
         """What the page wrote since the last look."""
         lines = [f"({self.dropped} older messages were dropped)"] if self.dropped else []
@@ -208,6 +218,7 @@ class Tab:
 
     async def emulate(self, width: int, height: int, agent: str) -> tuple[int, int]:
         """A phone's screen if there is a phone's user agent, else a desktop's; returns its size."""
+        self.screen = (width, height, agent) if agent else None
         if not agent:
             width, height = WIDTH, HEIGHT
         await self.page.set_viewport_size({"width": width, "height": height})

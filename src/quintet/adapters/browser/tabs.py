@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from quintet.adapters.browser import navigation
 from quintet.adapters.browser.chromium import Running, start
+from quintet.adapters.browser.contexts import Contexts
 from quintet.adapters.browser.downloads import Downloads
 from quintet.adapters.browser.project_pages import ProjectPages
 from quintet.adapters.browser.tab import Tab
@@ -22,9 +23,10 @@ from quintet.domain.browser_ports import HERE
 from quintet.domain.errors import ToolFailed
 from quintet.domain.ports import Files
 from quintet.domain.settings import Settings
+from quintet.domain.web_addresses import Access
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext, Download, Page, Response
+    from playwright.async_api import Download, Page, Response
 
 MOST_TABS = 20
 MOST_NEWS = 20
@@ -43,44 +45,46 @@ class Tabs:
         self._settings = settings.browser
         self._way_out = WayOut(settings.web.allow_hosts, resolve, served)
         self._starting: asyncio.Task[Running] | None = None
-        self._context: BrowserContext | None = None
+        self._contexts = Contexts(self.pages, self._on_page)
         self._tabs: list[Tab] = []
         self._here = 0
-        self._opening = False  # whether a tab of our own is being opened
         self._news: list[str] = []
         self._unsaid = 0  # news there was no room for
         self._left: set[asyncio.Task[Any]] = set()
 
     # ── which tab
 
-    async def ready(self, number: int, *, new: bool = False, anew: bool = False) -> Tab:
-        """The tab a call is about, in a browser that runs; with `new`, the next number opens one.
+    async def ready(self, number: int, *, access: Access | None = None, anew: bool = False) -> Tab:
+        """The tab a call is about, in a browser that runs; with `access`, for a page that reaches this.
+
+        Then the next number opens a new tab.
 
         Where the browser or the tab had to be opened again, what was to be done to it is not done, unless `anew` says
         that this does not matter.
         """
-        lost = await self._brought_back(new)
-        at = await self._numbered(HERE if lost else number, new)
+        lost = await self._brought_back(access)
+        at = await self._numbered(HERE if lost else number, access)
         if at.crashed:
-            at, lost = await self._replaced(at, new), True
+            at, lost = await self._replaced(at, access), True
+        if access and at.access is not access:
+            at = await self._moved(at, access)
         self._here = at.number
         if lost and not anew:
             told = "; ".join(self.heard(at))
             raise ToolFailed(f"{told}. Nothing was done, and ids are new: browser_view shows the page")
         return at
 
-    async def _brought_back(self, elsewhere: bool) -> bool:
+    async def _brought_back(self, elsewhere: Access | None) -> bool:
         """Have a browser that runs; returns whether there was one and it is gone."""
         lost = self.running is not None and not self.running.alive
-        address = self._tabs[self._here].loaded if lost and self._tabs else ""
+        before = self._tabs[self._here] if lost and self._tabs else None
+        access, address = (before.access, before.loaded) if before else (Access.WEB, "")
         if lost:
             await self.stop()
         if self.running is None:
             self.running = await self._started()
             try:
-                self._context = await self.running.new_context()
-                self._context.on("page", self._on_page)
-                await self._opened()
+                await self._opened(elsewhere or access)
             except BaseException:
                 await self.stop()
                 raise
@@ -100,44 +104,47 @@ class Tabs:
             if starting.done():
                 self._starting = None
 
-    async def _numbered(self, number: int, new: bool) -> Tab:
+    async def _numbered(self, number: int, new: Access | None) -> Tab:
         there = [tab for tab in self._tabs if not tab.closed]
         if number == HERE:
             here = self._tabs[self._here]
             if not here.closed:
                 return here
-            return there[-1] if there else await self._opened()
+            return there[-1] if there else await self._opened(new or Access.WEB)
         if number == len(self._tabs) and new:
             if len(there) >= MOST_TABS:
                 raise ToolFailed(f"{MOST_TABS} tabs are open, and more there may not be; browser_restart closes them")
-            return await self._opened()
+            return await self._opened(new)
         if 0 <= number < len(self._tabs) and not self._tabs[number].closed:
             return self._tabs[number]
         hint = f"; browser_navigate with tab_idx {len(self._tabs)} opens another"
         raise ToolFailed(f"tab_idx = {number}: no such tab. Open: {', '.join(str(tab.number) for tab in there)}{hint}")
 
-    async def _opened(self) -> Tab:
-        assert self._context
-        self._opening = True
-        try:
-            page = await self._context.new_page()
-        finally:
-            self._opening = False
-        tab = self._tab(page, len(self._tabs))
+    async def _opened(self, access: Access) -> Tab:
+        tab = await self._fresh(len(self._tabs), access)
         self._tabs.append(tab)
         return tab
 
-    async def _replaced(self, at: Tab, elsewhere: bool) -> Tab:
+    async def _fresh(self, number: int, access: Access) -> Tab:
+        assert self.running
+        return self._tab(await self._contexts.new_page(self.running, access), number, access)
+
+    async def _moved(self, at: Tab, access: Access) -> Tab:
+        """A tab with another access in the place of one: no page ever gets another than it began with."""
+        if at.dialog:
+            self.tell(await at.answer_dialog(False))
+        fresh = await self._fresh(at.number, access)
+        await fresh.take_over(at)
+        self._tabs[at.number] = fresh
+        await _closed(at.page)
+        return fresh
+
+    async def _replaced(self, at: Tab, elsewhere: Access | None) -> Tab:
         """A fresh tab in the place of one that crashed."""
-        assert self._context
         self.tell(f"tab {at.number} had crashed and was opened anew")
         address = at.loaded
         await _closed(at.page)
-        self._opening = True
-        try:
-            fresh = self._tabs[at.number] = self._tab(await self._context.new_page(), at.number)
-        finally:
-            self._opening = False
+        fresh = self._tabs[at.number] = await self._fresh(at.number, at.access)
         await self._again(fresh, "" if elsewhere else address)
         return fresh
 
@@ -150,8 +157,8 @@ class Tabs:
         except (ToolFailed, TimeoutError) as error:
             self.tell(f"{address} could not be opened again: {error}")
 
-    def _tab(self, page: Page, number: int) -> Tab:
-        return Tab(number, page, self.tell, self._on_download)
+    def _tab(self, page: Page, number: int, access: Access) -> Tab:
+        return Tab(number, page, access, self.tell, self._on_download)
 
     def others(self, at: Tab) -> tuple[str, ...]:
         """The open tabs beside one, each with its number."""
@@ -164,9 +171,8 @@ class Tabs:
         from playwright.async_api import Error
         from playwright.async_api import TimeoutError as TooLate
 
-        assert self._context
         path = navigation.path_of(url)
-        inner = await self.pages.inside(path, self._context) if path else url
+        inner = self.pages.inside(path) if path else url
         begun, limit = self.downloads.begun, max(self._settings.timeout, 1.0)
         at.leave_page(url)
         try:
@@ -241,13 +247,11 @@ class Tabs:
     # ── what happens
 
     def _on_page(self, page: Page) -> None:
-        if self._opening:
-            return
         if sum(not tab.closed for tab in self._tabs) >= MOST_TABS:
             self.tell(f"a page wanted more than the {MOST_TABS} tabs there may be; the new one was closed")
             self._later(_closed(page))
             return
-        tab = self._tab(page, len(self._tabs))
+        tab = self._tab(page, len(self._tabs), self._contexts.access_of(page))
         self._tabs.append(tab)
         self.tell(f"a new tab opened: tab_idx {tab.number}")
 
@@ -281,13 +285,13 @@ class Tabs:
         return tuple(notes)
 
     async def stop(self) -> None:
-        running, self.running, self._context = self.running, None, None
+        running, self.running = self.running, None
         for tab in self._tabs:
             tab.let_go()
         for task in self._left:
             task.cancel()
         self._tabs, self._here = [], 0
-        self.pages.forget()
+        self._contexts.forget()
         await self.downloads.close()
         if self._starting:
             with contextlib.suppress(Exception):  # whoever asked for it was told

@@ -5,6 +5,9 @@ WebSocket. Each is judged as a page that is fetched is: looked up once, and the 
 connected to. Loopback is refused like any private address, but for what the user allowed and what the session itself
 serves. What is allowed of it by name does not come this way; pages that did count as everybody's to the browser, which
 then keeps them from loopback itself.
+
+It is for the pages that are given it. The browser itself and pages of the project get proxies that lead nowhere, this
+machine included; so whatever is not given a network has none, by whatever means it asks.
 """
 
 from __future__ import annotations
@@ -12,14 +15,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 from quintet.adapters.addresses import Place
+from quintet.adapters.browser.project_pages import HOST as PROJECT
 from quintet.adapters.web_fetch import Guard, Resolve, Served, reach
 from quintet.domain.errors import ToolFailed
 from quintet.domain.web_addresses import loopback_among
 
+if TYPE_CHECKING:
+    from playwright.async_api import ProxySettings
+
 HOST = "127.0.0.1"
+SCHEME = "socks5://"
+NO_BYPASS = "<-loopback>"  # without it a browser goes to loopback and link-local addresses by itself
 OWN_HOSTS = ("update.googleapis.com", "content-autofill.googleapis.com")  # what Chromium itself calls; no page does
 LOOPBACK = ("localhost", "*.localhost", "127.*", "[::1]")
 WEBRTC_POLICY = ("webrtc-ip-handling-policy", "force-webrtc-ip-handling-policy")  # its name, now and in the past
@@ -29,6 +40,9 @@ MOST_TOLD = 10
 VERSION, NO_LOGIN, CONNECT, IPV4, NAME, IPV6 = 5, 0, 1, 1, 3, 4  # of SOCKS, RFC 1928
 DONE, NO_HOST = 0, 4
 PLAIN_PORT = 80
+OWN_CALLS = "the browser's own calls are not let out"
+NO_NETWORK = "a page of the project has no network"
+OTHER_WAYS = "browser_navigate opens an address, and with network a page of the project that has one"
 _CHUNK = 65_536
 
 
@@ -38,23 +52,28 @@ class WayOut:
         self._allow = tuple(allow_hosts)
         self._served = served
         self._resolve = resolve
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []  # the way out, and two that lead nowhere
         self._links: set[asyncio.Task[None]] = set()
         self._problems: dict[str, str] = {}  # by host
         self._untold: dict[str, str] = {}  # those of hosts that were refused
 
     async def flags(self) -> list[str]:
-        """Open it; returns what makes a Chromium go no other way."""
-        self._server = await asyncio.start_server(self._taken, HOST, 0)
-        own = f"{HOST}:{self._server.sockets[0].getsockname()[1]}"
-        beside = ";".join(("<-loopback>", *loopback_among(self._allow)))  # by itself it would let more by
+        """Open it; returns what makes a Chromium go no other way, and this one only where it is told so."""
+        refusals = (None, ToolFailed(NO_NETWORK, hint=OTHER_WAYS), ToolFailed(OWN_CALLS))
+        self._servers = [await asyncio.start_server(partial(self._taken, why=why), HOST, 0) for why in refusals]
         return [
-            f"--proxy-server=socks5://{own}",
-            f"--proxy-bypass-list={beside}",
-            f"--ip-address-space-overrides={own}=public",
+            f"--proxy-server={_address(self._servers[2])}",
+            f"--proxy-bypass-list={NO_BYPASS}",
+            f"--ip-address-space-overrides={_address(self._servers[0]).removeprefix(SCHEME)}=public",
             f"--host-resolver-rules=MAP * ~NOTFOUND,{','.join(f'EXCLUDE {host}' for host in LOOPBACK)}",
             *(f"--{name}=disable_non_proxied_udp" for name in WEBRTC_POLICY),
         ]
+
+    def proxy(self, network: bool) -> ProxySettings:
+        """What sends pages this way, or nowhere, in the words of Playwright."""
+        beside = loopback_among(self._allow) if network else ()
+        server = self._servers[0 if network else 1]
+        return {"server": _address(server), "bypass": ",".join((NO_BYPASS, *beside))}
 
     def problem(self, host: str) -> str:
         """Why a host was not reached when it was last tried; empty if it was."""
@@ -67,30 +86,32 @@ class WayOut:
         return untold
 
     def close(self) -> None:
-        if self._server:
-            self._server.close()
-            self._server = None
+        for server in self._servers:
+            server.close()
+        self._servers = []
         for link in self._links:
             link.cancel()
 
-    async def _taken(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _taken(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, why: ToolFailed | None) -> None:
         link = asyncio.current_task()
         assert link
         self._links.add(link)
         try:
             with contextlib.suppress(OSError, EOFError, TimeoutError):
-                await self._linked(reader, writer)
+                await self._linked(reader, writer, why)
         finally:
             self._links.discard(link)
             writer.transport.abort()
 
-    async def _linked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _linked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, why: ToolFailed | None) -> None:
         async with asyncio.timeout(GREETING_SECONDS):
             host, port = await _asked(reader, writer)
         place = Place(host, port, port != PLAIN_PORT, "", "", "browser")
         try:
+            if why:  # not told where it is the project itself, of which sockets and service workers get nothing
+                raise ToolFailed(f"{host}: {why.message}", hint=why.hint if host != PROJECT else "")
             if host in OWN_HOSTS:
-                raise ToolFailed(f"{host}: the browser's own calls are not let out")
+                raise ToolFailed(f"{host}: {OWN_CALLS}")
             (from_there, to_there), _ = await reach(place, self._guard(), self._resolve, bare=True)
         except ToolFailed as error:
             self._failed(host, error)
@@ -114,6 +135,10 @@ class WayOut:
         if error.hint and len(self._untold) < MOST_TOLD:  # it was refused, and the user can change that
             self._untold[host] = "; ".join(str(error).splitlines())
         self._problems[host] = str(error)
+
+
+def _address(server: asyncio.Server) -> str:
+    return f"{SCHEME}{HOST}:{server.sockets[0].getsockname()[1]}"
 
 
 async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[str, int]:
