@@ -19,6 +19,7 @@ from quintet.domain import bounded_json
 
 MOST_BYTES = 50_000_000  # of one message
 MOST_HEADERS = 20
+END_SECONDS = 5.0  # for the other pipe to end too
 METHOD_NOT_FOUND = -32601
 
 
@@ -100,7 +101,10 @@ class Connection:
         try:
             await self._writer.drain()
         except OSError:
-            raise ConnectionLost("it no longer listens") from None
+            # Whoever has ended no longer listens either, and the end of what it says is the better reason.
+            if asyncio.current_task() is not self._reading:
+                await asyncio.wait({self._reading}, timeout=END_SECONDS)
+            raise ConnectionLost(self.lost or "it no longer listens") from None
 
     def _write(self, message: dict[str, Any]) -> None:
         """One message whole, so that a cancelled call cannot leave half of one."""
