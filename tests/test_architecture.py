@@ -97,6 +97,22 @@ def _by_a_bare_name(node: ast.Call, file: str) -> str:
     return ast.unparse(node) if wrong else ""
 
 
+TEMPORARY = {
+    "own_temporary.py": "the one that chooses where",
+    "app.py": "the tour's project, which is a project like any other",
+}
+
+
+def test_temporary_folders_are_quintets_own() -> None:
+    """The machine's temporary folder may lie in a project, where a command changes what we run or read."""
+    named = {"tempfile", "mkdtemp", "mkstemp", "gettempdir", "NamedTemporaryFile", "TemporaryDirectory"}
+    for path in FILES:
+        found = [name for name in imports(path) if name.split(".")[0] == "tempfile"]
+        assert not found or path.name in TEMPORARY, f"{path}: {found}; use own_temporary"
+        uses = {node.attr for node in nodes(path) if isinstance(node, ast.Attribute)} & named
+        assert not uses or path.name in TEMPORARY, f"{path}: {uses}; use own_temporary"
+
+
 def test_no_source_file_is_too_long() -> None:
     long = {
         str(path.relative_to(SRC)): lines

@@ -33,7 +33,7 @@ class Project:
     """A project with MCP servers, and what they are used for."""
 
     def __init__(self, root: Path, caches: Path) -> None:
-        self.root, self.caches = root, caches
+        self.root, self.caches, self.cache = root, caches, caches / "yours/good"
         for script in ("good.py", "evil.py"):  # behind the walls only the project is to be seen
             shutil.copy(SERVERS / script, root / script)
         self.told: list[str] = []
@@ -145,7 +145,7 @@ def test_a_server_reads_the_project_writes_its_cache_and_has_no_network(project:
             async def says(tool: str, **arguments: Any) -> Any:
                 return (await pool.call("good", tool, arguments, print)).structured["result"]
 
-            root, cache = project.root, project.caches / "good"
+            root, cache = project.root, project.cache
             assert "def words" in await says("look", path=f"{root}/tally/count.py")
             assert await says("look", path=f"{root}/.env") == "PermissionError"
             for path in (f"{root}/new", f"{root}/.quintet/new", f"{root}/.git/new"):
@@ -173,7 +173,7 @@ def test_a_server_gets_a_small_environment_and_what_its_settings_name(
     async def use(pool: McpPool) -> None:
         answer = await pool.call("good", "variables", {}, print)
         assert answer.structured["GIVEN"] == "this one"
-        assert answer.structured["XDG_CACHE_HOME"] == str(project.caches / "good")
+        assert answer.structured["XDG_CACHE_HOME"] == str(project.cache)
         assert "SOME_API_TOKEN" not in answer.structured
 
     project.use(project.good(env={"GIVEN": "this one"}), use)

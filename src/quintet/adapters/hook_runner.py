@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import IO
 
+from quintet.adapters.own_temporary import unnamed_file
 from quintet.adapters.proc import descendants
 from quintet.adapters.processes import kill_tree, own_environment
 from quintet.domain.hook_places import HookEnd
@@ -23,12 +24,10 @@ class ShellHooks:
         self._problem = problem
 
     async def run(self, command: str, told: bytes, cwd: str, timeout: float) -> HookEnd:
-        import tempfile
-
         if problem := self._problem(command):
             return HookEnd(NOT_STARTED, withheld=problem)
 
-        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with unnamed_file() as given, unnamed_file() as out, unnamed_file() as err:
             given.write(told)
             given.seek(0)
             try:

@@ -30,7 +30,7 @@ def program(name: str) -> str:
         return name if os.path.isabs(name) and _runs(name) else ""
     key = name, os.environ.get("PATH", os.defpath), len(_projects)
     if key not in _found:
-        here = next((path for folder in folders() if _runs(path := os.path.join(folder, name)) and _apart(path)), "")
+        here = next((path for folder in folders() if _runs(path := os.path.join(folder, name)) and is_apart(path)), "")
         if not here:
             return ""  # it may be installed while we run
         _found[key] = here
@@ -45,7 +45,7 @@ def folders() -> list[str]:
 @lru_cache(maxsize=8)
 def _folders(path: str, projects: frozenset[str]) -> tuple[str, ...]:
     named = dict.fromkeys(path.split(os.pathsep))
-    return tuple(folder for folder in named if os.path.isabs(folder) and _apart(folder))
+    return tuple(folder for folder in named if os.path.isabs(folder) and is_apart(folder))
 
 
 def host_path() -> str:
@@ -57,7 +57,7 @@ def _runs(path: str) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
-def _apart(path: str) -> bool:
+def is_apart(path: str) -> bool:
     """Whether neither the path nor a link on its way is in a project: whoever holds a link can turn it."""
     return not any(_inside(step, root) for step in _way(path) for root in _projects)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from quintet.adapters.own_temporary import temporary_folder
 from quintet.adapters.processes import child_environment, own_environment
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # a session loads these at its first question
     from quintet.adapters.languages import Language, Server
 
 ANSWER_SECONDS = 20.0
+IN_ITS_TMP = "/tmp/quintet-servers"  # in the sandbox, whose /tmp is the session's own
 GRANT = Grant(effects=(Effect.READ,))
 # Servers ask their language's own tools about the project; these then neither load nor build into it.
 TOOLS_STAY_HOME = {
@@ -79,11 +81,11 @@ class LocalLanguageServers:
     async def close(self) -> None:
         for program in list(self._running):
             await self._end(program)
-        if self._cache:
+        if self._cache and not self._contained:
             import shutil
 
             await asyncio.to_thread(shutil.rmtree, self._cache, ignore_errors=True)
-            self._cache = ""
+        self._cache = ""
 
     async def _ask(self, path: str, text: str, question: Callable[[LanguageClient], Awaitable[Answer]]) -> Answer:
         from quintet.adapters.json_rpc import ConnectionLost, Refused
@@ -146,9 +148,7 @@ class LocalLanguageServers:
 
     def _environment(self) -> dict[str, str]:
         if not self._cache:
-            import tempfile
-
-            self._cache = tempfile.mkdtemp(prefix="quintet-servers-")
+            self._cache = IN_ITS_TMP if self._contained else temporary_folder()
         own = {"XDG_CACHE_HOME": self._cache, "CARGO_TARGET_DIR": os.path.join(self._cache, "target")}
         around = child_environment() if self._contained else own_environment()
         return {**around, **TOOLS_STAY_HOME, **own}

@@ -16,6 +16,8 @@ from functools import lru_cache
 
 from quintet.adapters.git_folders import GitFolders, git_folders, is_plain, read_plain
 from quintet.adapters.host_programs import host_path, program
+from quintet.adapters.own_temporary import temporary_folder
+from quintet.adapters.places import config_home
 from quintet.domain.errors import ToolFailed
 from quintet.domain.plain_git import config_text, is_head, read_listed, taken_over
 
@@ -96,14 +98,12 @@ class View:
 @contextlib.contextmanager
 def looking(root: str, seconds: float = SECONDS) -> Iterator[View | None]:
     """A look at the repository whose work tree is `root`; None if there is none that can be believed, or no git."""
-    from tempfile import mkdtemp
-
     found = git_folders(root)
     head = read_plain(os.path.join(found.own, "HEAD"), 4096) if found else b""
     if found is None or not is_head(head.decode("utf-8", "surrogateescape")) or not git_program():
         yield None
         return
-    folder = mkdtemp(prefix="quintet-git-")
+    folder = temporary_folder()
     try:
         _fill(folder, found, head)
         yield View(folder, root, found, seconds)
@@ -204,7 +204,7 @@ def _read_by(git: str, config: bytes) -> tuple[tuple[str, str], ...]:
 
 def user_settings() -> list[tuple[str, str]]:
     """What is taken over of the user's own configuration, and where their patterns are."""
-    usual = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git")
+    usual = os.path.join(config_home(), "git")
     found = {
         "core.excludesfile": os.path.join(usual, "ignore"),
         "core.attributesfile": os.path.join(usual, "attributes"),
@@ -215,7 +215,9 @@ def user_settings() -> list[tuple[str, str]]:
 
 
 def _where() -> tuple[tuple[str, str], ...]:
-    return tuple((name, os.environ[name]) for name in ("HOME", "XDG_CONFIG_HOME") if os.environ.get(name))
+    return tuple(
+        (name, os.environ[name]) for name in ("HOME", "XDG_CONFIG_HOME") if os.path.isabs(os.environ.get(name, ""))
+    )
 
 
 def user_hooks() -> tuple[str, ...]:

@@ -115,12 +115,31 @@ def locate(path: str = ".") -> Places:
         raise UsageError(f"{path}: no such folder")
     root = _git_root(start) or start
     stay_out_of(root)
+    home_folder()
     folder = "".join(c if c.isalnum() or c in "._-" else "_" for c in os.path.basename(root))[:40]
     return Places(
         root,
-        os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet", f"{folder}-{key_of(root)}"),
-        os.path.join(_base("XDG_CONFIG_HOME", ".config"), "quintet"),
+        os.path.join(state_folder(), f"{folder}-{key_of(root)}"),
+        os.path.join(config_home(), "quintet"),
     )
+
+
+def home_folder() -> str:
+    """The user's home."""
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise UsageError(f"HOME is a relative path ({home})", hint="Set HOME to the whole path of your home folder.")
+    return home
+
+
+def config_home() -> str:
+    """Where programs keep the user's settings."""
+    return _base("XDG_CONFIG_HOME", ".config")
+
+
+def state_folder() -> str:
+    """Where the state of every project is kept."""
+    return os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet")
 
 
 def cache_folder() -> str:
@@ -156,4 +175,7 @@ def _git_root(start: str) -> str | None:
 
 
 def _base(variable: str, under_home: str) -> str:
-    return os.environ.get(variable) or os.path.join(os.path.expanduser("~"), under_home)
+    """A relative value does not count, as the XDG base directory specification says: it would name whatever folder
+    somebody stands in, and so a repository's files for the user's own."""
+    named = os.environ.get(variable, "")
+    return named if os.path.isabs(named) else os.path.join(home_folder(), under_home)

@@ -38,8 +38,9 @@ def child_environment() -> dict[str, str]:
 
 def own_environment() -> dict[str, str]:
     """For a program that runs outside the sandbox: a child's, without the project's folders on PATH. No secrets."""
-    there = os.environ.get("XDG_CONFIG_HOME")
-    return {**child_environment(), "PATH": host_path(), **({"XDG_CONFIG_HOME": there} if there else {})}
+    there = os.environ.get("XDG_CONFIG_HOME", "")
+    named = {"XDG_CONFIG_HOME": there} if os.path.isabs(there) else {}
+    return {**child_environment(), "PATH": host_path(), **named}
 
 
 def _environment(launch: Launch) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from quintet.adapters import sandbox
-from quintet.adapters.places import Places, own_paths
+from quintet.adapters.places import Places, cache_folder, own_paths
 from quintet.adapters.sandbox.linked_git import hooks_in
 from quintet.domain.gate import Terms
 from quintet.domain.protected import PROTECTION, Protection
@@ -34,5 +34,9 @@ def protection_of(places: Places, settings: Settings) -> Protection:
     """What is secret or kept in a project."""
     protect = settings.protect
     return PROTECTION.with_settings(protect.secrets, protect.not_secrets).at(
-        places.root, own_paths(places), (places.outputs,), os.path.realpath(os.path.expanduser("~"))
+        places.root,
+        own_paths(places),
+        (places.outputs,),
+        os.path.realpath(os.path.expanduser("~")),
+        dict.fromkeys((cache_folder(), os.path.realpath(cache_folder()))),
     )

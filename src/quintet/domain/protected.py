@@ -106,6 +106,7 @@ class Protection(Struct, frozen=True, dict=True):
     folders: tuple[str, ...] = SECRET_FOLDERS
     private: tuple[str, ...] = ()  # what is Quintet's own inside the project, relative to its root and absolute
     shelves: tuple[str, ...] = ()  # of that, what may be read all the same
+    caches: tuple[str, ...] = ()  # what Quintet's helpers run from, inside the project, relative to its root
     home: str = ""  # the user's home relative to the project's root, if it is inside; "." if it is the root
 
     def is_secret(self, path: str) -> bool:
@@ -135,6 +136,8 @@ class Protection(Struct, frozen=True, dict=True):
 
     def asks(self, path: str) -> str:
         """Why writing `path`, relative to the project root, takes a person's yes; empty if it does not."""
+        if self.caches and _is_below(path, self.caches):
+            return "Quintet starts programs from it"
         return asks(path) or ("it is a start-up or settings file of your home" if self._is_at_home(path) else "")
 
     def _is_at_home(self, path: str) -> bool:
@@ -148,7 +151,8 @@ class Protection(Struct, frozen=True, dict=True):
         """The same as `is_held` of this module; in the user's home also everything that configures or is a program."""
         places = ("" if self.home == "." else self.home, posixpath.normpath(f"{self.home}/go")) if self.home else ()
         at_home = folder in places and name not in _PLAIN_AT_HOME and self._is_at_home(posixpath.join(folder, name))
-        return at_home or is_held(folder, name, committing)
+        cached = bool(self.caches) and posixpath.join(folder, name) in self.caches
+        return at_home or cached or is_held(folder, name, committing)
 
     @cached_property
     def _fits(self) -> Callable[[str], bool]:
@@ -174,16 +178,20 @@ class Protection(Struct, frozen=True, dict=True):
             self.folders,
             self.private,
             self.shelves,
+            self.caches,
             self.home,
         )
 
-    def at(self, root: str, private: Iterable[str], shelves: Iterable[str], home: str) -> Protection:
+    def at(
+        self, root: str, private: Iterable[str], shelves: Iterable[str], home: str, caches: Iterable[str] = ()
+    ) -> Protection:
         """For a project at `root`: what of these absolute paths lies inside it."""
         own = [(path, inside(path, root)) for path in private]
         return structs.replace(
             self,
             private=tuple(dict.fromkeys(form for path, within in own if within for form in (within, path))),
             shelves=tuple(form for path in shelves if (within := inside(path, root)) for form in (within, path)),
+            caches=tuple(within for path in caches if (within := inside(path, root)) and within != "."),
             home=inside(home, root) or "",
         )
 

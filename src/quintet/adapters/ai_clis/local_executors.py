@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import tempfile
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
@@ -19,6 +18,7 @@ from quintet.adapters.ai_clis.conclusion import concluded, failed
 from quintet.adapters.ai_clis.dialect import NETWORK_VARIABLES, Dialect, Start
 from quintet.adapters.ai_clis.installed import Program, find
 from quintet.adapters.ai_clis.runner import Running
+from quintet.adapters.own_temporary import temporary
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.sandbox.ground import Containment, Launch
 from quintet.adapters.sandbox.machine import below
@@ -87,7 +87,7 @@ class LocalExecutors:
     async def run(self, assignment: Assignment) -> AsyncIterator[ExecutorPart]:
         program = find(assignment.executor, self._settings)
         containment = self._containment(program.name)
-        with tempfile.TemporaryDirectory(prefix="quintet-executor-", ignore_cleanup_errors=True) as private:
+        with temporary(seen=True) as private:
             dialect = program.kind(self._start(assignment, program, containment.kind, private))
             if not program.path:
                 yield failed(dialect, Failure.MISSING, program.problem)

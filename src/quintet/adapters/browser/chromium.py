@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from quintet.adapters.browser.way_out import WayOut
 from quintet.adapters.host_programs import program
+from quintet.adapters.own_temporary import temporary_folder
 from quintet.adapters.packages import package_part
 from quintet.adapters.proc import descendants, process_start
 from quintet.adapters.processes import own_environment
@@ -40,7 +41,7 @@ PROGRAMS = (
 MISSING = "chromium: none is here; the user can install one (apt-get install chromium), or set browser.path"
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
-LONGEST_BASE = 40  # of a temporary folder: Chromium ends if the path of its socket has more than 107 characters
+LONGEST_FOLDER = 64  # of the temporary folder: Chromium ends if the path of its socket has more than 107 characters
 WIDTH, HEIGHT = 1280, 800
 FLAGS = (
     "--disable-background-networking",
@@ -155,13 +156,12 @@ LAUNCHER = "import os, sys; os.setsid(); os.execve(sys.argv[1], sys.argv[1:], di
 
 def _folder() -> str:
     """A temporary folder with the program that starts the driver."""
-    import tempfile
-
     import playwright
 
-    base = tempfile.gettempdir()
-    short = len(base) <= LONGEST_BASE or not os.access("/tmp", os.W_OK)
-    folder = tempfile.mkdtemp(prefix="quintet-browser-", dir=base if short else "/tmp")
+    try:
+        folder = temporary_folder(longest=LONGEST_FOLDER)
+    except OSError as error:
+        raise ToolFailed(f"the browser has no place for its files: {error}") from error
     for below in HOMES.values():
         os.makedirs(os.path.join(folder, below), mode=0o700, exist_ok=True)
     node = os.environ.get(NODE) or os.path.join(os.path.dirname(playwright.__file__), "driver", "node")

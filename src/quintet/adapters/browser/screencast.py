@@ -11,7 +11,6 @@ import base64
 import contextlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 
 from quintet.adapters.browser.chromium import HEIGHT, WIDTH, Running
 from quintet.adapters.browser.tab import Tab
+from quintet.adapters.own_temporary import temporary_folder
 from quintet.adapters.private_files import private
 from quintet.domain.errors import ToolFailed
 
@@ -37,7 +37,7 @@ HOST = "quintet-recording.localhost"
 class Screencast:
     def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
-        self._folder = tempfile.mkdtemp(prefix="quintet-recording-")
+        self._folder = temporary_folder()
         self._begun = time.monotonic()
         self._ended = 0.0
         self._pictures: list[tuple[str, float]] = []  # name, and when

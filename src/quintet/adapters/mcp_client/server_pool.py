@@ -14,12 +14,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from quintet.adapters.packages import install_line
+from quintet.adapters.places import key_of
+from quintet.adapters.private_files import private_folder
 from quintet.adapters.processes import child_environment, own_environment
 from quintet.adapters.sandbox.ground import Containment
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.json_schema import misfit, wanted
-from quintet.domain.mcp_port import McpAnswer, McpOffer, McpServer
+from quintet.domain.mcp_port import OWN_SETTINGS, McpAnswer, McpOffer, McpServer
 from quintet.domain.nearest import did_you_mean
 
 if TYPE_CHECKING:  # loaded at the first use of a server
@@ -27,6 +29,7 @@ if TYPE_CHECKING:  # loaded at the first use of a server
     from quintet.adapters.mcp_client.conversing import Conversation
     from quintet.adapters.piped import Piped
 
+YOURS = "yours"  # the caches of servers of the user's own settings; those of a project are named for its path
 MOST_ENDS = 4  # of one server in a session, before it is left alone
 LONGEST_CALL = 600.0  # seconds, whatever progress is told
 REQUIREMENT = "mcp>=2"
@@ -175,8 +178,10 @@ class McpPool:
     async def _program(self, server: McpServer) -> Piped:
         from quintet.adapters.piped import Piped
 
-        cache = os.path.join(self._caches, server.name)
-        os.makedirs(cache, mode=0o700, exist_ok=True)
+        # A server of a project is never run from what another one of the same name has put there.
+        whose = YOURS if server.origin == OWN_SETTINGS else key_of(self._root)
+        cache = os.path.join(self._caches, whose, server.name)
+        private_folder(cache)
         grant = Grant((Effect.READ, Effect.EXECUTE), write_roots=(cache,), network=server.network)
         launch = await asyncio.to_thread(self._containment.launch, server.command, self._root, grant)
         own = {"XDG_CACHE_HOME": cache, "npm_config_cache": f"{cache}/npm", "UV_CACHE_DIR": f"{cache}/uv"}
