@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
@@ -76,7 +76,7 @@ class Bubblewrap:
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
             return Launch(tuple(argv), cwd)
-        guarded, number, watched = self._ground.begin(grant, held)
+        guarded, number, watched = self._ground.begin(grant, held, sealed=True)
         laid = Laid(self._ground.root, grant)
         outside = self._outside(grant)
         gits = [git for repository in guarded.repositories for git in linked(repository, self._ground.root)]
@@ -91,7 +91,7 @@ class Bubblewrap:
             words += [flag, path, path]
         words += laid.outside_gits(gits)
         words += self._covered()
-        laid.repositories(guarded)
+        laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in watched})
         laid.held(guarded)
         laid.held_outside(held, [path for _, path in outside])
         covers = self._covers.of(guarded.secrets, guarded.repositories)
@@ -254,12 +254,13 @@ class Laid:
     def _written(self, path: str) -> bool:
         return any(below(path, place) for place in self._grant.write_roots)
 
-    def repositories(self, guarded: Guarded) -> None:
+    def repositories(self, guarded: Guarded, taken: Mapping[str, Sequence[str]]) -> None:
+        """`taken`: what a git folder takes from the project's files, where that is known."""
         bare = [path for path in guarded.bare if path != self._root]
         for repository in (*guarded.repositories, *bare):
             if self._written(repository):
                 self._git(repository, self._root)
-                for path in in_tree(repository, self._root):
+                for path in taken[repository] if repository in taken else in_tree(repository, self._root):
                     self._lay(READ_ONLY, path, needed=False)
 
     def _git(self, git: str, base: str) -> None:

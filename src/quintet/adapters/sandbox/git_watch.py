@@ -31,6 +31,7 @@ class GitWatch(Struct, frozen=True):
     inner: frozenset[str]  # the git folders of submodules, and those of worktrees, that are there
     unfinished: tuple[bytes, ...]
     taken: tuple[tuple[str, tuple[int, int]], ...] = ()  # what git takes from the project's files, with its number
+    sealed: bool = False  # and only that
 
 
 def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
@@ -49,6 +50,11 @@ def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
     )
 
 
+def watch_taken(base: str, git: str, taken: Sequence[str]) -> GitWatch:
+    """Of a git folder that cannot be written: only what git takes from the project's files."""
+    return GitWatch(base, git, (), frozenset(), (), tuple((path, _number(path)) for path in taken), sealed=True)
+
+
 def watch_held(held: Sequence[str]) -> GitWatch:
     """What a program may not make in a home of its own, and links that it may not replace: the rest is mounted."""
     missing = tuple(path for path in held if not os.path.lexists(path))
@@ -62,7 +68,7 @@ def appeared_in(watched: GitWatch) -> Iterator[str]:
 
     yield from (path for path in watched.missing if os.path.lexists(path))
     yield from (path for path, number in watched.taken if os.path.lexists(path) and _number(path) != number)
-    if not watched.git:
+    if watched.sealed or not watched.git:
         return
     modules = modules_in(watched.git)
     for module in modules:

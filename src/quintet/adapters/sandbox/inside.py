@@ -13,8 +13,8 @@ empty, seal.
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # the names of `signal` take longer to load than all the rest
-import ctypes
+import _ctypes  # `ctypes` itself, like `signal`, takes milliseconds to load, for names that are not wanted here
+import _signal  # type: ignore[import-not-found]
 import errno
 import os
 import stat
@@ -38,7 +38,31 @@ _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 24, 4
 _PR_SET_DUMPABLE = 4
 _SIG_DFL, _SIG_IGN, _TO_DEFAULT = 0, 1, (2, 3, 13, 25)  # as in confine.py: interrupt, quit, pipe, file size
 _KEYCTL = {"x86_64": 250, "aarch64": 219}
-_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _Int(_ctypes._SimpleCData):  # type: ignore[type-arg]
+    _type_ = "i"
+
+
+class _Long(_ctypes._SimpleCData):  # type: ignore[type-arg]
+    _type_ = "l"
+
+
+class _Char(_ctypes._SimpleCData):  # type: ignore[type-arg]
+    _type_ = "c"
+
+
+class _Function(_ctypes.CFuncPtr):
+    """A function of the C library that returns an int and sets errno, as `ctypes.CDLL(None, use_errno=True)` has it."""
+
+    _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_USE_ERRNO
+    _restype_ = _Int
+
+
+_handle = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
+_c_mount, _c_umount, _c_unshare, _c_prctl, _c_capset, _c_syscall = (
+    _Function(_ctypes.dlsym(_handle, name)) for name in ("mount", "umount2", "unshare", "prctl", "capset", "syscall")
+)
 
 
 class Changed(Exception):
@@ -47,7 +71,7 @@ class Changed(Exception):
 
 def _checked(result: int, what: str) -> int:
     if result < 0:
-        number = ctypes.get_errno()
+        number = _ctypes.get_errno()
         raise OSError(number, os.strerror(number), what)
     return result
 
@@ -55,7 +79,7 @@ def _checked(result: int, what: str) -> int:
 def _mount(
     source: bytes | None, target: bytes, flags: int, kind: bytes | None = None, data: bytes | None = None
 ) -> None:
-    _checked(_libc.mount(source, target, kind, ctypes.c_ulong(flags), data), os.fsdecode(target))
+    _checked(_c_mount(source, target, kind, _Long(flags), data), os.fsdecode(target))
 
 
 def _by_descriptor(handle: int) -> bytes:
@@ -108,7 +132,7 @@ class Stage:
         return spot
 
     def close(self) -> None:
-        _checked(_libc.umount2(_STAGE, _MNT_DETACH), os.fsdecode(_STAGE))
+        _checked(_c_umount(_STAGE, _MNT_DETACH), os.fsdecode(_STAGE))
         os.rmdir(_STAGE)
 
 
@@ -120,7 +144,7 @@ def seal(path: bytes) -> None:
 
 
 def lay(items: list[tuple[str, str, str, str]]) -> None:
-    _checked(_libc.unshare(_CLONE_NEWNS), "unshare")
+    _checked(_c_unshare(_CLONE_NEWNS), "unshare")
     _mount(None, b"/", _MS_REC | _MS_PRIVATE)
     stage = Stage()
     writable: dict[tuple[str, str], bytes] = {}
@@ -159,23 +183,23 @@ def leave_the_keyring() -> None:
     """
     number = _KEYCTL.get(os.uname().machine)
     if number:
-        _libc.syscall(ctypes.c_long(number), ctypes.c_long(1), None)
+        _c_syscall(_Long(number), _Long(1), None)
 
 
 def give_up_rights() -> None:
-    _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    _checked(_c_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     number = 0
-    while _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
+    while _c_prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
         number += 1
-    _checked(_libc.prctl(_PR_CAP_AMBIENT, 4, 0, 0, 0), "ambient")
-    _checked(_libc.capset(struct.pack("Ii", 0x20080522, 0), bytes(24)), "capset")
+    _checked(_c_prctl(_PR_CAP_AMBIENT, 4, 0, 0, 0), "ambient")
+    _checked(_c_capset(struct.pack("Ii", 0x20080522, 0), bytes(24)), "capset")
 
 
 def filter_calls(program: bytes) -> None:
     """From here on the kernel refuses what the filter says; it is inherited, and cannot be taken off."""
-    held = ctypes.create_string_buffer(program, len(program))
-    described = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held))
-    _checked(_libc.prctl(_PR_SET_SECCOMP, 2, ctypes.create_string_buffer(described), 0, 0), "seccomp")
+    held = (_Char * len(program)).from_buffer_copy(program)
+    described = struct.pack("HxxxxxxP", len(program) // 8, _ctypes.addressof(held))
+    _checked(_c_prctl(_PR_SET_SECCOMP, 2, described, 0, 0), "seccomp")
 
 
 def wait_for(network: int) -> None:
@@ -190,7 +214,7 @@ def stay() -> None:
     command = os.fork()
     if not command:
         return
-    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # nothing inside can trace it
+    _c_prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)  # nothing inside can trace it
     for number in (2, 3, 15):
         _signal.signal(number, _SIG_IGN)
     devnull = os.open("/dev/null", os.O_RDWR)

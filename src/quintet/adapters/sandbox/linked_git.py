@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from quintet.adapters.git_folders import git_folders, is_plain, read_plain
 from quintet.adapters.own_git import settings_in, user_hooks
@@ -10,6 +11,7 @@ from quintet.adapters.sandbox.machine import below
 
 MOST_CONFIG = 262_144  # bytes of a configuration
 MOST_INCLUDED = 20
+_FILES = ("config.worktree", "config")
 
 
 def linked(repository: str, root: str) -> tuple[str, ...]:
@@ -23,7 +25,8 @@ def in_tree(repository: str, root: str) -> list[str]:
 
     `repository` is a `.git` of the project. Included files are followed, wherever they are.
     """
-    if not (own := settings_of(repository) or ()) and not user_hooks():
+    own = (settings_of(repository) if _may_lead(os.path.join(repository, name) for name in _FILES) else ()) or ()
+    if not own and not user_hooks():
         return []
     found: list[str] = []
     waiting = [(repository, own), ("", tuple(("core.hookspath", path) for path in user_hooks()))]
@@ -43,11 +46,17 @@ def hooks_in(root: str) -> tuple[str, ...]:
     git = os.path.join(root, ".git")
     home = os.path.expanduser("~")
     usual = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
-    files = (os.path.join(git, "config"), os.path.join(git, "config.worktree"), os.path.join(home, ".gitconfig"), usual)
-    words = b"".join(read_plain(path, MOST_CONFIG) for path in files).lower()
-    if b"hookspath" not in words and b"include" not in words:
+    files = (*(os.path.join(git, name) for name in _FILES), os.path.join(home, ".gitconfig"), usual)
+    if not _may_lead(files):
         return ()
     return tuple(os.path.relpath(path, root) for path in in_tree(git, root))
+
+
+def _may_lead(files: Iterable[str]) -> bool:
+    """Whether a configuration could name hooks or another file: names of settings are written out in it, so git, which
+    takes milliseconds, need not be asked where these are not."""
+    words = b"".join(read_plain(path, MOST_CONFIG) for path in files).lower()
+    return b"hookspath" in words or b"include" in words
 
 
 def settings_of(git: str) -> tuple[tuple[str, str], ...] | None:
@@ -56,7 +65,7 @@ def settings_of(git: str) -> tuple[tuple[str, str], ...] | None:
     Included files are not looked at.
     """
     found: tuple[tuple[str, str], ...] = ()
-    for name in ("config.worktree", "config"):
+    for name in _FILES:
         path = os.path.join(git, name)
         if not os.path.lexists(path):
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 
 from quintet.adapters.host_programs import program
 from quintet.domain.protected import PROTECTION, Protection
@@ -45,7 +46,13 @@ def on_path(name: str) -> str:
 
 
 def home() -> str:
-    return os.path.realpath(os.path.expanduser("~"))
+    return _real(os.path.expanduser("~"))
+
+
+@lru_cache(maxsize=8)
+def _real(folder: str) -> str:
+    """Asked two dozen times for each command, and no command can change a link on the way there."""
+    return os.path.realpath(folder)
 
 
 def toolchains(protection: Protection = PROTECTION, own: tuple[str, ...] = ()) -> list[str]:
