@@ -115,3 +115,22 @@ def test_what_does_not_speak_as_a_browser_does_is_let_go(sent: bytes) -> None:
                 assert await reader.read() in (b"", b"\x05\x00")
 
     with_way_out(use, resolve)
+
+
+def test_a_browser_that_is_given_nothing_goes_nowhere() -> None:
+    """Its own proxy and that of the project's pages refuse all; only what it says of the latter is told."""
+
+    async def resolve(host: str, port: int) -> Sequence[str]:
+        raise AssertionError("nothing is to be looked up")
+
+    async def use(way_out: WayOut, port: int) -> None:
+        shut = [server.sockets[0].getsockname()[1] for server in way_out._servers[1:]]
+        assert str(shut[0]) in way_out.proxy(network=False)["server"]
+        for place in shut:
+            for host in ("127.0.0.1", "localhost", "far.test"):
+                async with connection(place) as streams:
+                    assert await asked(streams, host, 80) == REFUSED
+        told = way_out.refused()
+        assert len(told) == 3 and all("a page of the project has no network" in one for one in told)
+
+    with_way_out(use, resolve, allow=("127.0.0.1", "localhost", "far.test"))

@@ -119,10 +119,10 @@ def test_nothing_of_a_page_leaves_by_any_way_and_with_a_network_it_does(
         service = f"fetch('http://{FAR}:{listener.port}/shut/service')"
         tools.root.joinpath("service.js").write_text(service)
         said = tools.ok("navigate", url="shut.html")
+        assert listener.guests == 0, listener.lines  # not one connection, whatever it is for
         assert "(outside.test: a page of the project has no network; browser_navigate opens an address" in said
         if not own_code:
             tools.root.joinpath("open.html").write_text(ways(listener, "open", FAR))
-            assert listener.guests == 0, "not one connection, whatever it is for"
             tools.ok("navigate", url="open.html", network=True)
             until(tools, lambda: NAMES - IDLE <= listener.heard("open"))
             until(tools, lambda: any("HTTP" not in line for line in listener.lines))  # the relay of a call
@@ -210,8 +210,9 @@ def test_a_plan_that_opens_its_own_page_tells_nobody(repo: Path, listener: Liste
     ]
     allow = {"web.allow_hosts": (f"127.0.0.1:{listener.port}",)}
     driver = drive(repo, script, ScriptedModel([*calls, "done"]), axes=PLAN, settings=allow)
-    assert [one.verdict for one in driver.of(CallDecided)] == [Verdict.ALLOW] * 3 + [Verdict.ASK]
+    assert listener.lines == []
     assert listener.guests == 0
+    assert [one.verdict for one in driver.of(CallDecided)] == [Verdict.ALLOW] * 3 + [Verdict.ASK]
 
 
 @pytest.mark.parametrize("axes", [PLAN, RESTRICTED], ids=["plan", "restricted"])

@@ -1,12 +1,21 @@
 """Which addresses anybody may reach, in every way an address can be written."""
 
+from fnmatch import fnmatchcase
 from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.web_addresses import Access, access_for, allowed, file_named, private_kind
+from quintet.domain.web_addresses import (
+    Access,
+    access_for,
+    allowed,
+    file_named,
+    loopback_among,
+    names_of_loopback,
+    private_kind,
+)
 
 
 @pytest.mark.parametrize(
@@ -113,3 +122,25 @@ def test_a_page_of_the_project_has_no_network_unless_it_is_granted(address: str,
 @given(st.text())
 def test_whatever_is_a_file_has_no_network(address: str) -> None:
     assert (access_for(address, network=False) is Access.PROJECT) == bool(file_named(address))
+
+
+ALLOWED = [
+    "localhost:5173",
+    "127.0.0.2:80",
+    "[::1]:8000",
+    "app.localhost",
+    "127.0.0.0/8",
+    "127.*",
+    "10.0.0.1",
+    "a.test",
+]
+
+
+@pytest.mark.parametrize("name", ["127.DATA.evil.test", "127.0.0.1.evil.test", "DATA.evil.test", "localhost.evil.test"])
+def test_no_name_that_others_can_give_is_looked_up_by_the_browser_itself(name: str) -> None:
+    assert not [one for one in names_of_loopback([*ALLOWED, f"{name[:6]}*"]) if fnmatchcase(name, one)]
+
+
+def test_what_is_allowed_of_this_machine_by_name_needs_no_proxy() -> None:
+    assert loopback_among(ALLOWED) == ["localhost:5173", "127.0.0.2:80", "[::1]:8000", "app.localhost"]
+    assert {"127.0.0.1", "127.0.0.2", "localhost", "[::1]", "app.localhost"} <= set(names_of_loopback(ALLOWED))

@@ -98,19 +98,29 @@ def loopback_among(patterns: Iterable[str]) -> list[str]:
     found = []
     for pattern in patterns:
         name, number = _parted(pattern)
-        bare = name.strip("[]")
-        near = bare == "localhost" or bare.endswith(".localhost") or _is_loopback(bare)
-        if near:
-            where = f"[{bare}]" if ":" in bare and "/" not in bare else bare
+        if where := _near(name.strip("[]")):
             found.append(f"{where}:{number}" if number.isdecimal() else where)
     return found
 
 
-def _is_loopback(text: str) -> bool:
+def names_of_loopback(patterns: Iterable[str]) -> list[str]:
+    """The hosts that a browser may look up by itself: none of these patterns holds a name that others could give.
+
+    `127.*` would hold 127.example.com, and the question where that is would tell example.com what stands before it.
+    """
+    named = [_near(_parted(pattern)[0].strip("[]")) for pattern in patterns]
+    return list(dict.fromkeys(("localhost", "*.localhost", "127.0.0.1", "[::1]", *filter(None, named))))
+
+
+def _near(name: str) -> str:
+    """A name or address of this machine itself as a browser writes it; empty if it is none, or stands for several."""
+    if name == "localhost" or name.endswith(".localhost"):
+        return name
     try:
-        return ip_network(text, strict=False).is_loopback
+        address = ip_address(name)
     except ValueError:
-        return False
+        return ""
+    return "" if not address.is_loopback else f"[{address}]" if address.version == 6 else str(address)
 
 
 def whole(written: str) -> str:

@@ -46,7 +46,8 @@ class Contexts:
             self._on_page(page)
 
     def access_of(self, page: Page) -> Access:
-        return next(access for access, context in self._made.items() if context == page.context)
+        """What a page reaches; all of it, if its context is gone already: then no tab of it is used again."""
+        return next((access for access, context in self._made.items() if context == page.context), Access.BOTH)
 
     def forget(self) -> None:
         """The browser is gone."""

@@ -23,7 +23,7 @@ from quintet.adapters.addresses import Place
 from quintet.adapters.browser.project_pages import HOST as PROJECT
 from quintet.adapters.web_fetch import Guard, Resolve, Served, reach
 from quintet.domain.errors import ToolFailed
-from quintet.domain.web_addresses import loopback_among
+from quintet.domain.web_addresses import loopback_among, names_of_loopback
 
 if TYPE_CHECKING:
     from playwright.async_api import ProxySettings
@@ -32,7 +32,6 @@ HOST = "127.0.0.1"
 SCHEME = "socks5://"
 NO_BYPASS = "<-loopback>"  # without it a browser goes to loopback and link-local addresses by itself
 OWN_HOSTS = ("update.googleapis.com", "content-autofill.googleapis.com")  # what Chromium itself calls; no page does
-LOOPBACK = ("localhost", "*.localhost", "127.*", "[::1]")
 WEBRTC_POLICY = ("webrtc-ip-handling-policy", "force-webrtc-ip-handling-policy")  # its name, now and in the past
 GREETING_SECONDS = 10.0
 MOST_PROBLEMS = 100
@@ -61,11 +60,12 @@ class WayOut:
         """Open it; returns what makes a Chromium go no other way, and this one only where it is told so."""
         refusals = (None, ToolFailed(NO_NETWORK, hint=OTHER_WAYS), ToolFailed(OWN_CALLS))
         self._servers = [await asyncio.start_server(partial(self._taken, why=why), HOST, 0) for why in refusals]
+        near = ",".join(f"EXCLUDE {host}" for host in names_of_loopback(self._allow))
         return [
             f"--proxy-server={_address(self._servers[2])}",
             f"--proxy-bypass-list={NO_BYPASS}",
             f"--ip-address-space-overrides={_address(self._servers[0]).removeprefix(SCHEME)}=public",
-            f"--host-resolver-rules=MAP * ~NOTFOUND,{','.join(f'EXCLUDE {host}' for host in LOOPBACK)}",
+            f"--host-resolver-rules=MAP * ~NOTFOUND,{near}",
             *(f"--{name}=disable_non_proxied_udp" for name in WEBRTC_POLICY),
         ]
 
