@@ -20,6 +20,7 @@ from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.terms import make_terms
 from quintet.adapters.trust import trust_of
 from quintet.domain import badge, gate
+from quintet.domain.access import access
 from quintet.domain.axes import INTERACTIVE, AxesChange
 from quintet.domain.deploying import with_target
 from quintet.domain.errors import NotFound, ToolFailed, UsageError
@@ -144,6 +145,7 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
     )
     bound, touch = _bound(spec, arguments.args, terms)
     decision = gate.decide(spec, touch, axes, terms, subject_of(bound, touch.lines))
+    held = access(decision.grant, terms.sandbox, terms.root, command=bool(touch.lines))
     answer = {
         "decision": decision.verdict,
         "reason": decision.reason,
@@ -151,6 +153,7 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
         "axes": msgspec.to_builtins(axes),
         "sandbox": terms.sandbox,
         "grant": msgspec.to_builtins(decision.grant),
+        "access": held,
         "rule": decision.rule,
     }
     if arguments.json:
@@ -161,6 +164,7 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
             [
                 f"{decision.verdict:<9}{decision.reason}",
                 f"effects  {effects}",
+                *([f"access   {held}"] if decision.verdict is not gate.Verdict.DENY else []),
                 f"axes     {badge.full(axes)} · sandbox {terms.sandbox}",
             ]
         )

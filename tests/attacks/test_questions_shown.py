@@ -30,7 +30,7 @@ def test_a_long_command_hides_neither_why_nor_effects_nor_the_choices(repo: Path
         await person.sees("[y] once")
         text = person.text
         box = text[text.index("╭─ bash wants") :]
-        places = [box.rindex(word) for word in ("wants", "why asked", "effects", "grant", "rm -rf", "[y] once")]
+        places = [box.rindex(word) for word in ("wants", "why asked", "effects", "access", "rm -rf", "[y] once")]
         assert places == sorted(places)
         assert "more lines · [d]" in text
         await person.press("d")
@@ -47,7 +47,7 @@ def test_one_endless_line_pushes_nothing_out_of_sight(repo: Path, size: tuple[in
         await person.type("go")
         await person.asked()
         await person.sees("[y] once")
-        assert all(word in person.text for word in ("why asked", "effects", "grant", "[n] no"))
+        assert all(word in person.text for word in ("why asked", "effects", "access", "[n] no"))
         await person.press("n")
         await person.rests()
 

@@ -30,6 +30,7 @@ class CallDecided(Tagged, frozen=True, kw_only=True, gc=False):
     person: bool
     sandbox: Sandbox
     rule: str = ""  # the user's rule that decided, if one did
+    access: str = ""  # what it may touch, and what holds it to that, in words
 
 
 class RuleMade(Tagged, frozen=True, kw_only=True, gc=False):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from quintet.domain.visible import exactly
 
-LABELS = ("again", "why asked", "axes", "always", "effects", "secrets", "network", "grant", "arguments")
+LABELS = ("again", "why asked", "axes", "always", "effects", "access", "secrets", "network", "grant", "arguments")
 WIDTH = 11  # of a label with the spaces behind it
 MARK = "› "
 BETWEEN = ""  # stands between the two in a question's detail: what a model wrote begins behind it

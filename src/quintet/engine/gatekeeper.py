@@ -213,6 +213,7 @@ class Gatekeeper:
             detail=(
                 *detail,
                 f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
+                *dict.fromkeys(f"access     {self._core.toolbox.access(p)}" for p in prepared),
                 *_secrets(prepared),
                 *self._network(prepared),
                 BETWEEN,
@@ -254,6 +255,7 @@ class Gatekeeper:
             person=self._core.person,
             sandbox=self._core.toolbox.sandbox,
             rule=prepared.decision.rule,
+            access="" if prepared.decision.verdict is Verdict.DENY else self._core.toolbox.access(prepared),
         )
 
     def _refuse(self, call: ToolCall, text: str) -> None:

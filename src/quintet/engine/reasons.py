@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from quintet.domain import badge
+from quintet.domain.access import access
 from quintet.domain.gate import Verdict
 from quintet.domain.protocol import CallDecided, DialsTurned, Recorded, as_json
 from quintet.domain.visible import brief, visible
+
+_RUN_LINES = ("bash", "write_to_shell")  # of what is on record without words for its access
 
 
 def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
@@ -19,14 +22,12 @@ def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
                 Verdict.ASK: "asked   " if e.person else "not run ",
                 Verdict.DENY: "not run ",
             }[e.verdict]
-            network = "on" if e.grant.network else "off"
-            writes = ", ".join(e.grant.write_roots) or "none"
             lines = [
                 f"{outcome} {e.tool}  {brief(e.arguments, 400)}",
                 f"because  {e.reason}",
                 f"effects  {', '.join(e.effects) or 'none'}",
                 f"axes     {badge.full(e.axes)}  ({e.axes.surface})",
-                f"grant    writes: {writes} · network: {network}",
+                f"access   {_access(e)}",
                 f"person   {'attached' if e.person else 'nobody attached'} · sandbox {e.sandbox}",
             ]
         case DialsTurned() as e:
@@ -38,3 +39,9 @@ def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
         case event:
             lines = [f"event {recorded.seq} is a {type(event).__name__}; decisions and transitions have a why"]
     return [visible(line) for line in lines], as_json(recorded)
+
+
+def _access(decided: CallDecided) -> str:
+    if decided.verdict is Verdict.DENY:
+        return "none"
+    return decided.access or access(decided.grant, decided.sandbox, "", command=decided.tool in _RUN_LINES)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, structs
 
 from quintet.domain import gate, policy, swe_phases
+from quintet.domain.access import access
 from quintet.domain.axes import Axes, RunControl, tightens
 from quintet.domain.deploying import with_target
 from quintet.domain.errors import QuintetError
@@ -183,6 +184,12 @@ class Toolbox:
         parts = [prepared.spec.name, prepared.call.arguments, *prepared.touch.lines, self.terms.root, str(axes)]
         parts += [self.hands.digest(path) for path in prepared.touch.writes]
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def access(self, prepared: Prepared) -> str:
+        """What the call may touch, in words. What is typed into a shell has what that shell was started with."""
+        touch = prepared.touch
+        grant = self.hands.shell(touch.shell).grant if touch.shell else prepared.decision.grant
+        return access(grant, self.sandbox, self.terms.root, command=bool(touch.lines))
 
     def content(self, path: str) -> str:
         return self.hands.content(path)

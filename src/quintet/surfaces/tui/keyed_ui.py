@@ -83,7 +83,7 @@ class KeyedUi(App[int]):
         yield Static("─" * 400, classes="rule")
         yield Scrollback(self.story, self.look)
         yield FindBar()
-        yield QuestionPanel(self.look, self.around.root)
+        yield QuestionPanel(self.look)
         yield Static("─" * 400, classes="rule", id="above-prompt")
         yield StatusLine(self.around.settings, self.around.sandbox, self.look)
 

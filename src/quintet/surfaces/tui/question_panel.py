@@ -59,10 +59,9 @@ class QuestionPanel(Vertical, can_focus=True):
             self.choice = choice
             self.note = note
 
-    def __init__(self, look: str, root: str) -> None:
+    def __init__(self, look: str) -> None:
         super().__init__(id="question")
         self.look = look
-        self._root = root  # the project's
         self.asked: p.QuestionAsked | None = None
         self._decided: Sequence[p.CallDecided] = ()
         self._whole = False
@@ -146,14 +145,8 @@ class QuestionPanel(Vertical, can_focus=True):
         more = self.asked.text.partition("\n")[2]
         rest = [(clean(exactly(line)), "") for line in more.split("\n")] if more else []
         rest += [(clean(line), _DIFF.get(line[:2], "")) for line in written]
-        for decided in self._decided:
-            grant = decided.grant
-            roots = ["the project" if root == self._root else clean(root) for root in grant.write_roots]
-            writes = ", ".join(roots) or "nothing"
-            network = "on for this call" if grant.network else "off"
-            own.append((f"grant      writes {writes} · network {network}", ""))
-            if self._whole:
-                rest.append((f"arguments  {clean(decided.arguments)}", "dim"))
+        if self._whole:
+            rest += [(f"arguments  {clean(decided.arguments)}", "dim") for decided in self._decided]
         return own, rest
 
     def _choices(self, width: int) -> list[Row]:
