@@ -76,6 +76,7 @@ _RUNS_A_PROGRAM = (
     "--filters",
 )
 _WHOLE_FLAGS = listed("--text --filter --remotes")  # that only begin like one of those
+_GREP_VALUES = frozenset("efABCm")  # what stands behind one of these letters is its value
 _FORCE = frozenset({"f", "force", "D", "delete", "d", "mirror", "prune", "force-with-lease", "force-if-includes"})
 _SAFE_SETTINGS = ("color.", "user.name=", "user.email=", "advice.", "core.quotepath=", "commit.gpgsign=false")
 VALUELESS = listed("--no-pager -P --literal-pathspecs --no-optional-locks --no-replace-objects --bare -p")
@@ -120,8 +121,20 @@ def _runs_a_program(text: str) -> bool:
     return text.partition("=")[0] not in _WHOLE_FLAGS and abbreviates(text, *_RUNS_A_PROGRAM)
 
 
+def _opens(rest: Sequence[Word]) -> bool:
+    """Whether `git grep` gives its files to a program: -O, also among other letters and with the program behind it."""
+    for word in rest:
+        if word.text == "--":
+            return False
+        if word.text[:1] == "-" and word.text[1:2] != "-":
+            before, found, _ = word.text[1:].partition("O")
+            if found and _GREP_VALUES.isdisjoint(before):
+                return True
+    return False
+
+
 def _subcommand(sub: str, rest: Sequence[Word]) -> Judged:
-    if sub != "config" and any(_runs_a_program(word.text) for word in rest):
+    if (sub != "config" and any(_runs_a_program(word.text) for word in rest)) or (sub == "grep" and _opens(rest)):
         return plain("git", OUTSIDE | COMMIT, rest, f"{sub} with a program to run")
     effects = _SUBCOMMANDS.get(sub)
     if effects == READ:
