@@ -75,7 +75,7 @@ def read_plain(path: str, most: int = MOST_BYTES) -> bytes:
         if not stat.S_ISREG(about.st_mode) or about.st_size > most:
             return b""
         with os.fdopen(handle, "rb", closefd=False) as file:
-            return file.read(most)
+            return file.read(min(most, about.st_size + 1))
     except OSError:
         return b""
     finally:

@@ -259,6 +259,12 @@ def kept(path: str) -> Kept | None:
     return asking
 
 
+def kept_at(path: str) -> Kept | None:
+    """What keeps the very file or folder `path`, and not only what lies above or in it."""
+    names = _folded(path)
+    return _at(names[-2] if len(names) > 1 else "", names[-1], len(names) - 1) if names else None
+
+
 _WAYS = frozenset(one.pattern.split("/")[0] for one in KEPT if one.hold == "always" and "/" in one.pattern)
 
 
@@ -267,9 +273,14 @@ def is_held(folder: str, name: str, committing: bool = False) -> bool:
 
     `committing`: the line is git's, which may write what only CI runs.
     """
-    names = _folded(f"{folder}/{name}")
-    found = _at(names[-2] if len(names) > 1 else "", names[-1], len(names) - 1) if names else None
+    found = kept_at(f"{folder}/{name}")
     return found is not None and (found.hold == "always" or (found.hold == "not from git" and not committing))
+
+
+def is_from_git(path: str) -> bool:
+    """Whether a line that is git's may write `path`: what only CI runs, or something in it."""
+    found = kept(path)
+    return found is not None and found.hold == "not from git"
 
 
 def leads_to_held(name: str) -> bool:

@@ -70,6 +70,7 @@ class Bubblewrap:
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
+        ground.covers_git = True
         self._folders: list[str] = []
         self._covers = SecretCovers(ground.root)
 

@@ -20,6 +20,7 @@ from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.protected import Protection
 
 if TYPE_CHECKING:
+    from quintet.adapters.sandbox.brought_by_git import BroughtByGit
     from quintet.adapters.sandbox.unsettled import Record
 
 SCRIPTS = os.path.dirname(os.path.realpath(__file__))
@@ -83,12 +84,14 @@ class Ground(Struct):
     made: str = ""
     scripts: str = SCRIPTS
     interpreter: str = ""
+    covers_git: bool = False  # whether only a command that commits can write git's folders
     running: dict[int, Grant] = field(default_factory=dict)  # the commands that may write the project now
     _seen: frozenset[Place] | None = None
     _homes: dict[Place, tuple[int, int]] = field(default_factory=dict)  # the folders that these lie in, by number
     _stuck: frozenset[Place] = frozenset()  # appeared, and could not be moved: tried again after each command
     _notes: list[str] = field(default_factory=list)  # not told yet
     _record: Record | None = None
+    _brought: BroughtByGit | None = None
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -158,6 +161,8 @@ class Ground(Struct):
             number, watched = 0, tuple[GitWatch, ...]()
             if held or any(below(path, self.root) or below(self.root, path) for path in grant.write_roots):
                 number = next(self._numbers)
+                if self._writes_git(grant):
+                    self._by_git().begin(guarded, grant, self.running.values(), self.covers_git)
                 self.running[number] = grant
                 watched = (*self._watched(guarded, grant, sealed), *([watch_held(held)] if held else []))
                 self._write_down(watched)
@@ -201,6 +206,8 @@ class Ground(Struct):
                     self._aside(path, notes, watched.base or os.path.dirname(path))
             if self._seen is not None and launch.number in self.running:
                 guarded = self._look_over(self.scanner.scan(), notes)
+                if self._writes_git(grant := self.running[launch.number]):
+                    guarded = self._settle_git(guarded, grant, notes)
                 self._seen, self._homes = guarded.places - self._stuck, guarded.homes
             self.running.pop(launch.number, None)
             if self.running:
@@ -210,6 +217,27 @@ class Ground(Struct):
             notes += self._notes
             self._notes.clear()
         return notes
+
+    def _writes_git(self, grant: Grant) -> bool:
+        return Effect.COMMIT in grant.effects or not self.covers_git
+
+    def _by_git(self) -> BroughtByGit:
+        from quintet.adapters.sandbox.brought_by_git import BroughtByGit
+
+        self._brought = self._brought or BroughtByGit(self.root, self.protection)
+        return self._brought
+
+    def _settle_git(self, guarded: Guarded, grant: Grant, notes: list[str]) -> Guarded:
+        """Put back what a command brought by git, and look again if anything was moved."""
+        moved: list[str] = []
+
+        def aside(path: str) -> None:
+            moved.append(path)
+            self._aside(path, notes)
+            self.scanner.forget((path,))
+
+        notes += self._by_git().settle(guarded, grant, aside)
+        return self.scanner.scan() if moved else guarded
 
     def _look_over(self, guarded: Guarded, notes: list[str]) -> Guarded:
         """Move aside what is new, and look again if anything was.
