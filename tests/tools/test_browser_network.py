@@ -1,5 +1,6 @@
 """What the browser may reach: pages, redirects, parts of pages, sockets; each judged like a page that is fetched."""
 
+import re
 import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -110,6 +111,27 @@ CALL = """(async () => {
   await all;
   return ways;
 })()"""
+
+
+def test_a_tab_that_goes_to_a_page_of_the_project_and_back_goes_on_as_it_was(web: Browsing, site: Site) -> None:
+    (web.root / "page.html").write_text("<title>Mine</title><button>press</button><script>console.log('hi')</script>")
+    web.ok("navigate", url=site("/form"))
+    old = re.search(r"\[(\d+) textbox", web.last)
+    assert old
+    web.ok("set_mobile", enabled=True)
+    before = len(web.browser._tabs._tabs)
+    assert "No such file" in web.fails("navigate", url="nowhere.html")
+    assert "A form" in web.ok("view"), "what cannot be opened leaves the tab as it is"
+    shown = web.ok("navigate", url="page.html")
+    assert "tab 0 · Mine · file://" in shown and len(web.browser._tabs._tabs) == before
+    assert "is not on the page now" in web.fails("click", element_id=old[1]), "no id is given twice"
+    assert web.ok("console", content="screen.width < 500 && navigator.userAgent.includes('Mobile')") == "true"
+    assert "log: hi" in web.ok("console")
+    assert "A form" in web.ok("navigate", url=site("/form"))
+    assert web.ok("console", content="screen.width < 500") == "true"
+    web.ok("set_mobile", enabled=False)
+    web.ok("navigate", url="page.html")
+    assert web.ok("console", content="screen.width > 1000") == "true"
 
 
 def test_nothing_of_it_is_left_open_after_the_end(tmp_path: Path, site: Site) -> None:
