@@ -86,7 +86,7 @@ def _first(places: Places, brought: list[str]) -> str:
     what = " and ".join(dict.fromkeys(map(_kind, brought)))
     return "\n".join(
         [
-            f"{places.root} has {what} of its own.",
+            f"{_line(places.root)} has {what} of its own.",
             "Trusted, its settings may choose models, loosen permissions and run hooks;",
             "its tools run with your rights, its MCP servers in the sandbox. What changes later is asked about again.",
         ]
@@ -97,7 +97,7 @@ def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
     asked = trusted_content.to_ask(trust, found)
     old = any(one.kind == "not recorded" for one in asked)
     why = "You trusted this folder before its contents were recorded." if old else "You trusted this folder."
-    about = f"{places.root}: {why}\nUntil you say yes this is not loaded; the rest is. Since then:"
+    about = f"{_line(places.root)}: {why}\nUntil you say yes this is not loaded; the rest is. Since then:"
     listed = [f"  {named(one.name, found, one.kind)}" for one in asked]
     shown = [_line(line) for one in asked for line in difference(places, trust, one.name, found)]
     if len(shown) > MOST_DIFF:
@@ -162,7 +162,7 @@ def at_home(places: Places) -> str:
     if inside(home, places.root) is None:
         return ""
     return (
-        f"The project {places.root} holds your home folder: commands see everything in it but known secrets and "
+        f"The project {_line(places.root)} holds your home folder: commands see everything in it but known secrets and "
         "Quintet's own files. Its hidden files and `bin` are read-only for them, and writing one asks each time."
     )
 

@@ -57,7 +57,9 @@ def compact(axes: Axes, *, paused: bool = False) -> str:
 def title(axes: Axes, project: str) -> str:
     """What the terminal's title says."""
     control = _CONTROL_LETTER[axes.run_control]
-    return f"Quintet[{axes.work_mode}|{control}|{axes.permission_profile}|{axes.model_mode}] {project}"
+    return (
+        f"Quintet[{axes.work_mode}|{control}|{axes.permission_profile}|{axes.model_mode}] {' '.join(project.split())}"
+    )
 
 
 def lines(axes: Axes, width: int, *, paused: bool = False) -> list[str]:

@@ -38,7 +38,8 @@ def brief(arguments: str, most: int = 100) -> str:
     except ValueError:
         values = arguments
     if isinstance(values, dict) and values.get("server"):  # of a server's tool or resource
-        about = values.get("tool_name") or values.get("resource_uri")
+        reads = values.get("command") == "read_resource"  # whatever tool is named beside
+        about = values.get("resource_uri") if reads else values.get("tool_name")
         text = f"{values.get('command', '')} {values['server']}{f':{about}' if about else ''}"
     elif isinstance(values, dict):
         first = next((values[key] for key in ("command", "file_path", "pattern", "path") if values.get(key)), None)
