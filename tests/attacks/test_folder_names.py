@@ -1,4 +1,4 @@
-"""A folder whose very name steers a terminal: no surface passes it on, the question whether to trust it least of all."""
+"""A folder whose very name steers a terminal: no surface passes it on, the question whether to trust it last."""
 
 import os
 import pty

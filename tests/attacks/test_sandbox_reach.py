@@ -380,3 +380,50 @@ def test_a_network_is_the_internet_and_no_other_family(walled: Inside) -> None:
     local = "" if walled.containment.kind is Sandbox.PARTIAL else "1 "
     assert walled(f'/usr/bin/python3 -c "{code}"', NETWORK).output == f"{local}2 10 16 "
     assert walled(f'/usr/bin/python3 -c "{code}"').output == f"{local}16 "
+
+
+ATTRIBUTES = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+path = sys.argv[1]
+handle = os.open(path, os.O_RDONLY)
+ways = {
+    "chmod": lambda: os.chmod(path, 0o640),
+    "fchmod": lambda: os.fchmod(handle, 0o640),
+    "fchmodat2": lambda: libc.syscall(452, -100, path.encode(), 0o640, 0) and os.chmod(path, 0o640),
+    "chown": lambda: os.chown(path, os.getuid(), os.getgid()),
+    "fchown": lambda: os.fchown(handle, os.getuid(), os.getgid()),
+    "lchown": lambda: os.lchown(path, os.getuid(), os.getgid()),
+    "utime": lambda: os.utime(path, (1, 1)),
+    "futimens": lambda: os.utime(handle, (1, 1)),
+    "setxattr": lambda: os.setxattr(path, "user.q", b"1"),
+    "fsetxattr": lambda: os.setxattr(handle, "user.q", b"1"),
+    "lsetxattr": lambda: os.setxattr(path, "user.q", b"1", follow_symlinks=False),
+    "removexattr": lambda: os.removexattr(path, "user.q"),
+}
+for name, way in ways.items():
+    try:
+        way()
+    except OSError:
+        continue
+    print("DID", name)
+print("over")
+"""
+
+
+def test_a_line_that_reads_changes_no_mode_time_or_attribute_anywhere(walled: Inside, tmp_path: Path) -> None:
+    outside, inside = put(tmp_path / "diary.txt", "x"), put(walled.root / "in.txt", "x")
+    script = put(walled.root / "t.py", ATTRIBUTES)
+    before = [(os.stat(path).st_mode, os.stat(path).st_mtime_ns) for path in (outside, inside)]
+    for path in (outside, inside):
+        os.chmod(path, 0o644)
+        done = walled(f"/usr/bin/python3 {script} {path}", Effect.READ, writes=False)
+        assert "DID" not in done.output, done.output
+    assert [(os.stat(path).st_mode, os.stat(path).st_mtime_ns) for path in (outside, inside)] == before
+
+
+def test_what_makes_semaphores_and_changes_modes_works_in_a_command_that_writes(walled: Inside) -> None:
+    code = (
+        "import multiprocessing as m, os; m.Lock(); open('n', 'w').close(); os.chmod('n', 0o600); os.utime('n', (1, 1))"
+    )
+    assert walled(f'/usr/bin/python3 -c "{code}" && echo works').output == "works\n"

@@ -44,6 +44,8 @@ class Sandbox(StrEnum):
     NONE = "none"
 
 
+# What a partial sandbox cannot close to a command that may write, for status and questions.
+PARTIAL_LEAVES = "outside the project it can change modes, times and attributes of files, and write /dev/shm"
 NETWORKED = frozenset({Effect.NETWORK, Effect.INSTALL, Effect.PUBLISH})  # effects that come with a network
 WALLS = frozenset({Effect.COMMIT, Effect.OUTSIDE, Effect.PUBLISH})  # effects that a containment is built by
 

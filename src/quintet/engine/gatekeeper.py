@@ -15,6 +15,7 @@ from quintet.domain import badge
 from quintet.domain.axes import Axes, RunControl, Surface, tightens
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Sandbox, Verdict
+from quintet.domain.grants import PARTIAL_LEAVES, Effect
 from quintet.domain.hook_places import HookPlace
 from quintet.domain.messages import ToolCall
 from quintet.domain.protocol import CallDecided, Choice, Event, Noticed, QuestionAsked, RuleMade, ToolFinished
@@ -215,20 +216,23 @@ class Gatekeeper:
                 f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
                 *dict.fromkeys(f"access     {self._core.toolbox.access(p)}" for p in prepared),
                 *_secrets(prepared),
-                *self._network(prepared),
+                *self._left_open(prepared),
                 BETWEEN,
                 *shown,
                 *(line for p in prepared for line in self._preview(p)),
             ),
         )
 
-    def _network(self, prepared: list[Prepared]) -> tuple[str, ...]:
-        """What a network would open beside the network, for commands that the sandbox contains."""
+    def _left_open(self, prepared: list[Prepared]) -> list[str]:
+        """What the sandbox that contains a command would leave open, beside what the command asks for."""
         terms = self._core.toolbox.terms
-        contained = terms.sandbox is not Sandbox.NONE and terms.loopback_open
-        if contained and any(p.decision.grant.network and p.touch.lines for p in prepared):
-            return ("network    also this machine's own ports and sockets (sandbox.loopback)",)
-        return ()
+        grants = [p.decision.grant for p in prepared if p.touch.lines and Effect.OUTSIDE not in p.decision.effects]
+        said = []
+        if terms.sandbox is not Sandbox.NONE and terms.loopback_open and any(grant.network for grant in grants):
+            said.append("network    also this machine's own ports and sockets (sandbox.loopback)")
+        if terms.sandbox is Sandbox.PARTIAL and any(grant.write_roots for grant in grants):
+            said.append(f"sandbox    partial: {PARTIAL_LEAVES}")
+        return said
 
     def _preview(self, prepared: Prepared) -> list[str]:
         """What an edit would change, as the first lines of a diff; what a server's tool would be told."""

@@ -9,6 +9,7 @@ import msgspec
 
 from quintet.domain import badge
 from quintet.domain.axes import Axes
+from quintet.domain.grants import PARTIAL_LEAVES, Sandbox
 from quintet.domain.settings import Settings
 from quintet.domain.store_rows import SessionRow
 from quintet.domain.summary import SessionSummary
@@ -96,7 +97,7 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
             f"{_model_words(model['in_use'])}   fast {model['fast']} · smart {model['smart']} · deep {model['deep']}",
         ),
         ("cost", f"{answer['cost']:.4f}{budget}   {usage['input_tokens']} tokens in, {usage['output_tokens']} out"),
-        ("sandbox", f"{answer['sandbox']}   trust {_trust_words(answer)}"),
+        ("sandbox", f"{sandbox_words(answer['sandbox'])}   trust {_trust_words(answer)}"),
         ("network", network_words(answer["loopback"] == "open")),
         ("waiting", "; ".join(answer["waiting"]) or "nothing"),
     ]
@@ -109,6 +110,11 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
     rows += [("pending", f"{', '.join(t['change'].values())}  {t['scope']}") for t in answer["pending"]]
     head = f"{answer['name']}  {answer['project']}   {answer['badge']}"
     return [head, *(f"{name:<10}{value}" for name, value in rows)]
+
+
+def sandbox_words(kind: str) -> str:
+    """Which one, and what it leaves open to a command that was approved."""
+    return f"{kind} ({PARTIAL_LEAVES})" if kind == Sandbox.PARTIAL else kind
 
 
 def network_words(loopback_open: bool) -> str:

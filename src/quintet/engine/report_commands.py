@@ -16,7 +16,7 @@ from quintet.domain.cycle_state import brief
 from quintet.domain.errors import UsageError
 from quintet.domain.protocol import Recorded, TurnRated
 from quintet.engine.desk import Desk, Outcome
-from quintet.engine.queries import network_words
+from quintet.engine.queries import network_words, sandbox_words
 
 LOG_LINES = 20
 LOG_CELLS = 110  # of a line of it
@@ -30,7 +30,7 @@ def status(desk: Desk, line: CommandLine) -> Outcome:
         ("session", f"{state.session}  {state.status}"),
         ("axes", badge.full(state.axes, paused=state.paused)),
         ("model", desk.core.route(state.axes, state.model)),
-        ("sandbox", str(desk.core.toolbox.sandbox)),
+        ("sandbox", sandbox_words(desk.core.toolbox.sandbox)),
         ("network", network_words(desk.core.toolbox.terms.loopback_open)),
         ("turns", f"{state.turns}, {state.usage.input_tokens} tokens in, {state.usage.output_tokens} out"),
         ("cost", f"{state.cost:.4f}"),

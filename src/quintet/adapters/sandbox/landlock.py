@@ -1,7 +1,9 @@
 """Containment by Landlock and seccomp, where bubblewrap does not start: `partial`.
 
 Files outside the project cannot be written and inet sockets cannot be opened. What lies inside a writable project
-(hooks, secrets) cannot be taken away again, so the gate asks before such commands.
+(hooks, secrets) cannot be taken away again, so the gate asks before such commands. Nor can modes, times and attributes
+of files outside it from one that writes: Landlock has no right for them, and the filter sees no paths. /dev/shm is
+everybody's: semaphores are made there.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class Landlock:
         roots = [path for path in grant.write_roots if self._leads_nowhere_else(path)]
         write = [*roots, scratch, empty_home, *(f"/dev/{name}" for name in DEVICES)]
         write += gits if Effect.COMMIT in grant.effects else []
-        rules = syscall_filter.program(network=grant.network, local=False).hex()
+        writes = bool(grant.write_roots) or Effect.COMMIT in grant.effects
+        rules = syscall_filter.program(network=grant.network, local=False, attributes=writes).hex()
         walls = {"landlock": True, "filter": rules, "read": read, "write": write}
         text = msgspec.json.encode(walls).decode()
         variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}

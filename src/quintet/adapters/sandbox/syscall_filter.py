@@ -19,6 +19,7 @@ _X32 = 0x40000000
 _NAMESPACES = 0x7E020000  # CLONE_NEW…, without the one for time, whose bit is a signal's in clone(2)
 _NEW_TIME = 0x80
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # type into a terminal
+_SET_FLAGS = (0x40086602, 0x401C5820)  # of a file, by ioctl
 _AF_UNIX, _AF_NETLINK = 1, 16  # the latter asks the kernel about interfaces, and leads nowhere
 _INTERNET = (2, 10)  # IPv4, IPv6: no other family keeps to the sandbox's own network (vsock reaches this machine)
 _LITTLE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -73,6 +74,30 @@ _REFUSED = {
     "nfsservctl": (180, 42),
     "uselib": (134, 0),
 }
+# What changes a file without opening it to be written: Landlock has no right for that.
+_ATTRIBUTES = {
+    "chmod": (90, 0),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, 0),
+    "fchown": (93, 55),
+    "lchown": (94, 0),
+    "fchownat": (260, 54),
+    "utime": (132, 0),
+    "utimes": (235, 0),
+    "futimesat": (261, 0),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+    "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
+}
 _CLONE, _CLONE3, _UNSHARE, _SOCKET, _IOCTL = (56, 220), (435, 435), (272, 97), (41, 198), (16, 29)
 
 Line = tuple[int, int, int, int]
@@ -84,8 +109,11 @@ def possible() -> bool:
 
 
 @cache
-def program(*, network: bool, local: bool = True) -> bytes:
-    """The filter, ready for the kernel. `local`: whether local sockets may be made; a pair of them always may."""
+def program(*, network: bool, local: bool = True, attributes: bool = True) -> bytes:
+    """The filter, ready for the kernel. `local`: whether local sockets may be made; a pair of them always may.
+
+    `attributes`: whether modes, owners, times and the like of files may be changed.
+    """
     machine = platform.machine()
     at = tuple(_LITTLE).index(machine)
     lines: list[Line] = [
@@ -96,12 +124,12 @@ def program(*, network: bool, local: bool = True) -> bytes:
         (_AT_LEAST, 0, 1, _X32),
         _refuse(_EPERM),
     ]
-    for numbers in _REFUSED.values():
+    for numbers in (*_REFUSED.values(), *(() if attributes else _ATTRIBUTES.values())):
         lines += _when(numbers[at], [_refuse(_EPERM)])
     lines += _when(_CLONE3[at], [_refuse(_ENOSYS)])  # its flags lie in memory; the C library then uses clone
     lines += _when(_CLONE[at], _unless_any(_FIRST, _NAMESPACES))
     lines += _when(_UNSHARE[at], _unless_any(_FIRST, _NAMESPACES | _NEW_TIME))
-    lines += _when(_IOCTL[at], _none_of(_SECOND, (_TIOCSTI, _TIOCLINUX)))
+    lines += _when(_IOCTL[at], _none_of(_SECOND, (_TIOCSTI, _TIOCLINUX, *(() if attributes else _SET_FLAGS))))
     families = (*((_AF_UNIX,) if local else ()), _AF_NETLINK, *(_INTERNET if network else ()))
     lines += _when(_SOCKET[at], _one_of(_FIRST, families))
     lines.append((_GIVE, 0, 0, _ALLOW))
