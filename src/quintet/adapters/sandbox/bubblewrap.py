@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from quintet.adapters.sandbox import syscall_filter
+from quintet.adapters.sandbox.fallen import LaidCovers
 from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
 from quintet.adapters.sandbox.ground import PACKAGE, Ground, Launch, Walls
 from quintet.adapters.sandbox.guarded import Guarded
@@ -73,6 +74,7 @@ class Bubblewrap:
         ground.covers_git = True
         self._folders: list[str] = []
         self._covers = SecretCovers(ground.root)
+        self._laid = LaidCovers(ground.root)
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
@@ -112,9 +114,10 @@ class Bubblewrap:
             number,
             tuple(argv),
             self._room(words, behind),
-            tuple(laid.notes),
+            (*laid.notes, *self._laid.fallen()),
             len(words),
             tuple(os.path.relpath(path, self._ground.root) for path in covers.closed),
+            self._laid.minded(laid.words),
         )
 
     def _room(self, words: Sequence[str], behind: Sequence[str]) -> Walls:
@@ -126,7 +129,8 @@ class Bubblewrap:
         )
 
     def settle(self, launch: Launch) -> list[str]:
-        return self._ground.settle(launch)
+        fallen = self._laid.over(launch.covers)  # before anything is moved aside
+        return [*self._ground.settle(launch), *fallen]
 
     async def close(self) -> None:
         await self._ground.close()

@@ -52,6 +52,7 @@ class Launch(Struct, frozen=True):
     notes: tuple[str, ...] = ()  # what the walls could not give
     reports: int = 0  # which word is for the handle on which the sandbox tells that it stands; 0 if it does not
     closed: tuple[str, ...] = ()  # files of the project that the command cannot open
+    covers: tuple[tuple[str, str, str], ...] = ()  # what lies on files of the project: fallen.py
 
     def reporting(self, handle: int) -> tuple[str, ...]:
         """The same with that report going to a handle."""
@@ -156,7 +157,9 @@ class Ground(Struct):
                 self._stuck |= guarded.places - before - guarded.moved
                 if guarded.lost:
                     names = ", ".join(os.path.relpath(path, self.root) for path in guarded.lost[:3])
-                    raise ToolFailed(f"{names}: protected, and moved away by a command that still runs; end that first")
+                    raise ToolFailed(
+                        f"{names}: protected, and moved away or replaced while a command runs; end that first"
+                    )
             self._seen, self._homes = guarded.places - self._stuck, guarded.homes
             number, watched = 0, tuple[GitWatch, ...]()
             if held or any(below(path, self.root) or below(self.root, path) for path in grant.write_roots):
