@@ -32,6 +32,8 @@ class GitWatch(Struct, frozen=True):
     unfinished: tuple[bytes, ...]
     taken: tuple[tuple[str, tuple[int, int]], ...] = ()  # what git takes from the project's files, with its number
     sealed: bool = False  # and only that
+    plain: tuple[str, ...] = ()  # what names programs, is there, and is no link
+    hooks: frozenset[str] = frozenset()  # in their folders
 
 
 def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
@@ -46,7 +48,9 @@ def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
         missing,
         frozenset((*modules, *trees)),
         tuple(_commands(git)),
-        tuple((path, _number(path)) for path in taken),
+        tuple((path, _number(path)) for path in (*taken, *(path for path in places if _is_folder(path)))),
+        plain=tuple(path for path in places if os.path.lexists(path) and not os.path.islink(path)),
+        hooks=frozenset(_hooks((git, *modules))),
     )
 
 
@@ -70,7 +74,10 @@ def appeared_in(watched: GitWatch) -> Iterator[str]:
     yield from (path for path, number in watched.taken if os.path.lexists(path) and _number(path) != number)
     if watched.sealed or not watched.git:
         return
+    # Mounted read-only in bubblewrap; elsewhere a command can replace it, and it is looked at afterwards.
+    yield from (path for path in watched.plain if os.path.islink(path))
     modules = modules_in(watched.git)
+    yield from (path for path in _hooks((watched.git, *modules)) if path not in watched.hooks)
     for module in modules:
         if module not in watched.inner and not is_as_git_makes(module, submodule=True):
             yield module
@@ -81,6 +88,18 @@ def appeared_in(watched: GitWatch) -> Iterator[str]:
     for name, before, now in zip(_UNFINISHED, watched.unfinished, _commands(watched.git), strict=True):
         if now and now != before:
             yield os.path.join(watched.git, os.path.dirname(name))
+
+
+def _hooks(folders: Sequence[str]) -> Iterator[str]:
+    """The hooks of these git folders that git would run; those in a new git folder are judged with it."""
+    for folder in folders:
+        above = os.path.join(folder, "hooks")
+        if _is_folder(above):
+            yield from (path for path in listed(above) if not path.endswith(".sample"))
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _number(path: str) -> tuple[int, int]:
