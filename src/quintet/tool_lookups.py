@@ -20,7 +20,7 @@ from quintet.adapters.shell_grammar import BashGrammar
 from quintet.adapters.terms import make_terms
 from quintet.adapters.trust import trust_of
 from quintet.domain import badge, gate
-from quintet.domain.access import access
+from quintet.domain.access import access, is_command
 from quintet.domain.axes import INTERACTIVE, AxesChange
 from quintet.domain.deploying import with_target
 from quintet.domain.errors import NotFound, ToolFailed, UsageError
@@ -145,7 +145,7 @@ def permit(arguments: Namespace, dials: AxesChange) -> int:
     )
     bound, touch = _bound(spec, arguments.args, terms)
     decision = gate.decide(spec, touch, axes, terms, subject_of(bound, touch.lines))
-    held = access(decision.grant, terms.sandbox, terms.root, command=bool(touch.lines))
+    held = access(decision.grant, terms.sandbox, terms.root, command=is_command(touch))
     answer = {
         "decision": decision.verdict,
         "reason": decision.reason,

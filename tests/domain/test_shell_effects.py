@@ -206,8 +206,10 @@ TABLE = {
     "commit network": """
         git fetch
     """,
-    "network publish": """
+    "commit network publish": """
         git push
+    """,
+    "network publish": """
         npm publish
         gh pr create --title x
         twine upload x
@@ -216,7 +218,7 @@ TABLE = {
         mail -s x a@example.com
         cargo publish
     """,
-    "network destroy publish": """
+    "commit network destroy publish": """
         git push --force
         git push origin +x
         git push origin :x

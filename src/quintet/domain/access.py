@@ -7,13 +7,20 @@ the user's rights, and that is what every question says of it.
 from __future__ import annotations
 
 from quintet.domain.grants import Effect, Grant, Sandbox
+from quintet.domain.toolspec import Touch
+from quintet.domain.user_keys import said
 
 OUTSIDE = "outside the sandbox, with your rights: any file, program and network"
 UNCONTAINED = "no sandbox: it runs with your rights: any file, program and network"
 
 
+def is_command(touch: Touch) -> bool:
+    """Whether a call starts a program that may run code of the project's: shell lines, and git that commits."""
+    return bool(touch.lines) or Effect.COMMIT in touch.effects
+
+
 def access(grant: Grant, sandbox: Sandbox, root: str, *, command: bool) -> str:
-    """`command`: the call runs shell lines, which only a sandbox contains; other tools keep to their grant."""
+    """`command`: see `is_command`; only a sandbox contains one. Other tools keep to their grant themselves."""
     if not command:
         return _granted(grant, root)
     if sandbox is Sandbox.NONE:
@@ -22,15 +29,17 @@ def access(grant: Grant, sandbox: Sandbox, root: str, *, command: bool) -> str:
         return OUTSIDE
     if sandbox is Sandbox.PARTIAL:
         return f"{_granted(grant, root)} · partial sandbox: {_left_open(grant)}"
-    return _granted(grant, root)
+    return _granted(grant, root, keys=bool(grant.keys))
 
 
-def _granted(grant: Grant, root: str) -> str:
+def _granted(grant: Grant, root: str, *, keys: bool = False) -> str:
     writes = ", ".join("the project" if path == root else path for path in grant.write_roots) or "nothing"
     parts = [f"writes {writes}"]
     if grant.read_roots:
         parts.append(f"reads {', '.join(grant.read_roots)}")
     parts.append(f"network {'on for this call' if grant.network else 'off'}")
+    if keys:
+        parts.append(f"may read {said(grant.keys)}")
     return " · ".join(parts)
 
 

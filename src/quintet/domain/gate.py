@@ -22,6 +22,7 @@ from quintet.domain.protected import PROTECTION, Protection, inside, is_write_pr
 from quintet.domain.rules import Rule, allowing, denying, describe, names_both
 from quintet.domain.secret_names import exposures, granted
 from quintet.domain.toolspec import ToolSpec, Touch
+from quintet.domain.user_keys import keys_for
 
 
 class Verdict(StrEnum):
@@ -107,7 +108,6 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
     if rule := denying(terms.rules, spec.name, subject, root, touch.commands):
         return Decision(Verdict.DENY, f"your rule {rule.id} says no: {describe(rule)}", ordered(effects), rule=rule.id)
 
-    grant = _grant(effects, touch, axes, terms)
     question, lifts = _question(spec, touch, effects, axes, terms, away)
     rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
     rule = allowing(rules, spec.name, subject, root, lifts) if lifts else None
@@ -115,6 +115,9 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
         question = ""
     if axes.run_control is RunControl.MANUAL and effects:
         question, lifts, rule = question or "run control is manual: each step asks", _NOTHING, None
+    named = rule is not None and rule.pattern[:4] == "git "
+    keys = keys_for(effects, touch.commands, touch.parts, approved=bool(question) or named)
+    grant = _grant(effects, touch, axes, terms, keys)
     if question:
         reason = question if terms.person else f"{question}; nobody is attached to ask"
         return Decision(Verdict.ASK, reason, ordered(effects), grant, lifts=ordered(lifts))
@@ -240,7 +243,7 @@ def _readable(path: str, terms: Terms) -> bool:
     return path.startswith("/") and any(inside(path, shelf) is not None for shelf in terms.shelves)
 
 
-def _grant(effects: frozenset[Effect], touch: Touch, axes: Axes, terms: Terms) -> Grant:
+def _grant(effects: frozenset[Effect], touch: Touch, axes: Axes, terms: Terms, keys: tuple[str, ...] = ()) -> Grant:
     """What the call gets. In the reading work modes the project stays read-only but for the mode's own artifact."""
     root = terms.root
     if not effects - READING:
@@ -253,7 +256,7 @@ def _grant(effects: frozenset[Effect], touch: Touch, axes: Axes, terms: Terms) -
     reads = tuple(path for path in touch.reads if path.startswith(("/", "..")) and inside(path, root) is None)
     outside = tuple(_whole(path, root) for path in reads)
     secrets = granted(touch, exposures(terms.expose)) if terms.expose else ()
-    return Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets)
+    return Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets, keys)
 
 
 def _folder(pattern: str) -> str:

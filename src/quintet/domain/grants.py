@@ -34,6 +34,7 @@ class Grant(Struct, frozen=True, gc=False):
     network: bool = False
     read_roots: tuple[str, ...] = ()  # outside the project
     secrets: tuple[str, ...] = ()  # names of those in its environment
+    keys: tuple[str, ...] = ()  # of the user's own, by their names in user_keys.KEYS; shown in the sandbox only
 
 
 class Sandbox(StrEnum):
@@ -51,7 +52,10 @@ WALLS = frozenset({Effect.COMMIT, Effect.OUTSIDE, Effect.PUBLISH})  # effects th
 
 
 def exceeds(wanted: Grant, held: Grant) -> bool:
-    """Whether something may do more by `wanted` than the walls that were built from `held` let it."""
+    """Whether something may do more by `wanted` than the walls that were built from `held` let it.
+
+    Keys are not counted: what lacks them fails by itself, and an approval that had them is not taken back by a dial.
+    """
     return bool(
         set(wanted.write_roots) - set(held.write_roots)
         or set(wanted.read_roots) - set(held.read_roots)

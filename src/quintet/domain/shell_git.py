@@ -277,7 +277,7 @@ def _reflog(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) ->
 
 def _push(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
     forced = flags & _FORCE or any(o[:1] in "+:" for o in operands) or any(word.dynamic for word in rest)
-    return PUBLISH | DESTROY if forced else PUBLISH
+    return PUBLISH | COMMIT | (DESTROY if forced else NONE)  # it writes refs/remotes
 
 
 def _rebase(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct, structs
 
 from quintet.domain import gate, policy, swe_phases
-from quintet.domain.access import access
+from quintet.domain.access import access, is_command
 from quintet.domain.axes import Axes, RunControl, tightens
 from quintet.domain.deploying import with_target
 from quintet.domain.errors import QuintetError
@@ -189,7 +189,7 @@ class Toolbox:
         """What the call may touch, in words. What is typed into a shell has what that shell was started with."""
         touch = prepared.touch
         grant = self.hands.shell(touch.shell).grant if touch.shell else prepared.decision.grant
-        return access(grant, self.sandbox, self.terms.root, command=bool(touch.lines))
+        return access(grant, self.sandbox, self.terms.root, command=is_command(touch))
 
     def content(self, path: str) -> str:
         return self.hands.content(path)

@@ -87,13 +87,13 @@ class Bubblewrap:
         words += [] if grant.network and not self._ground.networks else ["--unshare-net"]
         words += self._machine(grant, [path for _, path in outside] + gits)
         words += self._resolver() if grant.network else []
-        if Effect.PUBLISH in grant.effects:  # publishing takes the user's own keys
-            words += ["--ro-bind", home(), home()]
+        keys, agent = self._keys(grant)
+        words += keys
         words += [laid.project(), self._ground.root, self._ground.root]
         for flag, path in outside:
             words += [flag, path, path]
         words += laid.outside_gits(gits)
-        words += self._covered()
+        words += self._covered(keys)
         laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in watched})
         laid.held(guarded)
         laid.held_outside(held, [path for _, path in outside])
@@ -109,11 +109,11 @@ class Bubblewrap:
         return Launch(
             (*words, NO_REPORT, STAY, *behind, *self._ground.bounded(argv)),
             cwd,
-            {"TMPDIR": "/tmp"},
+            {"TMPDIR": "/tmp", **agent},
             watched,
             number,
             tuple(argv),
-            self._room(words, behind),
+            None if grant.keys else self._room(words, behind),  # no sandbox with keys in it is kept
             (*laid.notes, *self._laid.fallen()),
             len(words),
             tuple(os.path.relpath(path, self._ground.root) for path in covers.closed),
@@ -191,11 +191,24 @@ class Bubblewrap:
         """Files of the user's that a project at the home folder holds."""
         return [path for path in credentials() if below(path, self._ground.root)]
 
-    def _covered(self) -> list[str]:
-        """Nothing can be read there: an unreadable file or an empty folder lies on top."""
+    def _keys(self, grant: Grant) -> tuple[list[str], dict[str, str]]:
+        """The user's own keys that the grant names, read-only, and the variable that leads to the ssh agent."""
+        if not grant.keys:
+            return [], {}
+        from quintet.adapters.sandbox.shown_keys import AGENT_INSIDE, agent, shown_keys
+
         words: list[str] = []
-        files = (*(path for path in credentials() if not below(path, self._ground.root)), *HIDDEN_SYSTEM)
-        for path in files:
+        for real, place in shown_keys(grant.keys, self._ground.root, self._ground.private):
+            words += ["--ro-bind", real, place]
+        socket = agent(grant.keys)
+        words += ["--ro-bind", socket, AGENT_INSIDE] if socket else []
+        return words, {"SSH_AUTH_SOCK": AGENT_INSIDE} if socket else {}
+
+    def _covered(self, keys: Sequence[str]) -> list[str]:
+        """Nothing can be read there: an unreadable file or an empty folder lies on top. Not on `keys`, just shown."""
+        words: list[str] = []
+        files = [path for path in credentials() if path not in keys and not below(path, self._ground.root)]
+        for path in (*files, *HIDDEN_SYSTEM):
             if os.path.isdir(path):
                 words += ["--perms", "0000", "--tmpfs", path]
             elif os.path.isfile(path):
