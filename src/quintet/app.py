@@ -137,7 +137,7 @@ def make_core(
 
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
-    files = ProjectFiles(places.root, terms.protection)
+    files = ProjectFiles(places.root, terms.protection, containment.ground)
     prompts = own_prompts(places.root, loaded.trust)
     outside = Outside(places, loaded.settings, files, prompts.page, model, own_code=loaded.trusted)
     vault = outside.vault

@@ -57,7 +57,7 @@ class Caller:
         self.outside = Outside(places, settings, ProjectFiles(str(root)), Prompts(PROMPTS).page, model)
         bench = Workbench(
             str(root),
-            ProjectFiles(str(root)),
+            ProjectFiles(str(root), terms.protection, self.containment.ground),
             self.processes,
             self.shells,
             find_ripgrep(),

@@ -19,11 +19,14 @@ import time
 from collections.abc import Iterator
 from itertools import count
 
+from quintet.adapters.moved_folders import is_folder, look_below
+from quintet.domain.carrying import Carried, above_own, completes_repository, judged, stays_foreign
 from quintet.domain.errors import ToolFailed
-from quintet.domain.ports import Entry
+from quintet.domain.file_ports import Entry, Looks
 from quintet.domain.protected import PROTECTION, Protection, inside, is_repository, is_write_protected
 
 MOST_BYTES = 50_000_000
+_OF_A_REPOSITORY = frozenset({"head", "objects", "refs", "commondir"})
 TEMPORARY = ".quintet-"
 _OPENAT2 = 437
 _BENEATH_NO_MAGIC = 0x08 | 0x02  # RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
@@ -37,9 +40,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ProjectFiles:
-    def __init__(self, root: str, protection: Protection = PROTECTION) -> None:
+    def __init__(self, root: str, protection: Protection = PROTECTION, looks: Looks | None = None) -> None:
         self.root = root
         self.protection = protection
+        self._looks = looks
         self._numbers = count()
         self._swept: set[tuple[int, int]] = set()
 
@@ -99,6 +103,7 @@ class ProjectFiles:
             raise ToolFailed(f"{path}: protected: it may hold secrets")
 
     def replace(self, path: str, data: bytes) -> None:
+        self._first_look()
         folder, name = os.path.split(self._through_link(self.relative(path)))
         with self._folder(folder) as at:
             self._refuse_protected(at, name, path)
@@ -122,6 +127,11 @@ class ProjectFiles:
                     os.unlink(temporary, dir_fd=at)
                 raise
 
+    def _first_look(self) -> None:
+        """What there is to protect is known before anything is written, by whatever call."""
+        if self._looks:
+            self._looks.before_writing()
+
     def _sweep(self, at: int) -> None:
         """The first time a folder is written to."""
         info = os.fstat(at)
@@ -142,38 +152,70 @@ class ProjectFiles:
             return _entry(path, os.fstat(handle))
 
     def make_folder(self, path: str) -> bool:
+        self._first_look()
         relative = self.relative(path)
         missing = not os.path.isdir(os.path.join(self.root, relative))
         with self._folder(relative if relative != "." else ""):
             return missing
 
     def delete(self, path: str) -> None:
+        self._first_look()
         folder, name = os.path.split(self.relative(path))
         with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
             self._refuse_protected(at, name, path)
+            if refused := above_own(self._real(at, name), "", self.protection):
+                raise ToolFailed(f"{path}: {refused}")
             if stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
                 os.rmdir(name, dir_fd=at)
             else:
                 os.unlink(name, dir_fd=at)
 
+    def carried(self, source: str, destination: str) -> Carried:
+        folder, name = os.path.split(self.relative(source))
+        above, new = os.path.split(self.relative(destination))
+        to = self.relative(os.path.join(os.path.realpath(os.path.join(self.root, above)), new))
+        with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
+            return self._carried(at, name, to)
+
+    def _carried(self, at: int, name: str, destination: str) -> Carried:
+        """By where the paths really are."""
+        source = self._real(at, name)
+        if refused := above_own(source, destination, self.protection):
+            return Carried(refused)
+        if not is_folder(name, at) or stays_foreign(source, destination):
+            return Carried()
+        return judged(look_below(name, at), source, destination, self.protection)
+
+    def _real(self, at: int, name: str) -> str:
+        return self.relative(f"{os.readlink(f'/proc/self/fd/{at}')}/{name}")
+
     def move(self, source: str, destination: str) -> None:
+        self._first_look()
         (folder, name), (above, new) = os.path.split(self.relative(source)), os.path.split(self.relative(destination))
         with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at, self._folder(above) as to:
             self._refuse_protected(at, name, source)
             self._refuse_protected(to, new, destination)
             if _exists(new, to):
                 raise ToolFailed(f"{destination}: is there already")
+            gone, came = self._real(at, name), self._real(to, new)
+            carried = self._carried(at, name, came)
+            if carried.refused:
+                raise ToolFailed(f"{source}: {carried.refused}")
             os.rename(name, new, src_dir_fd=at, dst_dir_fd=to)
+            if self._looks and is_folder(new, to):
+                self._looks.moved(gone, came, carried.asked)
 
     def _refuse_protected(self, at: int, name: str, path: str, *, making: bool = False) -> None:
         """By where a path led. What asks is asked about by the name that was given, so no other name leads there."""
-        real = self.relative(f"{os.readlink(f'/proc/self/fd/{at}')}/{name}")
+        real = self._real(at, name)
         if is_write_protected(real) or self.protection.is_private(real):
             raise ToolFailed(f"{path}: protected: no call may write it")
         if not making and self.protection.asks(real) and not self.protection.asks(self.relative(path)):
             raise ToolFailed(f"{path}: leads to {real}, which needs approval: name it so")
         if repository := self._repository(os.path.dirname(real)):
             raise ToolFailed(f"{path}: protected: {repository} is a git repository, where only git writes")
+        if name.lower() in _OF_A_REPOSITORY and completes_repository(os.listdir(at), name):
+            raise ToolFailed(f"{path}: protected: git would take its folder for a repository")
 
     def _repository(self, folder: str) -> str:
         """The folder at or above this one that git takes for a repository without a `.git`; empty if none."""

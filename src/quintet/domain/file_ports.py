@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
+from quintet.domain.carrying import Carried
 from quintet.domain.protected import Protection
 
 
@@ -17,6 +19,16 @@ class Entry(Struct, frozen=True):
     size: int
     access: int  # permission bits
     changed: str  # ISO 8601, UTC
+
+
+class Looks(Protocol):
+    """Whoever knows what there is to protect in the project, and looks whether it is still so."""
+
+    def before_writing(self) -> None:
+        """Look once, before anything was written."""
+
+    def moved(self, source: str, destination: str, asked: Sequence[str]) -> None:
+        """A folder was moved, and what of it was asked about; what else came with it is moved aside. Relative paths."""
 
 
 class Files(Protocol):
@@ -48,6 +60,9 @@ class Files(Protocol):
 
     def move(self, source: str, destination: str) -> None:
         """Move without overwriting anything."""
+
+    def carried(self, source: str, destination: str) -> Carried:
+        """What moving this would carry along; an OSError or ToolFailed where it cannot be moved at all."""
 
     def relative(self, path: str) -> str:
         """The path relative to the root, by its words alone."""

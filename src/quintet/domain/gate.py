@@ -144,6 +144,8 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
         return f"work mode {axes.work_mode} does not {_worst(spec.effects)}"
     if not visible(spec, axes):
         return f"{spec.name} needs profile {spec.profile} or above; this is {axes.permission_profile}"
+    if touch.refused:
+        return _brief(touch.refused)
     for path in touch.writes:
         if is_write_protected(inside(path, terms.root) or path):
             return f"{_brief(path)} is protected: no call may write it"
@@ -202,8 +204,9 @@ def _question(
         why += f"; {mixed}"
     if away:
         return f"{_brief(away[0])} is outside the project", _NOTHING
-    if asked := next((path for path in touch.writes if _asks(path, terms)), ""):
-        return f"{_brief(asked)} needs approval each time: {_asks(asked, terms)}", _NOTHING
+    if asked := [path for path in touch.writes if _asks(path, terms)]:
+        more = f" (one of {len(asked)} such paths)" if touch.moves and len(asked) > 1 else ""
+        return f"{_brief(asked[0])} needs approval each time: {_asks(asked[0], terms)}{more}", _NOTHING
     if harness := effects & ALWAYS_ASKS:
         return f"{_worst(harness)} always asks{why}", _NOTHING
     if axes.work_mode is WorkMode.CHAT and effects - READING:

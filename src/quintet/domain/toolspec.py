@@ -39,6 +39,8 @@ class Touch(Struct, frozen=True):
     folder: str = ""  # where it runs them
     verifies: str = ""  # the todo whose criteria it will check
     server: str | None = None  # the MCP server it would start or reach; empty: the only one there is
+    moves: tuple[str, str] | None = None  # from where, to where
+    refused: str = ""  # why nobody can say yes, by what was found
     deploys: tuple[str, str] | None = None  # what is to be deployed, and the target if it is the settings' own
 
 

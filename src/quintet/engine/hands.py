@@ -46,6 +46,15 @@ class Hands:
         """Where a path really is, links followed."""
         return self._bench.files.leads_to(path)
 
+    def carried(self, touch: Touch) -> Touch:
+        """What a move does by what lies below; where it cannot be looked at, carrying it out says why."""
+        try:
+            found = self._bench.files.carried(*(touch.moves or ("", "")))
+        except (OSError, QuintetError):
+            return touch
+        writes = tuple(dict.fromkeys((*touch.writes, *found.asked)))
+        return structs.replace(touch, writes=writes, refused=found.refused, asks=touch.asks or found.asks)
+
     def content(self, path: str) -> str:
         """A file as it is now; empty where there is none to be read."""
         try:

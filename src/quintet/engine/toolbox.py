@@ -115,6 +115,7 @@ class Toolbox:
             touch = _with_known(touch, standing) if outward else touch
             touch = self._typed(touch) if touch.shell else self._judged(touch)
             touch = self.hands.served(touch) if touch.server is not None else touch
+            touch = self.hands.carried(touch) if touch.moves else touch
             rules = self.hands.rules()
         except QuintetError as error:
             return refused(str(error))

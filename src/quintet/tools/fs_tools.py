@@ -27,9 +27,8 @@ def _deletes(arguments: dict[str, Any]) -> Touch:
 
 
 def _moves(arguments: dict[str, Any]) -> Touch:
-    return Touch(
-        frozenset({Effect.EDIT}), reads=(arguments["source"],), writes=(arguments["source"], arguments["destination"])
-    )
+    ends = (arguments["source"], arguments["destination"])
+    return Touch(frozenset({Effect.EDIT}), reads=ends[:1], writes=ends, moves=ends)
 
 
 @tool(effects={Effect.READ}, touch=_reads)

@@ -70,7 +70,7 @@ class Bubblewrap:
     kind = Sandbox.BWRAP
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ground = self.ground = ground
         ground.covers_git = True
         self._folders: list[str] = []
         self._covers = SecretCovers(ground.root)

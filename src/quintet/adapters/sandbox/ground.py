@@ -61,6 +61,7 @@ class Launch(Struct, frozen=True):
 
 class Containment(Protocol):
     kind: Sandbox
+    ground: Ground
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         """`held`, in what it may write outside the project, stays as it is and is not made."""
@@ -170,6 +171,35 @@ class Ground(Struct):
                 watched = (*self._watched(guarded, grant, sealed), *([watch_held(held)] if held else []))
                 self._write_down(watched)
             return guarded, number, watched
+
+    def before_writing(self) -> None:
+        """Before a file tool writes: the first look, unless a command has had it."""
+        with self._lock:
+            if self._seen is None:
+                guarded = self.scanner.scan()
+                self._seen, self._homes = guarded.places, guarded.homes
+
+    def moved(self, source: str, destination: str, asked: Sequence[str]) -> None:
+        """After a file tool moved a folder: what came with it is known, and what nobody was asked about moved aside."""
+        from quintet.adapters.sandbox.appeared import unwanted
+
+        gone, came = (os.path.join(self.root, path) for path in (source, destination))
+        known = {os.path.join(self.root, path) for path in asked}
+        with self._lock:
+            guarded = self.scanner.scan()
+            wrong = [
+                path
+                for place in guarded.places - guarded.moved
+                if below(place[1], came) and not any(below(place[1], one) or below(one, place[1]) for one in known)
+                if (path := unwanted(place))
+            ]
+            put = [path for path in sorted(wrong) if self._aside(path, self._notes)]
+            self.scanner.forget(put)
+            guarded = self.scanner.scan() if put else guarded
+            stayed = {place for place in self._seen or () if not below(place[1], gone)}
+            new = {place for place in guarded.places if below(place[1], came)}
+            self._seen = frozenset(stayed | new)
+            self._homes = self._homes | {place: number for place, number in guarded.homes.items() if place in new}
 
     def _write_down(self, watched: tuple[GitWatch, ...] = ()) -> None:
         """Commands run: what stands here now is on disk, should this process be killed."""
@@ -340,7 +370,7 @@ class Uncontained:
     kind = Sandbox.NONE
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ground = self.ground = ground
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         if not set(grant.effects) - READING:  # goes unasked: by no program of the project's

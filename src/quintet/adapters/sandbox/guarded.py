@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from quintet.adapters.sandbox.nofollow import OPEN, looked, reopened
+from quintet.domain.carrying import FOREIGN as FOREIGN
 from quintet.domain.protected import Protection, is_repository, leads_to_held
 
-FOREIGN = frozenset({"node_modules", "site-packages", ".venv", "venv", ".tox", ".nox"})
 SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
 SECRET, REPOSITORY, BARE, KEPT, FROM_GIT = "secret", "repository", "bare", "kept", "from git"
 Place = tuple[str, str, bool]  # what it is, its absolute path, whether it is a link

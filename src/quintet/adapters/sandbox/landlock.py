@@ -28,7 +28,7 @@ class Landlock:
     kind = Sandbox.PARTIAL
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+        self._ground = self.ground = ground
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
