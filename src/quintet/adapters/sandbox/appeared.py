@@ -11,6 +11,7 @@ import stat
 import time
 from collections.abc import Mapping, Set
 
+from quintet.adapters.sandbox.git_links import links_in
 from quintet.adapters.sandbox.git_watch import modules_in
 from quintet.adapters.sandbox.guarded import BARE, SECRET, Guarded, Place
 from quintet.adapters.sandbox.linked_git import settings_of
@@ -130,7 +131,7 @@ def is_as_git_makes(git: str, *, submodule: bool = False) -> bool:
     if os.path.islink(hooks) or (os.path.isdir(hooks) and any(name[-7:] != ".sample" for name in os.listdir(hooks))):
         return False
     settings = settings_of(git)
-    if settings is None:
+    if settings is None or any(links_in(git)):
         return False
     for name, value in settings:
         if not _PLAIN.fullmatch(name) or value.startswith("ext::") or (name == "core.worktree" and not submodule):

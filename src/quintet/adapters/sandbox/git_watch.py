@@ -7,16 +7,20 @@ as git makes them.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from quintet.adapters.sandbox.git_links import Link, links_in
+
 HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
     *("hooks", "config", "config.worktree", "info", "commondir", "gitdir"),
     *("objects/info/alternates", "objects/info/http-alternates"),
 )
+MOST_HEAD = 4096  # bytes
 HELD_IN_WORKTREE = ("gitdir", "commondir", "config.worktree")
 _RUNS = re.compile(rb"^\s*(?:x|exec)\b.*$", re.M)
 _UNFINISHED = ("rebase-merge/git-rebase-todo", "sequencer/todo")  # what `git rebase --continue` does next
@@ -32,11 +36,14 @@ class GitWatch(Struct, frozen=True):
     unfinished: tuple[bytes, ...]
     taken: tuple[tuple[str, tuple[int, int]], ...] = ()  # what git takes from the project's files, with its number
     sealed: bool = False  # and only that
-    plain: tuple[str, ...] = ()  # what names programs, is there, and is no link
     hooks: frozenset[str] = frozenset()  # in their folders
+    links: frozenset[Link] = frozenset()  # that stand in the git folder
+    head: bytes = b""
 
 
 def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
+    from quintet.adapters.git_folders import read_plain
+
     modules = modules_in(git)
     trees = [tree for folder in (git, *modules) for tree in listed(os.path.join(folder, "worktrees"))]
     places = [os.path.join(folder, name) for folder in (git, *modules) for name in HELD]
@@ -49,8 +56,9 @@ def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
         frozenset((*modules, *trees)),
         tuple(_commands(git)),
         tuple((path, _number(path)) for path in (*taken, *(path for path in places if _is_folder(path)))),
-        plain=tuple(path for path in places if os.path.lexists(path) and not os.path.islink(path)),
         hooks=frozenset(_hooks((git, *modules))),
+        links=frozenset(links_in(git)),
+        head=read_plain(os.path.join(git, "HEAD"), MOST_HEAD),
     )
 
 
@@ -74,8 +82,8 @@ def appeared_in(watched: GitWatch) -> Iterator[str]:
     yield from (path for path, number in watched.taken if os.path.lexists(path) and _number(path) != number)
     if watched.sealed or not watched.git:
         return
-    # Mounted read-only in bubblewrap; elsewhere a command can replace it, and it is looked at afterwards.
-    yield from (path for path in watched.plain if os.path.islink(path))
+    # What names programs is mounted read-only in bubblewrap; elsewhere a command can replace it by a link too.
+    yield from (link[0] for link in links_in(watched.git) if link not in watched.links)
     modules = modules_in(watched.git)
     yield from (path for path in _hooks((watched.git, *modules)) if path not in watched.hooks)
     for module in modules:
@@ -100,6 +108,14 @@ def _hooks(folders: Sequence[str]) -> Iterator[str]:
 
 def _is_folder(path: str) -> bool:
     return os.path.isdir(path) and not os.path.islink(path)
+
+
+def put_head_back(watched: GitWatch) -> None:
+    """Without HEAD a git folder is none, and git would take the next one above it."""
+    path = os.path.join(watched.git, "HEAD")
+    if watched.head and not os.path.lexists(path):
+        with contextlib.suppress(OSError), open(path, "xb") as file:
+            file.write(watched.head)
 
 
 def _number(path: str) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from quintet.adapters.host_programs import host_path
-from quintet.adapters.sandbox.git_watch import GitWatch, appeared_in, watch, watch_held, watch_taken
+from quintet.adapters.sandbox.git_watch import GitWatch, appeared_in, put_head_back, watch, watch_held, watch_taken
 from quintet.adapters.sandbox.guarded import FROM_GIT, REPOSITORY, Guarded, Place, Scanner
 from quintet.adapters.sandbox.machine import below
 from quintet.domain.errors import ToolFailed
@@ -219,7 +219,7 @@ class Ground(Struct):
         from quintet.adapters.sandbox.linked_git import in_tree, linked
 
         found = []
-        for git in guarded.repositories:
+        for git in dict.fromkeys((*guarded.repositories, *guarded.bare)):
             if any(below(git, root) for root in grant.write_roots):
                 if sealed and Effect.COMMIT not in grant.effects:
                     found += [watch_taken(self.root, git, in_tree(git, self.root))] if os.path.isdir(git) else []
@@ -237,6 +237,7 @@ class Ground(Struct):
             for watched in launch.watched:
                 for path in list(appeared_in(watched)):
                     self._aside(path, notes, watched.base or os.path.dirname(path))
+                put_head_back(watched)
             if self._seen is not None and launch.number in self.running:
                 guarded = self._look_over(self.scanner.scan(), notes)
                 if self._writes_git(grant := self.running[launch.number]):
