@@ -22,7 +22,7 @@ from quintet.domain import badge
 from quintet.domain.axes import INTERACTIVE, AxesChange
 from quintet.domain.errors import NotFound, UsageError
 from quintet.domain.store_rows import SessionRow
-from quintet.domain.visible import visible
+from quintet.domain.visible import on_one_line, visible
 from quintet.engine import queries
 from quintet.engine.leases import owner_lives
 from quintet.surfaces.tables import complain, say, say_json, say_table
@@ -191,8 +191,8 @@ def settings(arguments: Namespace) -> int:
     say(
         [
             "",
-            f"yours      {places.user_settings}{_absent(places.user_settings)}",
-            f"project's  {places.project_settings}{_absent(places.project_settings)}",
+            f"yours      {on_one_line(places.user_settings)}{_absent(places.user_settings)}",
+            f"project's  {on_one_line(places.project_settings)}{_absent(places.project_settings)}",
             "variables  QUINTET_SECTION_KEY, for example QUINTET_LIMITS_MAX_COST=5",
         ]
     )
@@ -210,7 +210,7 @@ def trust(arguments: Namespace) -> int:
         if arguments.json:
             say_json(folders)
         else:
-            say(folders or ["no folder is trusted"])
+            say(list(map(on_one_line, folders)) or ["no folder is trusted"])
         return 0
     if arguments.check:
         return _trust_check(arguments, places)
@@ -224,12 +224,12 @@ def trust(arguments: Namespace) -> int:
     if arguments.json:
         say_json({"folder": places.root, "trusted": not arguments.revoke, "changed": changed, "covers": covered})
     elif arguments.revoke:
-        say([f"{places.root} is no longer trusted"])
+        say([f"{on_one_line(places.root)} is no longer trusted"])
     else:
         from quintet.trusting import hook_lines, named, server_lines
 
         about = " with" if covered else "; it brings nothing of its own yet"
-        say([f"{places.root} is{' now' if changed else ''} trusted{about}"])
+        say([f"{on_one_line(places.root)} is{' now' if changed else ''} trusted{about}"])
         say([f"  {named(name, found)}" for name in covered])
         say((server_lines(places) + hook_lines(places)) * bool(covered))
     return 0
@@ -247,7 +247,12 @@ def _trust_check(arguments: Namespace, places: Places) -> int:
         listed = [{"name": one.name, "kind": one.kind} for one in since]
         say_json({"folder": places.root, "trusted": trust.trusted, "changes": listed})
     elif not trust.trusted:
-        say([f"{places.root} is not trusted; it would bring:", *(f"  {named(name, found)}" for name in sorted(found))])
+        say(
+            [
+                f"{on_one_line(places.root)} is not trusted; it would bring:",
+                *(f"  {named(name, found)}" for name in sorted(found)),
+            ]
+        )
     elif not since:
         say(["nothing is new or changed since you trusted this folder"])
     else:

@@ -19,7 +19,7 @@ from quintet.adapters.trust import accept, decline, former, set_trust, trust_of
 from quintet.domain import trusted_content
 from quintet.domain.protected import inside
 from quintet.domain.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SETTINGS, TOOLS, Pieces, Trust
-from quintet.domain.visible import visible
+from quintet.domain.visible import on_one_line, visible
 
 
 class TrustQuestion(Struct, frozen=True):
@@ -108,7 +108,7 @@ def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
 
 def _line(text: str) -> str:
     """One line, whatever stands in it."""
-    return visible(text).replace("\n", "␊")
+    return on_one_line(text)
 
 
 def _cut(line: str, columns: int) -> str:

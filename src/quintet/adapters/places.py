@@ -114,6 +114,11 @@ def locate(path: str = ".") -> Places:
     if not os.path.isdir(start):
         raise UsageError(f"{path}: no such folder")
     root = _git_root(start) or start
+    if not root.isprintable() and root != root.encode("utf-8", "replace").decode():
+        from quintet.domain.visible import on_one_line
+
+        hint = "Rename it, or work in a copy that has another name: nothing could be recorded about this one."
+        raise UsageError(f"{on_one_line(root)}: the name of the project's folder is not UTF-8", hint=hint)
     stay_out_of(root)
     home_folder()
     folder = "".join(c if c.isalnum() or c in "._-" else "_" for c in os.path.basename(root))[:40]

@@ -24,6 +24,7 @@ from quintet.domain.ports import Workbench
 from quintet.domain.tool_menu import DEFAULT_TOOLSET, META_TOOLS, TOOL_MODES
 from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
 from quintet.domain.trusted_content import TOOLS, Trust
+from quintet.domain.visible import on_one_line
 
 SHIPPED = frozenset([*META_TOOLS, *(tool for toolset in TOOL_MODES.values() for tool in toolset.tool_list)])
 
@@ -44,7 +45,7 @@ def load(places: Places, trust: Trust) -> OwnTools:
             continue
         for spec in found:
             if problem := _problem(spec, homes):
-                own.warnings.append(f"{path}:{_line(spec)}: {problem}; the tool is not loaded")
+                own.warnings.append(f"{on_one_line(path)}:{_line(spec)}: {problem}; the tool is not loaded")
                 continue
             homes[spec.name] = path
             own.specs[spec.name] = _guarded(spec, path)
@@ -149,9 +150,9 @@ def _result(name: str, given: object) -> ToolResult:
 def _said(error: BaseException, path: str) -> str:
     """The error with the line of the file that it came from."""
     if isinstance(error, SyntaxError) and error.filename == path:
-        return f"{path}:{error.lineno or 1}: {error.msg}"
+        return f"{on_one_line(path)}:{error.lineno or 1}: {error.msg}"
     text = str(error) if isinstance(error, QuintetError) else f"{type(error).__name__}: {error}"
-    return f"{path}:{_last_line(error.__traceback__, path)}: {text}"
+    return f"{on_one_line(path)}:{_last_line(error.__traceback__, path)}: {text}"
 
 
 def _last_line(trace: TracebackType | None, path: str) -> int:

@@ -20,6 +20,11 @@ def visible(text: str) -> str:
     return "".join(c if c in _KEPT or c.isprintable() else _shown(c) for c in text.replace("\r\n", "\n"))
 
 
+def on_one_line(text: str) -> str:
+    """A name as a line of a list shows it: file names may hold line breaks, and would write lines of their own."""
+    return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
+
+
 def exactly(text: str) -> str:
     """The text with everything made visible that the eye would miss or read as something else: for what is asked.
 

@@ -13,6 +13,7 @@ from quintet.domain.grants import PARTIAL_LEAVES, Sandbox
 from quintet.domain.settings import Settings
 from quintet.domain.store_rows import SessionRow
 from quintet.domain.summary import SessionSummary
+from quintet.domain.visible import on_one_line
 
 _decode_summary = msgspec.json.Decoder(SessionSummary).decode
 
@@ -108,7 +109,7 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
     if cycle := answer["cycle"]:
         rows.append(("cycle", cycle_line(cycle)))
     rows += [("pending", f"{', '.join(t['change'].values())}  {t['scope']}") for t in answer["pending"]]
-    head = f"{answer['name']}  {answer['project']}   {answer['badge']}"
+    head = f"{on_one_line(answer['name'])}  {on_one_line(answer['project'])}   {answer['badge']}"
     return [head, *(f"{name:<10}{value}" for name, value in rows)]
 
 

@@ -11,7 +11,7 @@ from quintet.domain.command_line import CommandLine
 from quintet.domain.errors import ToolFailed, UsageError
 from quintet.domain.protocol import Rewound
 from quintet.domain.state import SessionState
-from quintet.domain.visible import visible
+from quintet.domain.visible import on_one_line
 from quintet.engine.core import Core
 from quintet.engine.desk import Desk, Outcome
 from quintet.engine.points import Point, point_at, points_of
@@ -60,7 +60,7 @@ async def _done(desk: Desk, to: Point, what: str, seen: Prospect | None, number:
         files=what != "conversation",
         conversation=what != "files",
         restored=restored,
-        left=tuple(visible(one.path) for one in left[:MOST_LISTED]),
+        left=tuple(on_one_line(one.path) for one in left[:MOST_LISTED]),
     )
     said = [f"back to before {to.number}: {_said(rewound)}", *_left_lines(left, seen.lacking if seen else [])]
     data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
@@ -75,7 +75,7 @@ def _said(rewound: Rewound) -> str:
 def _list(points: list[Point], there: set[str]) -> Outcome:
     if not points:
         return Outcome("there is no turn to go back to yet", data={"points": []})
-    rows = [(str(p.number), p.at[:16].replace("T", " "), about(p, there), visible(p.title)) for p in points]
+    rows = [(str(p.number), p.at[:16].replace("T", " "), about(p, there), on_one_line(p.title)) for p in points]
     lines = table(rows[-MOST_LISTED:], right=(0,))
     more = [f"{len(rows) - len(lines)} before these"] if len(rows) > len(lines) else []
     data = [_as_data(point, there) for point in points[-MOST_LISTED:]]
@@ -107,10 +107,12 @@ def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
 
 def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) -> list[str]:
     """What going back would do, for a person."""
-    lines = [f"{to.number}  {to.at[:16].replace('T', ' ')}  {visible(to.title)}"]
+    lines = [f"{to.number}  {to.at[:16].replace('T', ' ')}  {on_one_line(to.title)}"]
     files = _worth_showing(seen.plan.restore)
     lines.append(f"{_count(len(files), 'path')} to restore:" if files else "no file to restore")
-    lines += [f"  {row}" for row in table([(_verb(f), visible(f.path), _lines(seen, f)) for f in files[:MOST_SHOWN]])]
+    lines += [
+        f"  {row}" for row in table([(_verb(f), on_one_line(f.path), _lines(seen, f)) for f in files[:MOST_SHOWN]])
+    ]
     lines += [f"  … {len(files) - MOST_SHOWN} more"] if len(files) > MOST_SHOWN else []
     lines += _left_lines(seen.plan.left, seen.lacking)
     if not core.settings.checkpoints.enabled:
@@ -128,7 +130,9 @@ def _preview(desk: Desk, to: Point, seen: Prospect) -> Outcome:
     data = {
         "to": to.number,
         "files": len(files),
-        "restore": [{"path": visible(f.path), "does": _verb(f), "lines": _lines(seen, f)} for f in files[:MOST_TOLD]],
+        "restore": [
+            {"path": on_one_line(f.path), "does": _verb(f), "lines": _lines(seen, f)} for f in files[:MOST_TOLD]
+        ],
         "left": _told(seen.plan.left),
         "lacking": _told(seen.lacking),
         "messages": mark.count if mark else None,
@@ -159,14 +163,14 @@ def _left_lines(left: Sequence[LeftAlone], lacking: Sequence[LeftAlone]) -> list
     lines = []
     for title, items in (("left alone", left), ("not covered", lacking)):
         if items:
-            rows = table([(visible(one.path), one.reason) for one in items[:MOST_SHOWN]])
+            rows = table([(on_one_line(one.path), one.reason) for one in items[:MOST_SHOWN]])
             lines += [f"{title}:", *(f"  {row}" for row in rows)]
             lines += [f"  … {len(items) - MOST_SHOWN} more"] if len(items) > MOST_SHOWN else []
     return lines
 
 
 def _told(items: Sequence[LeftAlone]) -> list[dict[str, str]]:
-    return [{"path": visible(one.path), "reason": one.reason} for one in items[:MOST_TOLD]]
+    return [{"path": on_one_line(one.path), "reason": one.reason} for one in items[:MOST_TOLD]]
 
 
 def _count(number: int, noun: str) -> str:

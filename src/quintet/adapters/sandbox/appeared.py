@@ -10,6 +10,7 @@ import re
 import stat
 import time
 from collections.abc import Mapping, Set
+from hashlib import sha256
 
 from quintet.adapters.sandbox.git_links import links_in
 from quintet.adapters.sandbox.git_watch import modules_in
@@ -17,6 +18,7 @@ from quintet.adapters.sandbox.guarded import BARE, SECRET, Guarded, Place
 from quintet.adapters.sandbox.linked_git import settings_of
 from quintet.adapters.sandbox.nofollow import add_rights, looked, opened, text_of
 
+LONGEST_LABEL = 200  # bytes
 # What `git init`, `clone`, `worktree add` and `submodule add` write into a configuration: nothing that names a program.
 _PLAIN = re.compile(
     r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|worktree)"
@@ -53,7 +55,7 @@ def put_aside(root: str, path: str, store: str) -> str:
     even that can be done.
     """
     folder, name = os.path.split(os.path.relpath(path, root))
-    label = f"{time.time_ns()}-{name}"
+    label = f"{time.time_ns()}-{_short(name)}"
     os.makedirs(store, mode=0o700, exist_ok=True)
     try:
         at = opened(root, folder or ".")
@@ -73,6 +75,12 @@ def put_aside(root: str, path: str, store: str) -> str:
         return ""
     finally:
         os.close(at)
+
+
+def _short(name: str) -> str:
+    """A name that more can be put before: file systems take 255 bytes, and what is as long must not stay for that."""
+    whole = os.fsencode(name)
+    return name if len(whole) <= LONGEST_LABEL else sha256(whole).hexdigest()[:32]
 
 
 def _renamed(at: int, name: str, to: str, place: int | None) -> None:
