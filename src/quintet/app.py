@@ -221,7 +221,7 @@ def _is_open(core: Core, session: str) -> bool:
 def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:
     ground = Ground(
         root=places.root,
-        private=(places.state, places.config),
+        private=places.make_own(),
         scratch_parent=places.scratch,
         file_bytes=settings.sandbox.file_bytes,
         protection=terms.protection,

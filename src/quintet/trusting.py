@@ -171,7 +171,7 @@ def own_inside(places: Places) -> str:
     """What to know where Quintet's settings or state lie in a project that is not the user's home; empty elsewhere."""
     if at_home(places):
         return ""
-    lying = [path for path in (places.config, os.path.dirname(places.state)) if _lies_in(path, places.root)]
+    lying = [path for path in (places.config, os.path.dirname(places.state)) if places.holds(path)]
     if not lying:
         return ""
     named = " and ".join(os.path.realpath(path) for path in lying)
@@ -180,10 +180,6 @@ def own_inside(places: Places) -> str:
         "rules and trust, whoever wrote it. If it came with the project, set XDG_CONFIG_HOME and XDG_STATE_HOME to "
         "folders elsewhere. Commands and edits cannot reach it."
     )
-
-
-def _lies_in(path: str, root: str) -> bool:
-    return any(inside(one, root) is not None for one in (path, os.path.realpath(path)))
 
 
 def sound_agents(places: Places, trust: Trust) -> bool:

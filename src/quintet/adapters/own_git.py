@@ -220,9 +220,13 @@ def _where() -> tuple[tuple[str, str], ...]:
     )
 
 
-def user_hooks() -> tuple[str, ...]:
-    """Where the user's own configuration has git look for hooks in every repository."""
-    return tuple(value for name, value in _listed_of_user(_where()) if name == "core.hookspath")
+def user_paths() -> tuple[tuple[str, str], ...]:
+    """What the user's own configuration has git take hooks and settings from in every repository: names and paths."""
+    return tuple(
+        (name, value)
+        for name, value in _listed_of_user(_where())
+        if name in ("core.hookspath", "init.templatedir") or (name.startswith("include") and name.endswith(".path"))
+    )
 
 
 @lru_cache(maxsize=8)

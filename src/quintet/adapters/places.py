@@ -8,6 +8,7 @@ import os
 from msgspec import Struct
 
 from quintet.adapters.host_programs import stay_out_of
+from quintet.adapters.private_files import private_folder
 from quintet.domain.errors import UsageError
 
 
@@ -19,6 +20,17 @@ class Places(Struct, frozen=True):
     @property
     def name(self) -> str:
         return os.path.basename(self.root) or self.root
+
+    def holds(self, path: str) -> bool:
+        """Whether a path, or what it leads to, lies in the project."""
+        return any(one.startswith(self.root.rstrip("/") + "/") for one in (path, os.path.realpath(path)))
+
+    def make_own(self) -> tuple[str, str]:
+        """State and settings, which are made where they lie in the project, so that no command does: what is there is
+        covered, and what is new is moved aside."""
+        for path in filter(self.holds, (self.config, os.path.dirname(self.state))):
+            private_folder(path)
+        return self.state, self.config
 
     @property
     def database(self) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.fallen import LaidCovers
 from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
 from quintet.adapters.sandbox.ground import PACKAGE, Ground, Launch, Walls
-from quintet.adapters.sandbox.guarded import Guarded
+from quintet.adapters.sandbox.guarded import Guarded, staying
 from quintet.adapters.sandbox.inside import COVER, EMPTY, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
 from quintet.adapters.sandbox.linked_git import in_tree, linked
 from quintet.adapters.sandbox.machine import (
@@ -94,6 +94,7 @@ class Bubblewrap:
             words += [flag, path, path]
         words += laid.outside_gits(gits)
         words += self._covered(keys)
+        laid.in_place(staying(self._ground.root, self._ground.protection, guarded.secrets))
         laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in watched})
         laid.held(guarded)
         laid.held_outside(held, [path for _, path in outside])
@@ -244,6 +245,7 @@ class Laid:
         self._root = root
         self._grant = grant
         self._whole = root in grant.write_roots
+        self._writable: set[tuple[str, str]] = set()  # each once: inside.py takes them beforehand
         self.words: list[str] = []
         self.notes: list[str] = []
 
@@ -252,9 +254,10 @@ class Laid:
         base = base or self._root
         name = os.path.relpath(path, base)
         found = looked(base, name)
-        if found:
+        if found and not (how == WRITABLE and (base, name) in self._writable):
             self.words += [how, base, name, f"{found.st_dev}:{found.st_ino}"]
-        elif needed:
+            self._writable.update([(base, name)] if how == WRITABLE else ())
+        elif needed and not found:
             raise ToolFailed(f"the sandbox could not start, so nothing was run: {name} changed meanwhile; run it again")
         return found is not None
 
@@ -269,13 +272,19 @@ class Laid:
         self.words[:0] = [SEAL, self._root, ".", "-"]
         return "--bind"
 
+    def in_place(self, folders: Iterable[str]) -> None:
+        """Folders that cannot be renamed, mounted onto themselves; what is laid in them comes later."""
+        for folder in sorted(folders):
+            if self._written(folder):
+                self._lay(WRITABLE, folder, needed=False)
+
     def _written(self, path: str) -> bool:
         return any(below(path, place) for place in self._grant.write_roots)
 
     def repositories(self, guarded: Guarded, taken: Mapping[str, Sequence[str]]) -> None:
         """`taken`: what a git folder takes from the project's files, where that is known."""
         bare = [path for path in guarded.bare if path != self._root]
-        for repository in (*guarded.repositories, *bare):
+        for repository in dict.fromkeys((*guarded.repositories, *bare)):
             if self._written(repository):
                 self._git(repository, self._root)
                 for path in taken[repository] if repository in taken else in_tree(repository, self._root):

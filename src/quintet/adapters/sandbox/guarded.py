@@ -3,7 +3,7 @@
 A folder is read again only when its time of change is another, which no command can set, so that a second look at a
 big project costs one `stat` a folder. A folder that a command has closed is opened again. Trees of other people's code
 (virtual environments, node_modules) are not looked into. What was found once is known by its number: moved to where
-nobody looks, it is searched for.
+nobody looks, it is searched for. A link is known by where it leads, and what it leads to in the project is found too.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from errno import ENAMETOOLONG
 
 from msgspec import Struct
 
+from quintet.adapters.places import key_of
 from quintet.adapters.sandbox.nofollow import OPEN, looked, reopened
 from quintet.domain.carrying import FOREIGN as FOREIGN
 from quintet.domain.protected import Protection, is_repository, leads_to_held
 
+DEEPEST = 1_000  # letters of a path that is looked into: all there can still be named to the kernel
 SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
 SECRET, REPOSITORY, BARE, KEPT, FROM_GIT = "secret", "repository", "bare", "kept", "from git"
 Place = tuple[str, str, bool]  # what it is, its absolute path, whether it is a link
@@ -75,12 +78,16 @@ class Scanner:
                 closed.add(path)
                 found.add((SECRET, path, False))
                 continue
-            except OSError:  # gone
+            except (FileNotFoundError, NotADirectoryError):  # gone
+                continue
+            except OSError:  # what cannot be looked at is closed, not gone
+                found.add((SECRET, path, False))
                 continue
             known[path] = folder
             found.update(folder.places)
             homes.update(dict.fromkeys(folder.places, folder.number))
             waiting += folder.below
+        self._follow(found, homes)
         self._known = known
         self._closed = closed if self._closed is None else self._closed
         lost, moved = self._missed(found)
@@ -91,6 +98,20 @@ class Scanner:
         return Guarded(
             of[SECRET], of[REPOSITORY], of[BARE], of[KEPT], of[FROM_GIT], frozenset(found), lost, moved, homes
         )
+
+    def _follow(self, found: set[Place], homes: dict[Place, tuple[int, int]]) -> None:
+        """Add what protected links lead to; a link that leads elsewhere than before counts as one in another folder."""
+        for kind, path, _ in [place for place in found if place[2]]:
+            try:
+                device, number = homes[kind, path, True]
+                homes[kind, path, True] = device, number ^ int(key_of(os.readlink(path)), 16) >> 2
+            except OSError:
+                continue
+            real = os.path.realpath(path)
+            home = self._number(os.path.dirname(real)) if real.startswith(self._root + "/") else None
+            if home and os.path.exists(real):
+                found.add((kind, real, False))
+                homes.setdefault((kind, real, False), home)
 
     def _missed(self, found: set[Place]) -> tuple[tuple[str, ...], frozenset[Place]]:
         """What was known by its number and is no longer where it was: searched for everywhere, and added if found."""
@@ -131,6 +152,8 @@ class Scanner:
 
     def _look(self, path: str) -> _Folder:
         now = time.time_ns()
+        if len(path) > DEEPEST:
+            raise OSError(ENAMETOOLONG, "too deep", path)
         info = os.stat(path, follow_symlinks=False)
         number, stamp = (info.st_dev, info.st_ino), info.st_ctime_ns
         if info.st_mode & OPEN != OPEN:  # root sees through it, and the command, which is not root inside, would not
@@ -149,14 +172,17 @@ class Scanner:
                 if name == ".git":
                     places.append((REPOSITORY, entry.path, link))
                     continue
-                if folder and self._protection.is_secret_folder(entry.path[len(self._root) :]):
+                inner = entry.path[len(self._root) :]
+                if folder and self._protection.is_secret_folder(inner):
                     places.append((SECRET, entry.path, False))
+                    if self._protection.is_held(relative, name) or self._protection.is_private(inner):
+                        places.append((KEPT, entry.path, False))
                     continue
-                secret = not folder and self._protection.is_secret(entry.path[len(self._root) :])
+                secret = not folder and self._protection.is_secret(inner)
                 if secret and (real := self._real(entry)):
                     places.append((SECRET, real, False))
-                if self._protection.is_held(relative, name):
-                    whatever = self._protection.is_held(relative, name, committing=True)
+                if self._protection.is_held(relative, name) or (secret and self._protection.is_private(inner)):
+                    whatever = secret or self._protection.is_held(relative, name, committing=True)
                     places.append((KEPT if whatever else FROM_GIT, entry.path, link))
                 elif link and leads_to_held(name):
                     places.append((KEPT, entry.path, link))
@@ -177,7 +203,23 @@ class Scanner:
 _KINDS = (SECRET, REPOSITORY, BARE, KEPT, FROM_GIT)
 
 
+def staying(root: str, protection: Protection, secrets: Iterable[str]) -> set[str]:
+    """Folders that a command may write but not rename: those above Quintet's own, and those by whose names alone a
+    file in them is known for a secret."""
+    found: set[str] = set()
+    for path in protection.private:
+        while path.startswith(root + "/") and (path := os.path.dirname(path)) != root:
+            found.add(path)
+    for path in secrets:
+        folder, name = os.path.split(path)
+        if folder != root and not protection.is_secret(name):
+            found.add(folder)
+    return found
+
+
 def _everything(root: str) -> Iterable[str]:
     for path, folders, files in os.walk(root):
+        if len(path) > DEEPEST:
+            folders.clear()
         for name in (*folders, *files):
             yield os.path.join(path, name)

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable
 
 from quintet.adapters.git_folders import git_folders, is_plain, read_plain
-from quintet.adapters.own_git import settings_in, user_hooks
+from quintet.adapters.own_git import settings_in, user_paths
+from quintet.adapters.places import config_home
 from quintet.adapters.sandbox.machine import below
 
 MOST_CONFIG = 262_144  # bytes of a configuration
@@ -23,13 +24,14 @@ def linked(repository: str, root: str) -> tuple[str, ...]:
 def in_tree(repository: str, root: str) -> list[str]:
     """What git takes from the project's own files because a configuration says so: hooks, and more configuration.
 
-    `repository` is a `.git` of the project. Included files are followed, wherever they are.
+    `repository` is a `.git` of the project. Included files are followed, wherever they are, and so are links.
     """
-    own = (settings_of(repository) if _may_lead(os.path.join(repository, name) for name in _FILES) else ()) or ()
-    if not own and not user_hooks():
-        return []
-    found: list[str] = []
-    waiting = [(repository, own), ("", tuple(("core.hookspath", path) for path in user_hooks()))]
+    files, theirs = [os.path.realpath(os.path.join(repository, name)) for name in _FILES], user_paths()
+    found = [*_links_in(repository), *(os.path.expanduser(path) for name, path in theirs if name != "core.hookspath")]
+    own: tuple[tuple[str, str], ...] = ()
+    for path in files if _may_lead(files) else ():
+        own += settings_in(read_plain(path, MOST_CONFIG)) or ()
+    waiting = [(repository, own), ("", tuple(one for one in theirs if one[0] == "core.hookspath"))]
     for folder, settings in waiting:
         for name, value in settings:
             if name == "core.hookspath":
@@ -38,16 +40,31 @@ def in_tree(repository: str, root: str) -> list[str]:
                 path = os.path.normpath(os.path.join(folder, os.path.expanduser(value)))
                 found.append(path)
                 waiting.append((os.path.dirname(path), settings_in(read_plain(path, MOST_CONFIG)) or ()))
+    for path in list(found):  # a folder of hooks may be a link, or hold some
+        if path.startswith(root + "/"):
+            found += [os.path.realpath(path), *_links_in(path, deep=False)]
     return [path for path in dict.fromkeys(found) if path.startswith(root + "/")]
+
+
+def _links_in(folder: str, *, deep: bool = True) -> list[str]:
+    """Where links in a git folder, or in a folder of hooks, lead."""
+    found = []
+    for place in (folder, *(os.path.join(folder, name) for name in ("hooks", "info") if deep)):
+        try:
+            with os.scandir(place) as entries:
+                found += [os.path.realpath(entry.path) for entry in entries if entry.is_symlink()]
+        except OSError:
+            continue
+    return found
 
 
 def hooks_in(root: str) -> tuple[str, ...]:
     """What `in_tree` finds for the repository at the root, relative; git is asked only if there may be any."""
     git = os.path.join(root, ".git")
     home = os.path.expanduser("~")
-    usual = os.path.join(os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "git", "config")
+    usual = os.path.join(config_home(), "git", "config")
     files = (*(os.path.join(git, name) for name in _FILES), os.path.join(home, ".gitconfig"), usual)
-    if not _may_lead(files):
+    if not _may_lead(files) and not _links_in(git):
         return ()
     return tuple(os.path.relpath(path, root) for path in in_tree(git, root))
 
@@ -56,7 +73,7 @@ def _may_lead(files: Iterable[str]) -> bool:
     """Whether a configuration could name hooks or another file: names of settings are written out in it, so git, which
     takes milliseconds, need not be asked where these are not."""
     words = b"".join(read_plain(path, MOST_CONFIG) for path in files).lower()
-    return b"hookspath" in words or b"include" in words
+    return any(name in words for name in (b"hookspath", b"include", b"templatedir"))
 
 
 def settings_of(git: str) -> tuple[tuple[str, str], ...] | None:
