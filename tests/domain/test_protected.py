@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.protected import GUARDED, KEPT, asks, is_held, is_repository, is_write_protected, kept
+from quintet.domain.protected import (
+    GUARDED,
+    KEPT,
+    asks,
+    is_held,
+    is_repository,
+    is_write_protected,
+    kept,
+    leads_to_held,
+    may_not_appear,
+)
 from quintet.domain.shell_paths import guarded
 
 NEVER = [
@@ -15,6 +25,8 @@ NEVER = [
     *(".mcp.json", "sub/.mcp.json", ".MCP.json", "MCP~1.JSO"),
     *(".quintet", ".quintet/settings.toml", ".quintet/tools/x.py", ".quintet/agents/a", ".quintet/prompts/base/x.md"),
     *(".quintet/task.md", ".quintet/skills/s/SKILL.md", "sub/.quintet/settings.toml"),
+    *(".hg", ".hg/hgrc", "sub/.hg/hgrc", ".HG/HGRC", ".hg/store/00manifest.i", ".jj/repo/config.toml", ".jj/repo"),
+    *(".sl/config", "a/b/.jj/x", ".pijul/config", "_darcs/prefs/defaults", ".bzr/branch/branch.conf"),
 ]
 ASKED = [
     *(".claude", ".claude/agents/x.md", ".claude/settings.json", ".agents/agents/x.md", ".codex/config.toml"),
@@ -26,11 +38,15 @@ ASKED = [
     *(".github/workflows/ci.yml", ".github", ".gitlab-ci.yml", ".circleci/config.yml", "Jenkinsfile"),
     *(".bashrc", "bash/.bashrc", ".profile", ".gitconfig", ".config/systemd/user/x.service", ".config/autostart/x"),
     *("docs/HEAD", "HEAD"),
+    *(".yarnrc.yml", "pkg/.yarnrc.yml", ".yarn", ".yarn/releases/yarn-4.cjs", ".yarn/plugins/@yarnpkg/p.cjs"),
+    *(".cargo", ".cargo/config.toml", "crates/a/.cargo/config", ".pnpmfile.cjs", ".hgrc", ".config/jj/config.toml"),
 ]
 FREE = [
     *("AGENTS.md", "CLAUDE.md", ".gitignore", ".gitattributes", ".gitmodules", ".editorconfig", "Makefile"),
     *("package.json", ".github/dependabot.yml", "templates/.github/workflows/ci.yml"),
     *(".quintet/todo/task-001.md", "src/git/config", "hooks/x", "config", "a.git/x", "git", "claude/x", "~1"),
+    *(".hgignore", ".hgtags", ".hgsub", ".yarn/cache/a.zip", ".yarn/install-state.gz", "yarn.lock", ".pnp.cjs"),
+    *(".cargo/audit.toml", "Cargo.toml", "rust-toolchain.toml", "repo/config.toml", "hg/hgrc", "sl/config", "jj"),
     *("github/workflows/x", ".config/nextest.toml", "header", "HEAD.md", ".", ""),
 ]
 
@@ -52,10 +68,10 @@ def test_text_and_build_files_are_free(path: str) -> None:
     assert kept(path) is None
 
 
-def test_every_row_has_a_reason_and_at_most_two_names() -> None:
+def test_every_row_has_a_reason_and_at_most_three_names() -> None:
     for one in KEPT:
         assert one.reason
-        assert 1 <= len(one.pattern.strip("/").split("/")) <= 2
+        assert 1 <= len(one.pattern.strip("/").split("/")) <= 3
     assert len({one.pattern.lower() for one in KEPT}) == len(KEPT)
 
 
@@ -81,6 +97,22 @@ def test_a_containment_holds_each_kept_entry_and_lets_git_write_what_only_ci_run
     assert not is_held("sub/.github", "workflows")
     assert is_held("", ".claude", committing=True)
     assert not is_held("docs", "HEAD")
+    assert is_held(".hg", "hgrc") and is_held("a/.jj/repo", "config.toml", committing=True)
+    assert not is_held("", ".hg") and not is_held(".hg", "store") and not is_held(".jj", "repo")
+    assert not is_held("repo", "config.toml") and not is_held("a/repo", "config.toml")
+    assert is_held("", ".yarnrc.yml") and not is_held("", ".yarnrc.yml", committing=True)
+    assert is_held("a/.cargo", "config.toml") and not is_held("a", ".cargo")
+
+
+def test_the_folders_of_other_version_control_may_be_written_and_not_made() -> None:
+    assert all(may_not_appear(name) for name in (".hg", ".HG", ".jj", ".sl", "_darcs"))
+    assert not any(may_not_appear(name) for name in (".git", ".github", "hg", ".hgrc", ".cargo"))
+
+
+def test_a_link_that_leads_to_what_is_held_is_known_by_its_name() -> None:
+    assert all(leads_to_held(name) for name in (".quintet", ".config", ".hg", ".jj", ".cargo", ".yarn", ".github"))
+    assert leads_to_held(".hg", committing=True) and not leads_to_held(".cargo", committing=True)
+    assert not leads_to_held("src") and not leads_to_held("repo")
 
 
 def test_a_folder_that_git_takes_for_a_repository_is_known_by_its_entries() -> None:

@@ -34,7 +34,7 @@ QUINTET_KEPT = ("settings.toml", "prompts", "tools", "agents", "skills", "hooks"
 
 
 class Kept(Struct, frozen=True):
-    """A name, or a name in a folder of a name, at any depth; with a leading `/` only at the project's root.
+    """Up to three names, each in a folder of the one before, at any depth; with a leading `/` only at the root.
 
     Everything below it is kept too. `*` stands first, for any beginning.
     """
@@ -42,7 +42,8 @@ class Kept(Struct, frozen=True):
     pattern: str
     reason: str
     kind: Literal["never", "ask"] = "ask"
-    hold: Literal["always", "not from git", "no"] = "always"  # whether a sandboxed command finds it read-only
+    # Whether a sandboxed command finds it read-only; "new": it may write what is there, and make none.
+    hold: Literal["always", "not from git", "new", "no"] = "always"
 
 
 _GIT = "git runs what its folders name; only git writes there"
@@ -52,6 +53,8 @@ _EDITOR = "an editor runs what it names when the folder is opened"
 _ENTERED = "it is run when a shell or program starts in the folder"
 _STARTED = "it is run when you log in or a shell or program starts"
 _HOOKS = "git runs what it names at your next commit"
+_OTHER = "version control runs what its folders name; only its own program writes there"
+_TOOL = "a program runs what it names when it is called here, or an editor calls it"
 _CI = "CI runs it after a push, with the rights of the repository"
 
 
@@ -94,6 +97,13 @@ KEPT: tuple[Kept, ...] = (
     *_each("/.travis.yml /azure-pipelines.yml /.azure-pipelines /bitbucket-pipelines.yml", _CI, hold="not from git"),
     *_each("/Jenkinsfile /.drone.yml /.woodpecker /.woodpecker.yml /.woodpecker.yaml", _CI, hold="not from git"),
     *_each("/.forgejo/workflows /.gitea/workflows /.buildkite /.cirrus.yml /.appveyor.yml", _CI, hold="not from git"),
+    *_each(".yarnrc.yml .yarn/releases .yarn/plugins .yarn/sdks .pnpmfile.cjs", _TOOL, hold="not from git"),
+    *_each(".cargo/config .cargo/config.toml", _TOOL, hold="not from git"),
+    *_each(".hgrc .jjconfig.toml .config/hg .config/jj .config/sapling", _STARTED),
+    *_each(".hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .sl/config .sl/hgrc .sl/sharedpath", _OTHER, kind="never"),
+    *_each(".jj/repo/config.toml .jj/config.toml .jj/workspace-config.toml .pijul/config", _OTHER, kind="never"),
+    *_each(".bzr/branch/branch.conf .bzr/control.conf _darcs/prefs/defaults", _OTHER, kind="never"),
+    *_each(".hg .sl .jj .pijul .bzr _darcs", _OTHER, kind="never", hold="new"),
     *_each("/appveyor.yml /.semaphore /.teamcity /.builds /.build.yml /cloudbuild.yaml", _CI, hold="not from git"),
 )
 
@@ -250,7 +260,7 @@ def kept(path: str) -> Kept | None:
     names = _folded(path)
     asking: Kept | None = None
     for place, name in enumerate(names):
-        found = _at(names[place - 1] if place else "", name, place)
+        found = _at(names[: place + 1])
         if not found and place == len(names) - 1:
             found = _HOLDERS.get(name) or (_HOLDERS.get(f"/{name}") if place == 0 else None)
         if found and found.kind == "never":
@@ -262,10 +272,14 @@ def kept(path: str) -> Kept | None:
 def kept_at(path: str) -> Kept | None:
     """What keeps the very file or folder `path`, and not only what lies above or in it."""
     names = _folded(path)
-    return _at(names[-2] if len(names) > 1 else "", names[-1], len(names) - 1) if names else None
+    return _at(names) if names else None
 
 
-_WAYS = frozenset(one.pattern.split("/")[0] for one in KEPT if one.hold == "always" and "/" in one.pattern)
+_WAYS = {  # what a link would lead past, and whether git may make one
+    one.pattern.strip("/").split("/")[0].lower(): one.hold == "not from git"
+    for one in reversed(KEPT)
+    if one.hold in ("always", "not from git") and "/" in one.pattern[1:]
+}
 
 
 def is_held(folder: str, name: str, committing: bool = False) -> bool:
@@ -283,9 +297,16 @@ def is_from_git(path: str) -> bool:
     return found is not None and found.hold == "not from git"
 
 
-def leads_to_held(name: str) -> bool:
+def leads_to_held(name: str, committing: bool = False) -> bool:
     """Whether a link of this name would put what is held in its place: `.vscode`, for `.vscode/tasks.json`."""
-    return _name(name) in _WAYS
+    from_git = _WAYS.get(_name(name))
+    return from_git is not None and not (from_git and committing)
+
+
+def may_not_appear(name: str) -> bool:
+    """Whether a command may write an entry of this name that is there, and make none: other version control's."""
+    found = _NAMED.get(_name(name))
+    return found is not None and found.hold == "new"
 
 
 def is_repository(names: Iterable[str]) -> bool:
@@ -294,10 +315,15 @@ def is_repository(names: Iterable[str]) -> bool:
     return "head" in there and ("commondir" in there or {"objects", "refs"} <= there)
 
 
-def _at(folder: str, name: str, depth: int) -> Kept | None:
-    found = _NAMED.get(name) or _NAMED.get(f"{folder}/{name}")
-    if not found and depth < 2:
-        found = _NAMED.get(f"/{name}" if depth == 0 else f"/{folder}/{name}")
+def _at(names: list[str]) -> Kept | None:
+    """The row for the last of these names, each in a folder of the one before."""
+    depth, name = len(names), names[-1]
+    folder = names[-2] if depth > 1 else ""
+    found = _NAMED.get(f"{folder}/{name}") or _NAMED.get(name)
+    if not found and depth <= 2:
+        found = _NAMED.get(f"/{name}" if depth == 1 else f"/{folder}/{name}")
+    if not found and depth > 2 and folder in _MIDDLES:
+        found = _NAMED.get("/".join(names[-3:]))
     return found or next((one for ending, one in _ENDINGS if name.endswith(ending)), None)
 
 
@@ -317,6 +343,7 @@ def _name(part: str) -> str:
 
 
 _NAMED = {one.pattern.lower(): one for one in KEPT if one.pattern[0] != "*"}
+_MIDDLES = frozenset(one.pattern.lower().split("/")[1] for one in KEPT if one.pattern.count("/", 1) == 2)
 _ENDINGS = tuple((one.pattern[1:], one) for one in KEPT if one.pattern[0] == "*")
 _HOLDERS = {one.pattern.rpartition("/")[0].lower(): one for one in reversed(KEPT) if "/" in one.pattern[1:]}
 _SHORT = {name.lstrip(".").partition(".")[0][:6]: name for name in reversed(_NAMED) if name[0] != "/"}

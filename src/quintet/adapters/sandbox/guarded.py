@@ -18,11 +18,12 @@ from msgspec import Struct
 from quintet.adapters.places import key_of
 from quintet.adapters.sandbox.nofollow import OPEN, looked, reopened
 from quintet.domain.carrying import FOREIGN as FOREIGN
-from quintet.domain.protected import Protection, is_repository, leads_to_held
+from quintet.domain.protected import Protection, is_repository, leads_to_held, may_not_appear
 
 DEEPEST = 1_000  # letters of a path that is looked into: all there can still be named to the kernel
 SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
 SECRET, REPOSITORY, BARE, KEPT, FROM_GIT = "secret", "repository", "bare", "kept", "from git"
+MADE = "made"  # may be written if it is there, and not made
 Place = tuple[str, str, bool]  # what it is, its absolute path, whether it is a link
 
 
@@ -37,7 +38,7 @@ class Guarded(Struct, frozen=True):
     places: frozenset[Place]
     lost: tuple[str, ...] = ()
     moved: frozenset[Place] = frozenset()  # repositories, and what lies where nobody looks, known by their numbers
-    homes: dict[Place, tuple[int, int]] = {}  # the number of the folder that each lies in
+    homes: dict[Place, tuple[int, int]] = {}  # the number of the folder that each lies in; of what is `MADE`, its own
 
 
 class _Folder(Struct, frozen=True):
@@ -86,6 +87,7 @@ class Scanner:
             known[path] = folder
             found.update(folder.places)
             homes.update(dict.fromkeys(folder.places, folder.number))
+            homes.update((place, self._number(place[1]) or (0, 0)) for place in folder.places if place[0] == MADE)
             waiting += folder.below
         self._follow(found, homes)
         self._known = known
@@ -119,8 +121,8 @@ class Scanner:
         for place in found:
             if not place[2] and (number := self._number(place[1])):
                 now[number] = place
-        before = {number for number, (kind, _, _) in self._numbers.items() if kind in (REPOSITORY, BARE)}
-        moved = {place for number, place in now.items() if number in before and place[0] in (REPOSITORY, BARE)}
+        before = {number for number, (kind, _, _) in self._numbers.items() if kind in _MOVING}
+        moved = {place for number, place in now.items() if number in before and place[0] in _MOVING}
         missing = {number: place for number, place in self._numbers.items() if number not in now}
         for number, (kind, path, _) in list(missing.items()):
             if self._number(path) == number:
@@ -185,7 +187,9 @@ class Scanner:
                     whatever = secret or self._protection.is_held(relative, name, committing=True)
                     places.append((KEPT if whatever else FROM_GIT, entry.path, link))
                 elif link and leads_to_held(name):
-                    places.append((KEPT, entry.path, link))
+                    places.append((KEPT if leads_to_held(name, committing=True) else FROM_GIT, entry.path, link))
+                elif may_not_appear(name):
+                    places.append((MADE, entry.path, link))
                 if folder and name not in FOREIGN:
                     below.append(entry.path)
         if is_repository(names):
@@ -200,6 +204,7 @@ class Scanner:
         return real if real.startswith(self._root + "/") and os.path.isfile(real) else ""
 
 
+_MOVING = (REPOSITORY, BARE, MADE)  # may be moved about by a command
 _KINDS = (SECRET, REPOSITORY, BARE, KEPT, FROM_GIT)
 
 
