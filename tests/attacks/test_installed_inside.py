@@ -10,8 +10,12 @@ import msgspec
 import pytest
 
 import quintet
+from quintet.adapters.own_code import run_from
 from quintet.adapters.sandbox.ground import installed_in
+from quintet.domain.gate import Sandbox
+from quintet.engine.toolbox import Prepared
 from tests.attacks.world import put
+from tests.tools.calling import Caller
 
 ATTACK = r"""
 import asyncio, sys
@@ -100,6 +104,48 @@ def test_a_command_does_not_write_what_is_installed_in_the_project(project: Path
     done = attacked(project, "bwrap", lib)
     assert done.stdout.count("ran\n 0\n") == 4, done.stdout + done.stderr
     assert (project / lib / "quintet/adapters/processes.py").read_text() == before
+
+
+LATER = r"""
+import sys
+from pathlib import Path
+from quintet.adapters.own_code import load_all
+
+root = Path(sys.argv[1])
+load_all(str(root))
+for path in (root / "lib/quintet").rglob("*.py"):
+    path.write_text("print('PLANTED')")
+from quintet.adapters.apart import source
+from quintet.adapters.sandbox import appeared, secret_covers
+from quintet.surfaces.tui import terminal_ui
+print("PLANTED" in source("page_child.py"), appeared.put_aside.__name__)
+"""
+
+
+def test_what_a_call_writes_into_quintets_own_source_is_not_run_by_this_session(project: Path) -> None:
+    done = subprocess.run(
+        (sys.executable, "-c", LATER, project),
+        env={**os.environ, "PYTHONPATH": str(project / "lib"), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "False put_aside\n"
+
+
+@pytest.mark.system("bwrap")
+def test_the_environment_that_quintet_runs_from_is_not_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as other:
+        other.setattr(sys, "prefix", str(project / ".venv"))
+        found = run_from(str(project))
+    assert found == (str(project / ".venv"),)
+    monkeypatch.setattr("quintet.adapters.terms.run_from", lambda _: found)
+    caller = Caller(project, Sandbox.BWRAP)
+    put(project / "plant.sh", "echo x > .venv/new.pth; rm -r .venv; mv .venv v; echo later")
+    done = caller("bash", command="bash plant.sh")
+    assert "later" in done.content and sorted(os.listdir(project / ".venv")) == ["bin", "pyvenv.cfg"], done
+    written = caller.prepare("Write", '{"file_path": ".venv/new.pth", "content": "x"}')
+    assert isinstance(written, Prepared) and "Quintet starts programs from it" in written.decision.reason
 
 
 def test_it_is_said_where_quintet_lies(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -18,6 +19,13 @@ MOST_BYTES = 50_000_000  # of an answer
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
+@cache
+def source(script: str) -> str:
+    """The script as it was when it was first asked for: where Quintet lies in a project, calls can write it."""
+    with open(os.path.join(os.path.dirname(__file__), script), encoding="utf-8") as file:
+        return file.read()
+
+
 async def apart(script: str, request: Mapping[str, Any], body: bytes, seconds: float, *, online: bool = False) -> Any:
     """What the script makes of a request and a body; `online` tells it the proxies of this machine."""
     environment = own_environment()
@@ -26,7 +34,8 @@ async def apart(script: str, request: Mapping[str, Any], body: bytes, seconds: f
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",
-        os.path.join(os.path.dirname(__file__), script),
+        "-c",
+        source(script),
         env=environment,
         cwd="/",
         stdin=asyncio.subprocess.PIPE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from quintet.adapters import sandbox
+from quintet.adapters.own_code import run_from
 from quintet.adapters.places import Places, cache_folder, own_paths
 from quintet.adapters.sandbox.linked_git import hooks_in
 from quintet.domain.gate import Terms
@@ -38,5 +39,5 @@ def protection_of(places: Places, settings: Settings) -> Protection:
         own_paths(places),
         (places.outputs,),
         os.path.realpath(os.path.expanduser("~")),
-        dict.fromkeys((cache_folder(), os.path.realpath(cache_folder()))),
+        dict.fromkeys((cache_folder(), os.path.realpath(cache_folder()), *run_from(places.root))),
     )

@@ -103,9 +103,12 @@ class Ground(Struct):
         if below(SCRIPTS, self.root):
             from shutil import copyfile
 
+            from quintet.adapters.own_code import load_all
+
             self.scripts = self.scratch("walls/scripts")
             for name in RUN_APART:
                 copyfile(os.path.join(SCRIPTS, name), os.path.join(self.scripts, name))
+            load_all(self.root)
 
     def script(self, name: str) -> tuple[str, ...]:
         """The words that run one of these scripts; isolated, so that nothing beside it or in a project is loaded."""
@@ -357,7 +360,11 @@ def installed_in(root: str) -> str:
     places = (SCRIPTS, sys.prefix, sys.executable, os.path.realpath(sys.executable))
     if not any(below(path, root) for path in places):
         return ""
-    return "Quintet or its Python lies in this project: what a command or an edit changes there runs with your rights"
+    return (
+        "Quintet or its Python lies in this project: what changes there runs with your rights at the next start. An "
+        "environment that Quintet runs from is read-only for commands; to let them install into it, install Quintet "
+        "elsewhere (pipx install quintet)"
+    )
 
 
 def minded(argv: Sequence[str], walls: str = "{}") -> tuple[str, ...]:
