@@ -160,7 +160,7 @@ def make_core(
         outputs=places.outputs,
         servers=servers,
         mcp=mcp,
-        **outside.at_hand(),
+        **outside.at_hand() | {"put_right": containment.put_right},
     )
 
     def crashed(error: BaseException) -> None:

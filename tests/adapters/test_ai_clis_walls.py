@@ -91,7 +91,7 @@ def test_what_appears_in_a_protected_place_is_put_aside_and_noted(walled: Execut
     planted = walled.root / ".quintet" / "settings.toml"
     _, ended = walled("codex", f"write {planted}")
     assert not planted.exists()
-    assert ".quintet/settings.toml is protected" in ended.notes[0]
+    assert "`codex` made .quintet/settings.toml." in ended.notes[0]
 
 
 @pytest.mark.system("bwrap")

@@ -14,8 +14,9 @@ from quintet.adapters.mcp_client.server_pool import McpPool
 from quintet.adapters.own_temporary import temporary_folder, unnamed_file
 from quintet.adapters.places import cache_folder, config_home, locate, own_paths, state_folder
 from quintet.adapters.processes import own_environment
-from quintet.adapters.sandbox.ground import Ground, Uncontained
+from quintet.adapters.sandbox.ground import Ground
 from quintet.adapters.sandbox.guarded import Scanner
+from quintet.adapters.sandbox.uncontained import Uncontained
 from quintet.adapters.terms import protection_of
 from quintet.domain.errors import UsageError
 from quintet.domain.mcp_port import McpServer

@@ -105,7 +105,7 @@ def stopped(event: c.CycleStopped) -> str:
 
 
 def _ended(event: c.ExecutorEnded) -> Words:
-    notes: Words = [(f"         {note}", "warning") for note in event.notes]
+    notes: Words = [(f"         {line}", "warning") for note in event.notes for line in note.split("\n")]
     if event.ok or event.retry_in is None:  # how its task or the cycle goes on from there says why
         return notes
     said = event.reason if event.reason.startswith(event.executor) else f"{event.executor}: {event.reason}"

@@ -355,3 +355,4 @@ class Workbench(Struct):
     advisers: Advisers | None = None
     deployments: Deployments | None = None
     browser: Browser | None = None
+    put_right: Callable[[], Sequence[str]] = tuple  # what the sandbox had to put right, and nobody has been told yet

@@ -118,6 +118,7 @@ class Calls:
             results = await self._waited()
         except asyncio.CancelledError:
             lost = ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)
+            self._journal.post(*self._core.toolbox.put_right())
             self._journal.post(*(finished_call(one.call, lost) for one in prepared))
             self._journal.post(*await self._keeper.after(watched))
             raise
@@ -125,6 +126,8 @@ class Calls:
             self.active, self.tasks = False, []
         seconds = round(self._core.clock.monotonic() - began, 3)
         changed = await self._keeper.after(watched)
+        if notices := self._core.toolbox.put_right():
+            self._journal.post(*notices)
         for one, result in zip(prepared, results, strict=True):
             self._finish(one, result, seconds, changed)
         if landed := dials.reach(self._journal.state, Boundary.TOOL_END):

@@ -76,6 +76,10 @@ class Hands:
     async def end_shell(self, name: str, why: str) -> None:
         await self._bench.shells.kill(name, why)
 
+    def put_right(self) -> tuple[str, ...]:
+        """What was done to the project's files after commands, since this was last asked."""
+        return tuple(self._redactor.text(text) for text in self._bench.put_right())
+
     async def run(self, spec: ToolSpec, arguments: dict[str, Any], at_hand: dict[str, Any]) -> ToolResult:
         """Carry a call out; `at_hand` are the fields of the workbench that are this call's own."""
         result = await self._ran(spec, arguments, at_hand)

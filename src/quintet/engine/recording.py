@@ -311,6 +311,7 @@ class _Hands(Hands):
         self._recorder = recorder
         self._rules: tuple[Rule, ...] = ()
         self._runs = 0
+        self._looks = 0
 
     def rules(self) -> tuple[Rule, ...]:
         try:
@@ -342,6 +343,12 @@ class _Hands(Hands):
 
     async def end_shell(self, name: str, why: str) -> None:
         await self._hands.end_shell(name, why)
+
+    def put_right(self) -> tuple[str, ...]:
+        self._looks += 1
+        if found := self._hands.put_right():  # most often there is nothing
+            self._recorder.add(f"put_right.{self._looks}", found)
+        return found
 
     async def run(self, spec: ToolSpec, arguments: dict[str, Any], at_hand: dict[str, Any]) -> ToolResult:
         self._runs += 1  # calls run together, and end in any order

@@ -30,7 +30,6 @@ from quintet.engine.prompting import Prompts
 from quintet.engine.recorder import REST
 from quintet.engine.replaying import (
     ReplayClock,
-    ReplayHands,
     ReplayHooks,
     ReplayIds,
     ReplayModels,
@@ -41,6 +40,7 @@ from quintet.engine.replaying import (
     given,
     replay_tool,
 )
+from quintet.engine.replaying_hands import ReplayHands
 from quintet.engine.task_keeper import TaskKeeper
 from quintet.engine.toolbox import Toolbox
 

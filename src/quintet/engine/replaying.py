@@ -15,16 +15,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from quintet.domain import tape
-from quintet.domain.errors import ToolFailed
 from quintet.domain.hook_places import HookEnd
 from quintet.domain.messages import Part, Request
-from quintet.domain.ports import Batch, Lease, Model, SessionRow, ShellState, Unreadable
+from quintet.domain.ports import Batch, Lease, Model, SessionRow, Unreadable
 from quintet.domain.protocol import Event, Recorded, Submitted, decode_event
 from quintet.domain.rules import Rule
 from quintet.domain.subjects import Subject
 from quintet.domain.tape import Asked, Entry
 from quintet.domain.toolspec import CallStatus, ToolResult, ToolSpec, Touch
-from quintet.engine.hands import Hands
 
 T = TypeVar("T")
 REPLY, INBOX = "reply", "inbox"
@@ -55,6 +53,10 @@ class Tape:
     @property
     def next_kind(self) -> str:
         return "" if self.finished else self._entries[self._first].kind
+
+    def holds(self, kind: str) -> bool:
+        """Whether there is another entry of a kind that is written down only where there is something to write."""
+        return bool(self._left.get(kind))
 
     def ask(self, kind: str, wanted: Any, otherwise: Any) -> Any:
         """The next value of a kind, wherever it stands; `otherwise` once there is none left."""
@@ -294,52 +296,6 @@ class ReplayModel:
 
     async def close(self) -> None:
         """Nothing is held open."""
-
-
-class ReplayHands(Hands):
-    def __init__(self, recorded: Tape) -> None:
-        self._tape = recorded
-        self._rules: tuple[Rule, ...] = ()
-        self._runs = 0
-
-    def rules(self) -> tuple[Rule, ...]:
-        changed = self._tape.ask("rules", tuple[Rule, ...] | None, None)
-        self._rules = self._rules if changed is None else changed
-        return self._rules
-
-    def digest(self, path: str) -> str:
-        found: str = self._tape.ask("digest", str, "")
-        return found
-
-    def leads_to(self, path: str) -> str:
-        found: str = self._tape.ask("leads_to", str, path)
-        return found
-
-    def content(self, path: str) -> str:
-        found: str = self._tape.ask("content", str, "")
-        return found
-
-    def served(self, touch: Touch) -> Touch:
-        found: Touch = self._tape.ask("served", Touch, touch)
-        return found
-
-    def shell(self, name: str) -> ShellState:
-        found: ShellState | None = self._tape.ask("shell", ShellState, None)
-        if found is None:
-            raise ToolFailed(f"the recording knows no shell {name}")
-        return found
-
-    def shells(self) -> list[ShellState]:
-        found: list[ShellState] = self._tape.ask("shells", list[ShellState], [])
-        return found
-
-    async def end_shell(self, name: str, why: str) -> None:
-        """There is none."""
-
-    async def run(self, spec: ToolSpec, arguments: dict[str, Any], at_hand: dict[str, Any]) -> ToolResult:
-        self._runs += 1
-        result: ToolResult = given(await self._tape.wait(f"run.{self._runs}"), ToolResult)
-        return result
 
 
 class ReplayRuleBook:

@@ -22,6 +22,8 @@ from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
 from quintet.domain.policy import Menu, StagePlan
 from quintet.domain.ports import ShellGrammar, ShellState
+from quintet.domain.protocol import Noticed
+from quintet.domain.put_right import PUT_RIGHT
 from quintet.domain.regex import regex
 from quintet.domain.rules import subject_of
 from quintet.domain.standing import Stage, Standing
@@ -194,6 +196,10 @@ class Toolbox:
 
     def content(self, path: str) -> str:
         return self.hands.content(path)
+
+    def put_right(self) -> list[Noticed]:
+        """The notices about what was done to the project's files after commands."""
+        return [Noticed(level="warning", code=PUT_RIGHT, text=text) for text in self.hands.put_right()]
 
     async def run(
         self, prepared: Prepared, standing: Standing, *, person: bool, progress: Callable[[str], None]

@@ -88,6 +88,8 @@ class Turns:
         with contextlib.suppress(asyncio.CancelledError):  # the turn is over: how it ended has to be written
             await self._keeper.settle()
         self._keeper.rest()
+        if notices := core.toolbox.put_right():  # after a shell in the background
+            journal.post(*notices)
         if not work.alone:
             ending = structs.replace(ending, cycle=work.run)
         moved = runs.ended(core, self._state, ending) if work.alone else []

@@ -15,6 +15,7 @@ import msgspec
 from quintet.domain import protocol as p
 from quintet.domain.command_line import format_own_call
 from quintet.domain.describe import describe, question
+from quintet.domain.told_once import ToldOnce
 from quintet.domain.toolspec import CallStatus
 from quintet.domain.visible import visible
 from quintet.engine.session import Session
@@ -38,11 +39,12 @@ class OneCall:
 
     async def run(self, tool: str, arguments: str) -> int:
         session, decided, finished = self._session, 0, None
+        told_once = (lambda item: item) if self._json else ToldOnce()
         await session.say(format_own_call(tool, arguments))
         async for item in session.events(session.since):
             if not isinstance(item, p.Recorded):
                 continue
-            match item.event:
+            match told_once(item).event:
                 case p.QuestionAsked() as asked:
                     self._aside.print(question(asked))
                     await session.submit(p.Answer(question=asked.question, choice=await _choice(asked)))

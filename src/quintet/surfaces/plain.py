@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from quintet.domain import badge
 from quintet.domain import protocol as p
 from quintet.domain.axes import Axes
+from quintet.domain.command_line import own_call
 from quintet.domain.describe import Line, describe, question
 from quintet.domain.errors import UsageError
 from quintet.domain.messages import Role
@@ -47,6 +48,7 @@ class Plain:
         self._turn = ""  # the submission whose turn is running
         self._said = ""  # its newest reply
         self._told_once = ToldOnce()
+        self._own = False  # the turn is a call of the person's own: its answer is the call's result
         self._aside = False  # it is a step of a cycle, whose events say what came of it
         self._reports = False  # it ends with a report: what the person sees is that, not what it is made from
         self._question: p.QuestionAsked | None = None
@@ -177,7 +179,8 @@ class Plain:
                 return
             case p.QuestionAnswered() if self._question and event.question == self._question.question:
                 self._question = None
-        self._print(describe(recorded))
+        lines = describe(recorded)
+        self._print(lines[:1] if self._own and isinstance(event, p.ToolFinished) else lines)
         match event:
             case p.CommandRan():
                 if event.data.get("quit") and event.submission in self._busy:
@@ -187,6 +190,7 @@ class Plain:
             case p.TurnStarted():
                 self._turn, self._said = event.submission, ""
                 self._reports = event.order is not None
+                self._own = own_call(event.text) is not None
                 self._aside = is_step(event.order)
             case p.TurnFinished():
                 if event.answer != self._said and not self._aside:  # of a shell line, or of `complete`

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from quintet.domain import protocol as p
 from quintet.domain.describe import Line, describe, question
+from quintet.domain.told_once import ToldOnce
 from quintet.domain.visible import visible
 
 
 def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:
-    said = ""
-    for recorded in events:
+    said, told_once = "", ToldOnce()
+    for recorded in map(told_once, events):
         event = recorded.event
         said = event.text if isinstance(event, p.ModelReplied) and not event.aside else said
         for line in describe(recorded) or _spoken(event):

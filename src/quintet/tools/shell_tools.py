@@ -137,5 +137,5 @@ def shown(done: Finished, timeout: float) -> ToolResult:
     note = f"\n(killed after {timeout:g} s)" if done.timed_out else ""
     text = done.output.rstrip("\n")
     content = f"{text}\nexit {code}{note}" if text else f"exit {code}{note}"
-    content += "".join(f"\n({told})" for told in done.notes)
+    content += "".join(f"\n{told}" for told in done.notes)
     return ToolResult(content, CallStatus.OK if code == 0 else CallStatus.ERROR, summary=f"exit {code}")

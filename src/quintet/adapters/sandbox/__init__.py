@@ -66,6 +66,6 @@ def contain(kind: Sandbox, ground: Ground) -> Containment:
         from quintet.adapters.sandbox.landlock import Landlock
 
         return Landlock(ground)
-    from quintet.adapters.sandbox.ground import Uncontained
+    from quintet.adapters.sandbox.uncontained import Uncontained
 
     return Uncontained(ground)

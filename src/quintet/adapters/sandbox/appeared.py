@@ -25,6 +25,7 @@ _PLAIN = re.compile(
     r"|extensions\.(objectformat|refstorage|relativeworktrees)|remote\.[^\n]*\.(url|fetch|tagopt)"
     r"|branch\.[^\n]*\.(remote|merge|rebase)|submodule\.active|submodule\.[^\n]*\.(url|active)"
 )
+MOST_PATH = 1000  # bytes of a path among what was moved aside; a longer one is put there by its name alone
 _STRANGE = ("commondir", "gitdir", "config.worktree", "info/attributes", "objects/info/alternates")
 
 
@@ -48,21 +49,28 @@ def unwanted(place: Place) -> str:
     return os.path.join(path, "HEAD") if kind == BARE else path
 
 
-def put_aside(root: str, path: str, store: str) -> str:
+def put_aside(root: str, path: str, store: str, to_name: str = "") -> str:
     """Move what is at `path` into the folder `store`, and say where it is now; empty if it is gone.
+
+    `to_name` is its path in there, if that is free and leads through nothing that was moved there as a link.
 
     Where it cannot be moved there, to another file system for one, it gets another name where it is. OSError if not
     even that can be done.
     """
     folder, name = os.path.split(os.path.relpath(path, root))
     label = f"{time.time_ns()}-{_short(name)}"
-    os.makedirs(store, mode=0o700, exist_ok=True)
+    stored = os.path.normpath(os.path.join(store, to_name or label))
+    straight = os.path.join(os.path.realpath(store), os.path.relpath(stored, store))
+    fits = os.path.relpath(stored, store)[:2] != ".." and len(os.fsencode(stored)) < MOST_PATH
+    if not fits or os.path.realpath(stored) != straight or os.path.lexists(stored):
+        stored = os.path.join(store, label)
+    os.makedirs(os.path.dirname(stored), mode=0o700, exist_ok=True)
     try:
         at = opened(root, folder or ".")
     except FileNotFoundError:
         return ""
     try:
-        for to, place in ((os.path.join(store, label), None), (f"aside-{label.replace('.', '-')}", at)):
+        for to, place in ((stored, None), (f"aside-{label.replace('.', '-')}", at)):
             try:
                 _renamed(at, name, to, place)
             except FileNotFoundError:

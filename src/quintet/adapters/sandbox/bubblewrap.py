@@ -133,6 +133,9 @@ class Bubblewrap:
         fallen = self._laid.over(launch.covers)  # before anything is moved aside
         return [*self._ground.settle(launch), *fallen]
 
+    def put_right(self) -> list[str]:
+        return self._ground.put_right()
+
     async def close(self) -> None:
         await self._ground.close()
 

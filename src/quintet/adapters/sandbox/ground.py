@@ -1,4 +1,4 @@
-"""What every containment stands on, and what there is where none works: no walls, but a minder and bounds."""
+"""What every containment stands on: the project, what is protected in it, and looking over what a command left."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import itertools
 import os
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
-from quintet.adapters.host_programs import host_path
 from quintet.adapters.sandbox.git_watch import GitWatch, appeared_in, put_head_back, watch, watch_held, watch_taken
 from quintet.adapters.sandbox.guarded import FROM_GIT, REPOSITORY, Guarded, Place, Scanner
-from quintet.adapters.sandbox.machine import below
+from quintet.adapters.sandbox.machine import below, home
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.protected import Protection
@@ -22,6 +22,7 @@ from quintet.domain.protected import Protection
 if TYPE_CHECKING:
     from quintet.adapters.sandbox.brought_by_git import BroughtByGit
     from quintet.adapters.sandbox.unsettled import Record
+    from quintet.domain.put_right import Note
 
 SCRIPTS = os.path.dirname(os.path.realpath(__file__))
 MINDER = os.path.join(SCRIPTS, "confine.py")
@@ -69,6 +70,9 @@ class Containment(Protocol):
     def settle(self, launch: Launch) -> list[str]:
         """After the command: put aside what appeared in a protected place, and say so."""
 
+    def put_right(self) -> list[str]:
+        """What was said so since the last time that somebody asked."""
+
     async def close(self) -> None: ...
 
 
@@ -91,7 +95,9 @@ class Ground(Struct):
     _seen: frozenset[Place] | None = None
     _homes: dict[Place, tuple[int, int]] = field(default_factory=dict)  # the folders that these lie in, by number
     _stuck: frozenset[Place] = frozenset()  # appeared, and could not be moved: tried again after each command
-    _notes: list[str] = field(default_factory=list)  # not told yet
+    _notes: list[Note] = field(default_factory=list)  # not told yet
+    _told: list[str] = field(default_factory=list)  # of what was put right, not taken yet
+    _aside_in: str = ""  # the folder for what is moved aside now
     _record: Record | None = None
     _brought: BroughtByGit | None = None
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -233,10 +239,11 @@ class Ground(Struct):
 
     def settle(self, launch: Launch) -> list[str]:
         """After a command: put aside what appeared in a protected place, and say so."""
-        notes = list(launch.notes)
         if not launch.number:
-            return notes
+            return list(launch.notes)
+        notes: list[Note] = list(launch.notes)
         with self._lock:
+            self._aside_in = ""
             for watched in launch.watched:
                 for path in list(appeared_in(watched)):
                     self._aside(path, notes, watched.base or os.path.dirname(path))
@@ -251,9 +258,10 @@ class Ground(Struct):
                 self._write_down()
             elif self._record and not self._stuck:
                 self._record.settled()
-            notes += self._notes
+            told = self._worded(launch, notes) if notes or self._notes else []
             self._notes.clear()
-        return notes
+            self._told += told
+        return told
 
     def _writes_git(self, grant: Grant) -> bool:
         return Effect.COMMIT in grant.effects or not self.covers_git
@@ -264,7 +272,7 @@ class Ground(Struct):
         self._brought = self._brought or BroughtByGit(self.root, self.protection)
         return self._brought
 
-    def _settle_git(self, guarded: Guarded, grant: Grant, notes: list[str]) -> Guarded:
+    def _settle_git(self, guarded: Guarded, grant: Grant, notes: list[Note]) -> Guarded:
         """Put back what a command brought by git, and look again if anything was moved."""
         moved: list[str] = []
 
@@ -276,7 +284,17 @@ class Ground(Struct):
         notes += self._by_git().settle(guarded, grant, aside)
         return self.scanner.scan() if moved else guarded
 
-    def _look_over(self, guarded: Guarded, notes: list[str]) -> Guarded:
+    def _worded(self, launch: Launch, notes: list[Note]) -> list[str]:
+        from quintet.domain.put_right import worded  # most often there is nothing to say
+
+        return worded(launch.command, notes, home()) + worded((), self._notes, home())
+
+    def put_right(self) -> list[str]:
+        with self._lock:
+            told, self._told = self._told, []
+        return told
+
+    def _look_over(self, guarded: Guarded, notes: list[Note]) -> Guarded:
         """Move aside what is new, and look again if anything was.
 
         What git makes may stay if one command runs, and that one commits: another could have made it, or change it.
@@ -299,19 +317,22 @@ class Ground(Struct):
         kind, path, _ = place
         return committing and (kind == FROM_GIT or (kind == REPOSITORY and as_git_makes(self.root, path)))
 
-    def _aside(self, path: str, notes: list[str], base: str = "") -> str:
+    def _aside(self, path: str, notes: list[Note], base: str = "") -> str:
         from quintet.adapters.sandbox.appeared import put_aside
+        from quintet.domain.put_right import Moved
 
-        name = os.path.relpath(path, self.root) if below(path, self.root) else path
+        inside = below(path, self.root)
+        name = os.path.relpath(path, self.root) if inside else path
+        if not self._aside_in:  # one folder for all of one command
+            stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{next(self._numbers)}"
+            self._aside_in = os.path.join(self.scratch_parent, "aside", stamp)
         try:
-            moved = put_aside(base or self.root, path, os.path.join(self.scratch_parent, "aside"))
+            moved = put_aside(base or self.root, path, self._aside_in, name if inside else "")
         except OSError as error:
-            notes.append(
-                f"{name} is protected; it appeared, and could not be moved aside ({error.strerror}): remove it"
-            )
+            notes.append(Moved(name, wrong=error.strerror or str(error)))
             return ""
         if moved:
-            notes.append(f"{name} is protected; it appeared, and was moved to {moved}")
+            notes.append(Moved(name, moved))
         return path
 
     def _close_record(self) -> None:
@@ -370,26 +391,3 @@ def installed_in(root: str) -> str:
 def minded(argv: Sequence[str], walls: str = "{}") -> tuple[str, ...]:
     """Under a small parent that ends whatever the command leaves behind."""
     return (sys.executable, "-I", "-S", MINDER, walls, *argv)
-
-
-class Uncontained:
-    """No walls. A command that does more than read is still minded, and its files are bounded."""
-
-    kind = Sandbox.NONE
-
-    def __init__(self, ground: Ground) -> None:
-        self._ground = self.ground = ground
-
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
-        if not set(grant.effects) - READING:  # goes unasked: by no program of the project's
-            return Launch(tuple(argv), cwd, {"PATH": host_path()})
-        if Effect.OUTSIDE in grant.effects:
-            return Launch(tuple(argv), cwd)
-        _, number, watched = self._ground.begin(grant, held)
-        return Launch(self._ground.minded(self._ground.bounded(argv)), cwd, watched=watched, number=number)
-
-    def settle(self, launch: Launch) -> list[str]:
-        return self._ground.settle(launch)
-
-    async def close(self) -> None:
-        await self._ground.close()

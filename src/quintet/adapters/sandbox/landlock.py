@@ -54,7 +54,8 @@ class Landlock:
             for path in grant.write_roots
             if path not in roots and os.path.lexists(path)
         )
-        return Launch(ground.minded(ground.bounded(argv), text), cwd, variables, watched, number, notes=notes)
+        words = ground.minded(ground.bounded(argv), text)
+        return Launch(words, cwd, variables, watched, number, tuple(argv), notes=notes)
 
     def _leads_nowhere_else(self, path: str) -> bool:
         """A folder of the project that is a link, or behind one, could be any folder."""
@@ -63,6 +64,9 @@ class Landlock:
 
     def settle(self, launch: Launch) -> list[str]:
         return self._ground.settle(launch)
+
+    def put_right(self) -> list[str]:
+        return self._ground.put_right()
 
     async def close(self) -> None:
         await self._ground.close()

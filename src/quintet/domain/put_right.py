@@ -1,0 +1,96 @@
+"""What Quintet did to a project's files after a command, in words: the same notice for the user and for the model.
+
+One notice a command. It says what was done and why, names at most `MOST_NAMED` paths, says where they are, and how to
+take one back.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from quintet.domain.visible import brief, exactly
+
+PUT_RIGHT = "PUT_RIGHT"  # the code of the notice
+MOST_NAMED = 5
+MOST_COMMAND = 60
+HELP = "docs/howto/take-it-back.md"
+
+
+class Moved(Struct, frozen=True):
+    """Something protected that a command made, and where it was moved."""
+
+    path: str  # in the project
+    now: str = ""  # empty: it could not be moved
+    wrong: str = ""  # why not
+
+
+Note = Moved | str
+
+
+def worded(command: Sequence[str], notes: Iterable[Note], home: str = "") -> list[str]:
+    """The notices about one command; without words of its own, it is one that ran in the background."""
+    said, moved = list[str](), list[Moved]()
+    for note in notes:
+        if isinstance(note, str):
+            said.append(note)
+        elif note not in moved:
+            moved.append(note)
+    out = [one for one in moved if one.now]
+    stuck = [one for one in moved if not one.now]
+    who = called(command)
+    found = [_about_moved(who, out, home)] if out else []
+    if stuck:
+        why = ", ".join(dict.fromkeys(one.wrong for one in stuck))
+        found.append(
+            f"{who} made {named([one.path for one in stuck])}, which other programs run. "
+            f"It could not be moved out of the project ({why}): remove it."
+        )
+    return [*found, *said]
+
+
+def _about_moved(who: str, moved: Sequence[Moved], home: str) -> str:
+    first = moved[0]
+    folder = first.now[: -len(first.path) - 1] if first.now.endswith(f"/{first.path}") else ""
+    together = folder and all(one.now == f"{folder}/{one.path}" for one in moved)
+    place = "your home" if first.path[:1] == "/" else "the project"
+    lines = [f"{who} made {named([one.path for one in moved])}. Files that other programs run are kept out of {place}."]
+    if together:
+        lines.append(f"{'It is' if len(moved) == 1 else 'They are'} now in")
+        lines.append(f"  {_short(folder, home)}")
+    else:
+        lines += [f"  {_named(one.path)} is now {_short(one.now, home)}" for one in moved[:MOST_NAMED]]
+    lines += ["To take it back:" if len(moved) == 1 else "To take one back:"]
+    lines.append(f"  mv {_short(first.now, home)} {shlex.quote(_named(first.path))}")
+    return "\n".join(lines)
+
+
+def called(command: Sequence[str]) -> str:
+    """A command in a few words."""
+    line = command[2] if tuple(command[:2]) == ("bash", "-c") and len(command) == 3 else ""
+    words = line or posixpath.basename(command[0] if command else "")
+    text = brief(words, MOST_COMMAND) if words else ""
+    return f"`{text}`" if text else "A command in the background"
+
+
+def named(paths: Sequence[str]) -> str:
+    """The first few of them, and how many more there are."""
+    shown = [_named(path) for path in paths[:MOST_NAMED]]
+    if (more := len(paths) - len(shown)) > 0:
+        return f"{', '.join(shown)} and {more} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def _named(path: str) -> str:
+    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return exactly(text).replace("\n", "␊").replace("\t", "␉")
+
+
+def _short(path: str, home: str) -> str:
+    """With `~`, where a shell takes it."""
+    if home and path.startswith(f"{home}/") and shlex.quote(path) == path:
+        return f"~{path[len(home) :]}"
+    return shlex.quote(_named(path))

@@ -1,0 +1,106 @@
+"""What Quintet takes out of the project after a command is told to the user, on every surface, with how to undo it."""
+
+import asyncio
+import os
+import subprocess
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.adapters.model_server import Reply
+from tests.surfaces.program import BUILD, PROGRAM, SECONDS, Model, Program, call
+
+pytestmark = [
+    pytest.mark.system("bwrap"),
+    pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning"),
+]
+GEN = (
+    "import os\nopen('.mcp.json', 'w').write('{}')\nos.mkdir('.vscode')\nopen('.vscode/tasks.json', 'w').write('{}')\n"
+)
+WHY = "`python3 gen.py` made .mcp.json and .vscode. Files that other programs run are kept out of the project."
+
+
+@pytest.fixture
+def planting(quintet: Program, model: Model) -> Program:
+    (quintet.root / "gen.py").write_text(GEN)
+    model(call("bash", command="python3 gen.py"), Reply(text="generated"))
+    return quintet
+
+
+def taken_back(quintet: Program, said: str) -> None:
+    """What the notice says to do does it."""
+    assert not (quintet.root / ".mcp.json").exists()
+    line = next(f"mv {line.partition(' mv ')[2]}" for line in said.splitlines() if " mv " in line)
+    subprocess.run(line, shell=True, check=True, cwd=quintet.root)
+    assert (quintet.root / ".mcp.json").read_text() == "{}"
+
+
+def test_headless_tells_on_stderr_and_so_do_sessions_afterwards(planting: Program) -> None:
+    done = planting.run("-p", "generate", *BUILD).clean(0)
+    assert done.out == "generated\n"
+    assert done.err.count(WHY) == 1
+    shown = planting.run("sessions", "show", planting.sessions()[0]["session"]).clean(0).out
+    assert shown.count(WHY) == 1
+    taken_back(planting, shown)
+
+
+def test_headless_tells_in_the_stream(planting: Program) -> None:
+    done = planting.run("-p", "generate", *BUILD, "--output-format", "stream-json").clean(0)
+    (notice,) = [line for line in done.lines() if line["type"] == "noticed"]
+    assert notice["code"] == "PUT_RIGHT" and notice["text"].startswith(WHY)
+    (result,) = [line for line in done.lines() if line["type"] == "tool_finished"]
+    assert result["content"].endswith(notice["text"])  # the model is told the same
+
+
+def test_plain_tells_once_for_a_model_and_once_for_a_line_of_your_own(planting: Program) -> None:
+    terminal = planting.plain("--mode", "build", "--permission-profile", "trusted")
+    terminal.sees("› ")
+    terminal.types("generate")
+    shown = terminal.sees("generated", "› ").replace("\r", "")
+    assert shown.count("kept out of the project") == 1
+    taken_back(planting, shown)
+    (planting.root / ".mcp.json").unlink()
+    terminal.types("!python3 gen.py && false")
+    shown = terminal.sees("exit 1", "\n› ")
+    assert shown.count("kept out of the project") == 1
+    assert shown.count("exit 1") <= 2  # of the call, and of its output
+
+
+def test_the_output_of_a_line_of_your_own_that_fails_is_shown_once(quintet: Program) -> None:
+    terminal = quintet.plain("--mode", "build", "--permission-profile", "trusted")
+    terminal.sees("› ")
+    terminal.types("!ls nothing-of-this-name")
+    assert terminal.sees("No such file", "\n› ").count("No such file") == 1
+
+
+def test_an_mcp_client_is_told(planting: Program) -> None:
+    program, *words = PROGRAM
+    flags = ("--mode", "build", "--permission-profile", "normal")
+    server = StdioServerParameters(
+        command=program, args=[*words, "mcp-server", *flags], env=dict(os.environ), cwd=planting.root
+    )
+
+    async def used() -> None:
+        async with asyncio.timeout(SECONDS), Client(server) as client:
+            said = await client.call_tool("bash", {"command": "python3 gen.py"})
+            assert WHY in said.content[0].text  # type: ignore[union-attr]
+
+    asyncio.run(used())
+
+
+def test_a_call_of_your_own_tells_once(planting: Program) -> None:
+    words = ("--mode", "build", "--permission-profile", "normal")
+    done = planting.run("tools", "call", "bash", "--args", '{"command": "python3 gen.py"}', *words)
+    assert (done.out + done.err).count(WHY) == 1
+
+
+def test_what_an_interrupted_command_left_is_told(quintet: Program, model: Model) -> None:
+    os.mkfifo(quintet.root / "ready")
+    (quintet.root / "gen.py").write_text(GEN + "open('ready', 'w').write('go')\nimport time\ntime.sleep(600)\n")
+    model(call("bash", command="python3 gen.py", timeout=600), Reply(text="over"))
+    terminal = quintet.plain("--mode", "build", "--permission-profile", "trusted")
+    terminal.sees("› ")
+    terminal.types("generate")
+    assert (quintet.root / "ready").read_text() == "go"
+    terminal.child.sendintr()
+    terminal.sees(WHY)
