@@ -52,7 +52,7 @@ from quintet.outside_wiring import Outside
 from quintet.places_of_prompts import own_prompts
 from quintet.tools.registry import BY_NAME
 from quintet.tools.workflow_tools import finish_step
-from quintet.trusting import at_home, not_loaded, own_inside, sound_agents
+from quintet.trusting import at_home, lies_in, not_loaded, not_yours, own_inside, sound_agents
 
 if TYPE_CHECKING:
     from quintet.domain.executors import Executors
@@ -311,10 +311,10 @@ def _notes(places: Places, loaded: config.Loaded, own: user_tools.OwnTools) -> l
         notes.append(Noticed(level="info", code="OWN_TOOLS", text=own.held_back))
     if inside := installed_in(places.root):
         notes.append(Noticed(level="warning", code="INSTALLED_IN_PROJECT", text=inside))
-    if home := at_home(places):
-        notes.append(Noticed(level="warning", code="HOME", text=home))
-    if own_files := own_inside(places):
-        notes.append(Noticed(level="warning", code="OWN_FILES_INSIDE", text=own_files))
+    where = {"HOME": at_home(places), "OWN_FILES_INSIDE": own_inside(places), "NOT_YOURS": not_yours(places)}
+    notes += [Noticed(level="warning", code=code, text=text) for code, text in where.items() if text]
+    if above := lies_in(places):
+        notes.append(Noticed(level="info", code="PROJECT_ABOVE", text=above))
     if killed := left_note(places, loaded.settings):
         notes.append(Noticed(level="warning", code="LEFT_BEHIND", text=killed))
     if left := not_loaded(places, loaded.trust):

@@ -182,6 +182,23 @@ def own_inside(places: Places) -> str:
     )
 
 
+def not_yours(places: Places) -> str:
+    """What to know where a repository above the folder does not count; empty elsewhere."""
+    if not places.passed_over:
+        return ""
+    return (
+        f"The project is {_line(places.root)} alone: {_line(places.passed_over)} has a .git, but it or the folder is "
+        "another user's. If you trust it, git config --global --add safe.directory PATH lets it count."
+    )
+
+
+def lies_in(places: Places) -> str:
+    """What to know where the project is more than the folder that was opened; empty elsewhere."""
+    if not places.opened:
+        return ""
+    return f"The project is {_line(places.root)}, the repository that {_line(places.opened)} lies in."
+
+
 def sound_agents(places: Places, trust: Trust) -> bool:
     """Whether programs of the project's agents may be run: it is trusted, and none of their files is new or changed."""
     return trust.trusted and all(trust.covers_below(folder, files_below(places.root, folder)) for folder in AGENTS)

@@ -18,6 +18,7 @@ from quintet.adapters.git_folders import GitFolders, git_folders, is_plain, read
 from quintet.adapters.host_programs import host_path, program
 from quintet.adapters.own_temporary import temporary_folder
 from quintet.adapters.places import config_home
+from quintet.adapters.repository_above import repository_above
 from quintet.domain.errors import ToolFailed
 from quintet.domain.plain_git import config_text, is_head, read_listed, taken_over
 
@@ -114,9 +115,7 @@ def looking(root: str, seconds: float = SECONDS) -> Iterator[View | None]:
 @contextlib.contextmanager
 def looking_from(folder: str) -> Iterator[View]:
     """A look at the repository that a folder belongs to, which holds all it shows; ToolFailed if there is none."""
-    root = folder
-    while not os.path.lexists(os.path.join(root, ".git")) and root != "/":
-        root = os.path.dirname(root)
+    root, _ = repository_above(folder)
     if (found := git_folders(root)) and (problem := borrowing(os.path.join(found.common, "objects"))):
         raise ToolFailed(problem)
     with looking(root) as view:
@@ -227,6 +226,11 @@ def user_paths() -> tuple[tuple[str, str], ...]:
         for name, value in _listed_of_user(_where())
         if name in ("core.hookspath", "init.templatedir") or (name.startswith("include") and name.endswith(".path"))
     )
+
+
+def safe_folders() -> tuple[str, ...]:
+    """The folders of others that the user's own configuration has git work in."""
+    return tuple(value for name, value in _listed_of_user(_where()) if name == "safe.directory")
 
 
 @lru_cache(maxsize=8)

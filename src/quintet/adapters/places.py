@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from quintet.adapters.host_programs import stay_out_of
 from quintet.adapters.private_files import private_folder
+from quintet.adapters.repository_above import repository_above
 from quintet.domain.errors import UsageError
 
 
@@ -16,6 +17,8 @@ class Places(Struct, frozen=True):
     root: str  # real path of the git root, or of the folder
     state: str  # the project's own state folder
     config: str  # the user's configuration folder
+    opened: str = ""  # the folder that was named, if it is not the root
+    passed_over: str = ""  # a folder above it whose `.git` is another user's
 
     @property
     def name(self) -> str:
@@ -125,7 +128,7 @@ def locate(path: str = ".") -> Places:
     start = os.path.realpath(path)
     if not os.path.isdir(start):
         raise UsageError(f"{path}: no such folder")
-    root = _git_root(start) or start
+    root, passed_over = repository_above(start)
     if not root.isprintable() and root != root.encode("utf-8", "replace").decode():
         from quintet.domain.visible import on_one_line
 
@@ -138,6 +141,8 @@ def locate(path: str = ".") -> Places:
         root,
         os.path.join(state_folder(), f"{folder}-{key_of(root)}"),
         os.path.join(config_home(), "quintet"),
+        start if start != root else "",
+        passed_over,
     )
 
 
@@ -178,17 +183,6 @@ def key_of(path: str) -> str:
     for byte in os.fsencode(path):
         value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
     return f"{value:016x}"
-
-
-def _git_root(start: str) -> str | None:
-    folder = start
-    while True:
-        if os.path.exists(os.path.join(folder, ".git")):
-            return folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
 
 
 def _base(variable: str, under_home: str) -> str:
