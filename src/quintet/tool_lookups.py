@@ -5,6 +5,7 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from typing import Any
@@ -58,9 +59,9 @@ def _bound(spec: ToolSpec, arguments: str, terms: gate.Terms | None = None) -> t
     try:
         bound = spec.bind(arguments)
         touch = with_target(spec.touch(bound), terms.targets if terms else {})
-        contained = terms is None or terms.sandbox is gate.Sandbox.BWRAP
-        leads_to = None if terms is None or contained else ProjectFiles(terms.root).leads_to
-        return bound, with_lines(touch, BashGrammar().parse, leads_to)
+        if terms is None or terms.sandbox is gate.Sandbox.BWRAP:
+            return bound, with_lines(touch, BashGrammar().parse, is_there=os.path.lexists)
+        return bound, with_lines(touch, BashGrammar().parse, ProjectFiles(terms.root).leads_to)
     except ToolFailed as error:
         raise UsageError(error.message) from None
 

@@ -57,6 +57,23 @@ def test_in_a_partial_sandbox_it_says_what_is_open(repo: Path) -> None:
     assert "its .git and protected files can be written, its secret files read" in "\n".join(asked.detail)
 
 
+def test_what_is_typed_into_a_shell_outside_asks_and_says_so(repo: Path) -> None:
+    found: list[p.QuestionAsked] = []
+
+    async def run(driver: Driver) -> None:
+        await driver.session.say("go")
+        for choice in "yn":
+            found.append(await driver.until_type(p.QuestionAsked))
+            await driver.session.submit(p.Answer(question=found[-1].question, choice=choice))
+        await driver.until_type(p.TurnFinished)
+
+    shell = call("bash", command="PATH=/usr/bin:/bin bash --norc", run_in_background=True, bash_id="one")
+    typed = call("write_to_shell", shell_id="one", content="touch made")
+    drive(repo, run, ScriptedModel([[shell], [typed], "ok"]), person=True, axes=BUILD)
+    assert f"access     {OUTSIDE}" in found[1].detail
+    assert not (repo / "made").exists()
+
+
 def test_the_screen_says_it(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.type("go")

@@ -92,6 +92,9 @@ class ProjectFiles:
             return "/"  # nobody knows, so it is not the project's
         return path if found == whole else found
 
+    def is_there(self, path: str) -> bool:
+        return os.path.lexists(os.path.join(self.root, path))
+
     def real(self, path: str) -> str:
         with self._opened(self.relative(path), os.O_PATH) as handle:
             self._refuse_secret(handle, path)

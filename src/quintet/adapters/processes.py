@@ -92,7 +92,18 @@ class LocalProcesses:
         launch = Launch(tuple(argv), cwd, {"PATH": host_path()})
         if contained:  # looking for what has to be covered reads folders: not on the loop
             launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
-        return await self._run(launch, grant, timeout, keep, whole, on_output)
+        done = await self._run(launch, grant, timeout, keep, whole, on_output)
+        return self._explained(done, launch, grant) if contained else done
+
+    def _explained(self, done: Finished, launch: Launch, grant: Grant) -> Finished:
+        """With what there is to say of a failure that only the sandbox explains."""
+        if "git" not in done.output and "fatal:" not in done.output and "publickey" not in done.output:
+            return done
+        from quintet.domain.sandbox_notes import Failure, explained
+
+        kind = self._containment.kind
+        notes = explained(Failure(done.output, done.exit_code, grant, kind, next(iter(grant.write_roots), launch.cwd)))
+        return structs.replace(done, notes=(*done.notes, *notes)) if notes else done
 
     async def git(
         self, words: Sequence[str], *, cwd: str, grant: Grant, timeout: float, keep: int = 30_000

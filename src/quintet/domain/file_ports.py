@@ -45,6 +45,9 @@ class Files(Protocol):
     def leads_to(self, path: str) -> str:
         """Where a path really is: itself, or what the links in it lead to. Nothing is opened."""
 
+    def is_there(self, path: str) -> bool:
+        """Whether there is anything at a path, which may lie outside the project. Nothing is opened."""
+
     def replace(self, path: str, data: bytes) -> None:
         """Write atomically: the old file or the new one, never a mixture. Makes parent folders."""
 

@@ -116,7 +116,8 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
     if axes.run_control is RunControl.MANUAL and effects:
         question, lifts, rule = question or "run control is manual: each step asks", _NOTHING, None
     named = rule is not None and rule.pattern[:4] == "git "
-    keys = keys_for(effects, touch.commands, touch.parts, approved=bool(question) or named)
+    approved, deploys = bool(question) or named, touch.deploys is not None
+    keys = keys_for(effects, touch.commands, touch.parts, approved=approved, deploys=deploys)
     grant = _grant(effects, touch, axes, terms, keys)
     if question:
         reason = question if terms.person else f"{question}; nobody is attached to ask"

@@ -6,7 +6,7 @@ in a few words. What is not understood is `destroy`. Pure; any script gives an a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec import structs
 
@@ -26,12 +26,18 @@ from quintet.domain.toolspec import Touch
 
 
 def with_lines(
-    touch: Touch, parse: Callable[[str], Script], leads_to: Callable[[str], str] | None = None, *, fresh: bool = True
+    touch: Touch,
+    parse: Callable[[str], Script],
+    leads_to: Callable[[str], str] | None = None,
+    *,
+    fresh: bool = True,
+    is_there: Callable[[str], bool] | None = None,
 ) -> Touch:
     """The touch of a call that runs shell lines, with what its lines mean.
 
     `leads_to` says where a path really is, links followed: given where nothing contains the lines. `fresh`: they are
-    run by a shell of their own, which nobody has told anything before.
+    run by a shell of their own, which nobody has told anything before. `is_there` says whether this machine has a path:
+    given where a whole sandbox contains the lines, which has a /tmp of its own.
     """
     if not touch.lines:
         return touch
@@ -44,6 +50,9 @@ def with_lines(
     if leads_to is not None:
         reads |= dict.fromkeys(map(leads_to, reads))
         writes |= dict.fromkeys(map(leads_to, writes))
+    if is_there is not None and _keeps_to_own_tmp((*reads, *writes), is_there):
+        reads = {path: None for path in reads if not _in_tmp(path)}
+        writes = {path: None for path in writes if not _in_tmp(path)}
     return structs.replace(
         touch,
         effects=touch.effects.union(*(one.effects for one in meant)),
@@ -54,6 +63,19 @@ def with_lines(
         parts=tuple(dict.fromkeys(part for one in meant for part in one.parts)),
         plain=None not in plain_reads,
     )
+
+
+def _in_tmp(path: str) -> bool:
+    return path.startswith("/tmp/")
+
+
+def _keeps_to_own_tmp(paths: Iterable[str], is_there: Callable[[str], bool]) -> bool:
+    """Whether all that is named in /tmp can only be the sandbox's own: this machine has nothing of that name.
+
+    If it has, the line may mean that, and is judged as one that leaves the project.
+    """
+    named = [path for path in paths if _in_tmp(path) or "/tmp/".startswith(f"{path.rstrip('/')}/")]
+    return bool(named) and all(_in_tmp(path) and not is_there("/".join(path.split("/")[:3])) for path in named)
 
 
 def judge(script: Script, folder: str = "") -> Touch:

@@ -54,6 +54,11 @@ KEYS = {
     "gem": Keys("~/.gem/credentials", (".gem/credentials", ".local/share/gem/credentials")),
     "hex": Keys("~/.hex/hex.config", (".hex/hex.config",)),
     "svn": Keys("~/.subversion", (".subversion",)),
+    "fly": Keys("~/.fly/config.yml", (".fly/config.yml",)),
+    "wrangler": Keys("wrangler's login", (".config/.wrangler", ".wrangler/config")),
+    "firebase": Keys("firebase's login", (".config/configstore/firebase-tools.json",)),
+    "terraform": Keys("terraform's credentials", (".terraformrc", ".terraform.d/credentials.tfrc.json")),
+    "pulumi": Keys("~/.pulumi/credentials.json", (".pulumi/credentials.json",)),
     "msmtp": Keys("~/.msmtprc", (".msmtprc", ".config/msmtp/config")),
 }
 _SSH = (HOSTS, AGENT, PRIVATE)
@@ -87,19 +92,27 @@ PUBLISHING: dict[str, tuple[str, ...]] = {
     "mix hex.publish": ("hex",),
     **_each("svn", "commit ci", "svn"),
     "msmtp": ("msmtp",),
+    **{program: (program,) for program in ("fly", "wrangler", "firebase", "terraform", "pulumi")},  # deploy targets
 }
 FETCHING = (HOSTS, AGENT)  # hooks and filters of the repository may run beside it, so it gets no key
 
 
 def keys_for(
-    effects: frozenset[Effect], commands: Sequence[str], parts: Sequence[Part], *, approved: bool
+    effects: frozenset[Effect],
+    commands: Sequence[str],
+    parts: Sequence[Part],
+    *,
+    approved: bool,
+    deploys: bool = False,
 ) -> tuple[str, ...]:
-    """The names of what a line is shown. `approved`: a person is asked about it, or a rule of theirs names it."""
+    """The names of what a line is shown. `approved`: a person is asked about it, or a rule of theirs names it.
+    `deploys`: it is the line of a deploy target, which the user wrote; most of these log in by ssh."""
     if not approved:
         return ()
     if Effect.PUBLISH in effects:
         begun = [key for command in commands for key in _begins(command)]
-        return tuple(dict.fromkeys(name for key in begun for name in PUBLISHING.get(key, ())))
+        needed = [name for key in begun for name in PUBLISHING.get(key, ())]
+        return tuple(dict.fromkeys((*(_SSH if deploys else ()), *needed)))
     if Effect.NETWORK in effects and parts and all(part.name == "git" for part in parts):
         return FETCHING
     return ()

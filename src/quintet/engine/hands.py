@@ -55,6 +55,10 @@ class Hands:
         writes = tuple(dict.fromkeys((*touch.writes, *found.asked)))
         return structs.replace(touch, writes=writes, refused=found.refused, asks=touch.asks or found.asks)
 
+    def is_there(self, path: str) -> bool:
+        """Whether this machine has something at a path outside the project."""
+        return self._bench.files.is_there(path)
+
     def content(self, path: str) -> str:
         """A file as it is now; empty where there is none to be read."""
         try:

@@ -329,6 +329,9 @@ class _Hands(Hands):
     def leads_to(self, path: str) -> str:
         return self._recorder.asked("leads_to", lambda: self._hands.leads_to(path))
 
+    def is_there(self, path: str) -> bool:
+        return self._recorder.asked("is_there", lambda: self._hands.is_there(path))
+
     def content(self, path: str) -> str:
         return self._recorder.asked("content", lambda: self._hands.content(path))
 

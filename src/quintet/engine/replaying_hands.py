@@ -32,6 +32,9 @@ class ReplayHands(Hands):
         found: str = self._tape.ask("leads_to", str, path)
         return found
 
+    def is_there(self, path: str) -> bool:
+        return bool(self._tape.ask("is_there", bool, True))
+
     def content(self, path: str) -> str:
         found: str = self._tape.ask("content", str, "")
         return found

@@ -17,7 +17,7 @@ from quintet.domain.axes import Axes, RunControl, tightens
 from quintet.domain.deploying import with_target
 from quintet.domain.errors import QuintetError
 from quintet.domain.gate import Decision, Sandbox, Terms
-from quintet.domain.grants import Effect, exceeds
+from quintet.domain.grants import Effect, Grant, exceeds
 from quintet.domain.messages import ToolCall, ToolSchema
 from quintet.domain.nearest import nearest
 from quintet.domain.policy import Menu, StagePlan
@@ -44,6 +44,7 @@ class Prepared(Struct, frozen=True):
     arguments: dict[str, object]
     touch: Touch
     decision: Decision
+    shell: Grant | None = None  # what the shell it is typed into was started with
 
 
 class Toolbox:
@@ -115,20 +116,22 @@ class Toolbox:
             touch = with_target(with_criteria(spec.touch(arguments), standing.todos), self.terms.targets)
             outward = touch.addresses or touch.resource or touch.tells
             touch = _with_known(touch, standing) if outward else touch
-            touch = self._typed(touch) if touch.shell else self._judged(touch)
+            touch, held = self._typed(touch) if touch.shell else (self._judged(touch), None)
             touch = self.hands.served(touch) if touch.server is not None else touch
             touch = self.hands.carried(touch) if touch.moves else touch
             rules = self.hands.rules()
         except QuintetError as error:
             return refused(str(error))
         terms = structs.replace(self.terms, person=person, rules=rules)
+        if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
+            terms = structs.replace(terms, sandbox=Sandbox.NONE)
         decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines))
-        if touch.shell and exceeds(decision.grant, held := self.hands.shell(touch.shell).grant):
+        if touch.shell and exceeds(decision.grant, started := self.hands.shell(touch.shell).grant):
             return refused(
-                f"shell {touch.shell} was started for {', '.join(held.effects)} and cannot do more; "
+                f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
                 "start another with bash and run_in_background"
             )
-        return Prepared(call, spec, arguments, touch, decision)
+        return Prepared(call, spec, arguments, touch, decision, held)
 
     def _masked(self, spec: ToolSpec, standing: Standing) -> str:
         """Why the tool is not there to be called now; empty if it is. The gate speaks for the dials."""
@@ -146,15 +149,16 @@ class Toolbox:
         homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
         return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
 
-    def _judged(self, touch: Touch, *, fresh: bool = True) -> Touch:
+    def _judged(self, touch: Touch, *, fresh: bool = True, contained: bool = True) -> Touch:
         if not touch.lines:
             return touch
         from quintet.domain.shell_effects import with_lines  # a session that runs no line need not know what lines mean
 
-        leads_to = None if self.sandbox is Sandbox.BWRAP else self.hands.leads_to
-        return with_lines(touch, self._grammar.parse, leads_to, fresh=fresh)
+        if contained and self.sandbox is Sandbox.BWRAP:
+            return with_lines(touch, self._grammar.parse, fresh=fresh, is_there=self.hands.is_there)
+        return with_lines(touch, self._grammar.parse, self.hands.leads_to, fresh=fresh)
 
-    def _typed(self, touch: Touch) -> Touch:
+    def _typed(self, touch: Touch) -> tuple[Touch, Grant]:
         """What is typed where a shell waits for a line is a line; what another program makes of it, nobody knows."""
         shell = self.hands.shell(touch.shell)
         line = shell.begun + touch.lines[0]
@@ -163,8 +167,10 @@ class Toolbox:
         elif _MORE_THAN_TEXT.search(line):
             why = "typed keys, history or half a line"
         else:
-            return self._judged(structs.replace(touch, lines=(line,), folder=shell.folder), fresh=False)
-        return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines)
+            outside = Effect.OUTSIDE in shell.grant.effects
+            whole = structs.replace(touch, lines=(line,), folder=shell.folder)
+            return self._judged(whole, fresh=False, contained=not outside), shell.grant
+        return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines), shell.grant
 
     def withdrawn(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
         """The running shells that a turned dial takes the ground from, each with the reason."""
@@ -191,8 +197,9 @@ class Toolbox:
     def access(self, prepared: Prepared) -> str:
         """What the call may touch, in words. What is typed into a shell has what that shell was started with."""
         touch = prepared.touch
-        grant = self.hands.shell(touch.shell).grant if touch.shell else prepared.decision.grant
-        return access(grant, self.sandbox, self.terms.root, command=is_command(touch))
+        return access(
+            prepared.shell or prepared.decision.grant, self.sandbox, self.terms.root, command=is_command(touch)
+        )
 
     def content(self, path: str) -> str:
         return self.hands.content(path)

@@ -1,0 +1,63 @@
+"""Failures that only the sandbox explains are told with their cause; others are left as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from quintet.domain import sandbox_notes as notes
+from quintet.domain.grants import Effect, Grant, Sandbox
+from quintet.domain.sandbox_notes import Failure, explained
+from quintet.domain.user_keys import FETCHING
+
+GRANT = Grant((Effect.COMMIT, Effect.NETWORK), ("/work/app",), True)
+GPG = "error: gpg failed to sign the data:\n(no gpg output)\nfatal: failed to write commit object\n"
+KEY = "error: Couldn't load public key /home/me/.ssh/id.pub: No such file\n\nfatal: failed to write commit object\n"
+LOCKED = "error: could not lock config file .git/config: Read-only file system\n"
+DENIED = "git@example.com: Permission denied (publickey).\nfatal: Could not read from remote repository.\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "note"),
+    [
+        (GPG, notes.SIGNING),
+        (KEY, notes.SIGNING),
+        ("error: gpg failed to sign the data\nerror: unable to sign the tag\n", notes.SIGNING),
+        (LOCKED, notes.UPSTREAM),
+        ("error: could not write config file .git/config: Device or resource busy\n", notes.UPSTREAM),
+        (DENIED, notes.NO_KEYS),
+        ("Host key verification failed.\n", notes.UNKNOWN_HOST),
+        ("fatal: could not read Username for 'https://x': terminal prompts disabled", notes.NO_PASSWORD),
+    ],
+)
+def test_what_the_sandbox_made_fail_is_said(output: str, note: str) -> None:
+    assert explained(Failure(output, 128, GRANT, Sandbox.BWRAP, "/work/app")) == (note,)
+    assert explained(Failure(output, 128, GRANT, Sandbox.NONE, "/work/app")) == ()
+    outside = Grant((Effect.OUTSIDE,))
+    assert explained(Failure(output, 128, outside, Sandbox.BWRAP, "/work/app")) == ()
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "fatal: failed to write commit object\n",  # for another reason
+        "fatal: 'nowhere' does not appear to be a git repository\n",
+        "fatal: '/work/app/sub' does not appear to be a git repository\n",
+        "error: could not lock config file .git/config: File exists\n",
+        "nothing of note",
+    ],
+)
+def test_what_fails_elsewhere_too_is_left_alone(output: str) -> None:
+    assert explained(Failure(output, 128, GRANT, Sandbox.BWRAP, "/work/app")) == ()
+
+
+@pytest.mark.parametrize("path", ["/srv/x.git", "../bare", "file:///srv/x.git"])
+@pytest.mark.parametrize("words", ["'{}' does not appear to be a git repository", "repository '{}' does not exist"])
+def test_a_remote_that_is_a_folder_outside_is_named(path: str, words: str) -> None:
+    told = explained(Failure(f"fatal: {words.format(path)}\n", 128, GRANT, Sandbox.BWRAP, "/work/app"))
+    assert len(told) == 1 and told[0].startswith(f"{path.removeprefix('file://')} is outside the project")
+
+
+def test_which_key_was_missing_depends_on_what_the_line_had() -> None:
+    fetching = Grant(GRANT.effects, GRANT.write_roots, True, keys=FETCHING)
+    assert explained(Failure(DENIED, 128, fetching, Sandbox.BWRAP, "/")) == (notes.NO_AGENT,)
+    assert explained(Failure(DENIED, 128, GRANT, Sandbox.PARTIAL, "/")) == (notes.NO_KEYS_IN_PARTIAL,)
