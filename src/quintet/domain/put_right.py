@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -28,16 +28,23 @@ class Moved(Struct, frozen=True):
     wrong: str = ""  # why not
 
 
-Note = Moved | str
+class Brought(Struct, frozen=True):
+    """Something protected that git brought from what it held before, and that stays."""
+
+    path: str
 
 
-def worded(command: Sequence[str], notes: Iterable[Note], home: str = "") -> list[str]:
+Note = Moved | Brought | str
+
+
+def worded(command: Sequence[str], notes: Sequence[Note], home: str = "") -> list[str]:
     """The notices about one command; without words of its own, it is one that ran in the background."""
     said, moved = list[str](), list[Moved]()
+    brought = list(dict.fromkeys(note.path for note in notes if isinstance(note, Brought)))
     for note in notes:
         if isinstance(note, str):
             said.append(note)
-        elif note not in moved:
+        elif isinstance(note, Moved) and note not in moved:
             moved.append(note)
     out = [one for one in moved if one.now]
     stuck = [one for one in moved if not one.now]
@@ -48,6 +55,11 @@ def worded(command: Sequence[str], notes: Iterable[Note], home: str = "") -> lis
         found.append(
             f"{who} made {named([one.path for one in stuck])}, which other programs run. "
             f"It could not be moved out of the project ({why}): remove it."
+        )
+    if brought:
+        found.append(
+            f"{who}: git brought {named(brought)}. Other programs run what such files name: look before you open "
+            "the project with them. Quintet loads them only after you trust them."
         )
     return [*found, *said]
 

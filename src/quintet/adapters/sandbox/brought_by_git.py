@@ -12,15 +12,18 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 
 from quintet.adapters.sandbox.git_memory import GitMemory
-from quintet.adapters.sandbox.guarded import FROM_GIT, Guarded
+from quintet.adapters.sandbox.guarded import FROM_GIT, KEPT, Guarded
 from quintet.adapters.sandbox.linked_git import in_tree
 from quintet.adapters.sandbox.machine import below
 from quintet.adapters.sandbox.nofollow import opened
 from quintet.domain.grants import Effect, Grant
-from quintet.domain.protected import Protection, is_from_git, kept
+from quintet.domain.protected import Protection, is_from_git, is_held, kept
+from quintet.domain.put_right import named
 
 MOST_BYTES = 4_000_000  # of a file that is compared
 MOST_REPOSITORIES = 50
+READ_BY_GIT = ("config", "config.worktree", "info/attributes")
+CHANGED = "The command changed {}. Other programs run these, and this sandbox does not keep them: look at them."
 Stood = tuple[tuple[int, ...], bytes | None, int]  # which file it was, its content if that is small, its rights
 
 
@@ -30,25 +33,63 @@ class BroughtByGit:
         self._protection = protection
         self._memory = GitMemory(self._is_kept, self._in_project)
         self._hooks: dict[str, list[str]] = {}
-        self._stood: dict[str, Stood] = {}  # CI files, by their path in the project
+        self._lifted = False
+        self._covered = True
+        self._before: dict[str, bytes | None] = {}  # what other programs run, where it is not covered
+        self._stood: dict[str, Stood] = {}  # what git may write, by its path in the project
 
-    def begin(self, guarded: Guarded, grant: Grant, others: Iterable[Grant], covered: bool) -> None:
-        """`others` run already; `covered`: only those that commit can write git's folders."""
+    def begin(self, guarded: Guarded, grant: Grant, others: Iterable[Grant], covered: bool, lifted: bool) -> None:
+        """`others` run already; `covered`: only those that commit can write git's folders; `lifted`: the line is git's
+        alone, and may write every protected file of the work tree."""
         running = tuple(others)
         tops = self._tops(guarded, grant)
         self._hooks = {top: in_tree(os.path.join(top, ".git"), self._root) for top in tops}
         self._memory.begin(tops, not any(not covered or Effect.COMMIT in one.effects for one in running))
-        if not any(Effect.COMMIT in one.effects for one in running):
-            self._stood = {path: _stood(self._root, path) for path in _files(self._root, guarded)}
+        if not any(not covered or Effect.COMMIT in one.effects for one in running):
+            self._lifted, self._covered = lifted, covered
+            self._before = {} if covered else dict(self._open_to_all(guarded, tops))
+            self._stood = {path: _stood(self._root, path) for path in _files(self._root, guarded, lifted)}
 
     def settle(self, guarded: Guarded, grant: Grant, aside: Callable[[str], object]) -> list[str]:
         """What is to be said; `aside` moves a path aside, and says so."""
         notes: list[str] = []
         tops = self._tops(guarded, grant)
         if Effect.COMMIT in grant.effects:
-            for path in _files(self._root, guarded):
+            for path in _files(self._root, guarded, self._lifted):
                 notes += self._left(path, aside)
+        if not self._covered:
+            now = dict(self._open_to_all(guarded, tops))
+            changed = sorted(path for path, data in now.items() if self._before.get(path) != data)
+            notes += [CHANGED.format(named(changed))] if changed and Effect.COMMIT not in grant.effects else []
         return notes + self._memory.settle(tops, grant.network)
+
+    def _open_to_all(self, guarded: Guarded, tops: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+        """What other programs run, where nothing keeps a command from writing it."""
+        for path in _files(self._root, guarded, True):
+            yield path, _stood(self._root, path)[1]
+        for top in tops:
+            git = os.path.normpath(os.path.join(os.path.relpath(top, self._root), ".git"))
+            hooks = _below(self._root, os.path.join(self._root, git, "hooks"))
+            for path in (*(f"{git}/{name}" for name in READ_BY_GIT), *hooks):
+                yield path, _stood(self._root, path)[1]
+
+    def learn(self) -> None:
+        """What a line that is git's alone fetched, with a network that the user approved, counts as known."""
+        self._memory.learn((self._root,))
+
+    def holds(self, place: str, guarded: Guarded, *, sealed: bool) -> bool:
+        """Whether all that lies at a protected place is what git held before.
+
+        `sealed`: no command could write git's folders, so that what the index has there now is the user's.
+        """
+        if sealed:
+            self._memory.begin((self._root,), True)
+        files = list(_below(self._root, place))
+        contents = [(path, _stood(self._root, path)) for path in files]
+        if not files or any(data is None or not stat.S_ISREG(rights) for _, (_, data, rights) in contents):
+            return False
+        judge = self._memory.has_staged if sealed else self._memory.knows
+        return all(judge(self._root, path, data) for path, (_, data, _) in contents if data is not None)
 
     def _left(self, path: str, aside: Callable[[str], object]) -> Iterator[str]:
         before, now = self._stood.get(path), _stood(self._root, path)
@@ -74,22 +115,27 @@ class BroughtByGit:
     def _in_project(self, path: str, top: str) -> bytes | None:
         name = os.path.relpath(os.path.join(top, path), self._root)
         before = self._stood.get(name)
-        if before or is_from_git(name):
+        if before or is_from_git(name) or self._lifted:
             return before[1] if before else None
         return _stood(self._root, name)[1]
 
 
-def _files(root: str, guarded: Guarded) -> Iterator[str]:
+def _files(root: str, guarded: Guarded, lifted: bool) -> Iterator[str]:
     """Every file of a kept place that git may write, relative to the root; a link is one."""
-    for kind, place, link in sorted(guarded.places):
-        if kind != FROM_GIT or not is_from_git(os.path.relpath(place, root)):  # a number that was used again
-            continue
-        if link or not os.path.isdir(place):
-            yield os.path.relpath(place, root)
-            continue
-        for path, folders, files in os.walk(place):
-            links = [name for name in folders if os.path.islink(os.path.join(path, name))]
-            yield from (os.path.relpath(os.path.join(path, name), root) for name in (*files, *links))
+    for kind, place, _ in sorted(guarded.places):
+        name = os.path.relpath(place, root)
+        # It may not be on the list: a number that was used again.
+        if (kind == FROM_GIT and is_from_git(name)) or (kind == KEPT and lifted and is_held(*os.path.split(name))):
+            yield from _below(root, place)
+
+
+def _below(root: str, place: str) -> Iterator[str]:
+    if os.path.islink(place) or not os.path.isdir(place):
+        yield os.path.relpath(place, root)
+        return
+    for path, folders, files in os.walk(place):
+        links = [name for name in folders if os.path.islink(os.path.join(path, name))]
+        yield from (os.path.relpath(os.path.join(path, name), root) for name in (*files, *links))
 
 
 def _stood(root: str, path: str) -> Stood:

@@ -79,7 +79,7 @@ class Bubblewrap:
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
             return Launch(tuple(argv), cwd)
-        guarded, number, watched = self._ground.begin(grant, held, sealed=True)
+        guarded, number, watched = self._ground.begin(grant, held, sealed=True, command=argv)
         laid = Laid(self._ground.root, grant)
         outside = self._outside(grant)
         gits = [git for repository in guarded.repositories for git in linked(repository, self._ground.root)]
@@ -96,7 +96,7 @@ class Bubblewrap:
         words += self._covered(keys)
         laid.in_place(staying(self._ground.root, self._ground.protection, guarded.secrets))
         laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in watched})
-        laid.held(guarded)
+        laid.held(guarded, self._ground.lifted)
         laid.held_outside(held, [path for _, path in outside])
         covers = self._covers.of(guarded.secrets, guarded.repositories)
         hidden = (*filter(os.path.lexists, self._ground.hidden()), *self._own_secrets())
@@ -317,14 +317,17 @@ class Laid:
                     self._git(git, git)
         return words
 
-    def held(self, guarded: Guarded) -> None:
-        """What configures programs of the user's. Mounted onto itself, `.quintet` cannot be renamed."""
+    def held(self, guarded: Guarded, lifted: bool) -> None:
+        """What configures programs of the user's. Mounted onto itself, `.quintet` cannot be renamed.
+
+        `lifted`: the line is git's alone, and what it leaves in the work tree is judged afterwards.
+        """
         folder = os.path.join(self._root, ".quintet")
         if self._written(folder):
             self._lay(WRITABLE, folder, needed=False)
         if below(PACKAGE, self._root) and "site-packages" in PACKAGE:  # installed here, not worked on
             self._hold(PACKAGE)
-        for path in _tops(guarded.kept):
+        for path in _tops(guarded.kept) if not lifted else ():
             self._hold(path)
         for path in guarded.from_git if Effect.COMMIT not in self._grant.effects else ():
             self._hold(path)

@@ -109,6 +109,22 @@ class GitMemory:
                 notes.append(UNSEEN.format(error))
         return notes
 
+    def learn(self, tops: Iterable[str]) -> None:
+        """After a fetch that the user approved: what it brought is known, before anything is compared."""
+        for common, repository in repositories(tops).items():
+            memory = self._memories.get(common)
+            if memory and not memory.unread:
+                with contextlib.suppress(ToolFailed), _moved(repository, memory) as moved:
+                    memory.known |= fetched(repository, moved[1].refs, False) if moved else set()
+
+    def has_staged(self, top: str, path: str, content: bytes) -> bool:
+        """Whether the index had this content at this path at the last look."""
+        for common in repositories((top,)):
+            if memory := self._memories.get(common):
+                held = contents(line for lines in memory.state.indexes.values() for line in lines)
+                return any((path, blob) in held for blob in blobs_of(content, next(iter(memory.known), "")))
+        return False
+
     def knows(self, top: str, path: str, content: bytes) -> bool:
         """Whether git held this content at this path before any command could have brought it."""
         for common, repository in repositories((top,)).items():

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from quintet.adapters.sandbox.git_watch import GitWatch, appeared_in, put_head_back, watch, watch_held, watch_taken
-from quintet.adapters.sandbox.guarded import FROM_GIT, REPOSITORY, Guarded, Place, Scanner
-from quintet.adapters.sandbox.machine import below, home
+from quintet.adapters.sandbox.guarded import FROM_GIT, KEPT, REPOSITORY, Guarded, Place, Scanner
+from quintet.adapters.sandbox.machine import below, home, interpreter, sweep
 from quintet.domain.errors import ToolFailed
+from quintet.domain.git_lines import brings_by_git
 from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.protected import Protection
 
@@ -99,6 +100,7 @@ class Ground(Struct):
     _told: list[str] = field(default_factory=list)  # of what was put right, not taken yet
     _aside_in: str = ""  # the folder for what is moved aside now
     _record: Record | None = None
+    lifted: bool = False  # the newest command is git's alone, and finds protected files of the work tree writable
     _brought: BroughtByGit | None = None
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -134,7 +136,7 @@ class Ground(Struct):
         """A folder that lives as long as the session: /tmp, an empty home."""
         if not self.made:
             self.made = os.path.join(self.scratch_parent, str(os.getpid()))
-            _sweep(self.scratch_parent)
+            sweep(self.scratch_parent)
         path = os.path.join(self.made, name)
         if not os.path.isdir(path):
             os.makedirs(path, mode=0o700, exist_ok=True)
@@ -151,7 +153,7 @@ class Ground(Struct):
         return (PRLIMIT, f"--fsize={self.file_bytes}", "--core=0", "--nproc=4096", "--", *argv)
 
     def begin(
-        self, grant: Grant, held: Sequence[str] = (), *, sealed: bool = False
+        self, grant: Grant, held: Sequence[str] = (), *, sealed: bool = False, command: Sequence[str] = ()
     ) -> tuple[Guarded, int, tuple[GitWatch, ...]]:
         """Before a command: what is there to protect, the command's number, and the git folders it may write.
 
@@ -171,11 +173,13 @@ class Ground(Struct):
                         f"{names}: protected, and moved away or replaced while a command runs; end that first"
                     )
             self._seen, self._homes = guarded.places - self._stuck, guarded.homes
+            # Another command keeps its cover only as long as the file under it is not replaced.
+            self.lifted = not self.running and not self.protection.home and brings_by_git(command, grant)
             number, watched = 0, tuple[GitWatch, ...]()
             if held or any(below(path, self.root) or below(self.root, path) for path in grant.write_roots):
                 number = next(self._numbers)
                 if self._writes_git(grant):
-                    self._by_git().begin(guarded, grant, self.running.values(), self.covers_git)
+                    self._by_git().begin(guarded, grant, self.running.values(), self.covers_git, self.lifted)
                 self.running[number] = grant
                 watched = (*self._watched(guarded, grant, sealed), *([watch_held(held)] if held else []))
                 self._write_down(watched)
@@ -249,6 +253,10 @@ class Ground(Struct):
                     self._aside(path, notes, watched.base or os.path.dirname(path))
                 put_head_back(watched)
             if self._seen is not None and launch.number in self.running:
+                if self.lifted:  # what git took away is no longer known by numbers, which other files get now
+                    self.scanner.forget(path for kind, path, _ in self._seen if kind in (KEPT, FROM_GIT))
+                    if self.running[launch.number].network:
+                        self._by_git().learn()
                 guarded = self._look_over(self.scanner.scan(), notes)
                 if self._writes_git(grant := self.running[launch.number]):
                     guarded = self._settle_git(guarded, grant, notes)
@@ -304,11 +312,25 @@ class Ground(Struct):
         committing = [Effect.COMMIT in grant.effects for grant in self.running.values()] == [True]
         seen = self._seen or frozenset()
         new = new_places(seen, self._homes, guarded, guarded.homes)
+        new = [place for place in new if not self._brought_in(place, guarded, notes)]
         wrong = {place: unwanted(place) for place in new if not self._stays(place, committing)}
         moved = [path for path in wrong.values() if path and self._aside(path, notes)]
         self._stuck = frozenset(place for place, path in wrong.items() if path and path not in moved)
         self.scanner.forget(moved)
         return self.scanner.scan() if moved else guarded
+
+    def _brought_in(self, place: Place, guarded: Guarded, notes: list[Note]) -> bool:
+        """Whether something new is what git brought from what it held before, or the user by git beside the command."""
+        kind, path, link = place
+        sealed = self.covers_git and not any(Effect.COMMIT in grant.effects for grant in self.running.values())
+        if kind not in (KEPT, FROM_GIT) or link or not (sealed or self.lifted):
+            return False
+        from quintet.domain.put_right import Brought
+
+        if not self._by_git().holds(path, guarded, sealed=sealed):
+            return False
+        notes.append(Brought(os.path.relpath(path, self.root)))
+        return True
 
     def _stays(self, place: Place, committing: bool) -> bool:
         """Whether something new is what a command that commits makes by git."""
@@ -355,25 +377,6 @@ class Ground(Struct):
             from shutil import rmtree
 
             await asyncio.to_thread(rmtree, self.made, ignore_errors=True)
-
-
-def _sweep(parent: str) -> None:
-    """Remove the scratch folders of processes that are gone."""
-    if os.path.isdir(parent):
-        for name in os.listdir(parent):
-            if name.isdigit() and not os.path.exists(f"/proc/{name}"):
-                from shutil import rmtree
-
-                rmtree(os.path.join(parent, name), ignore_errors=True)
-
-
-def interpreter(root: str) -> str:
-    """The Python that scripts run on: the one a virtual environment stands on, if that environment is the project's."""
-    base = getattr(sys, "_base_executable", "") or sys.executable
-    for path in (sys.executable, base, os.path.realpath(base)):
-        if not below(path, root) and not below(os.path.realpath(path), root):
-            return path
-    return sys.executable
 
 
 def installed_in(root: str) -> str:

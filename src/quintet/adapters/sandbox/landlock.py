@@ -34,7 +34,7 @@ class Landlock:
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
             return Launch(tuple(argv), cwd)
         ground = self._ground
-        guarded, number, watched = ground.begin(grant, held)
+        guarded, number, watched = ground.begin(grant, held, command=argv)
         gits = [path for repository in guarded.repositories for path in linked(repository, ground.root)]
         scratch, empty_home = ground.scratch("tmp"), ground.scratch("home")
         read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(ground.protection, ground.private), ground.scripts]

@@ -109,3 +109,22 @@ def _outermost(paths: list[str]) -> list[str]:
 
 def below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def sweep(parent: str) -> None:
+    """Remove the scratch folders of processes that are gone."""
+    if os.path.isdir(parent):
+        for name in os.listdir(parent):
+            if name.isdigit() and not os.path.exists(f"/proc/{name}"):
+                from shutil import rmtree
+
+                rmtree(os.path.join(parent, name), ignore_errors=True)
+
+
+def interpreter(root: str) -> str:
+    """The Python that scripts run on: the one a virtual environment stands on, if that environment is the project's."""
+    base = getattr(sys, "_base_executable", "") or sys.executable
+    for path in (sys.executable, base, os.path.realpath(base)):
+        if not below(path, root) and not below(os.path.realpath(path), root):
+            return path
+    return sys.executable

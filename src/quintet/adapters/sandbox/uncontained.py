@@ -22,7 +22,7 @@ class Uncontained:
             return Launch(tuple(argv), cwd, {"PATH": host_path()})
         if Effect.OUTSIDE in grant.effects:
             return Launch(tuple(argv), cwd)
-        _, number, watched = self._ground.begin(grant, held)
+        _, number, watched = self._ground.begin(grant, held, command=argv)
         words = self._ground.minded(self._ground.bounded(argv))
         return Launch(words, cwd, watched=watched, number=number, command=tuple(argv))
 
