@@ -332,6 +332,9 @@ class _Hands(Hands):
     def is_there(self, path: str) -> bool:
         return self._recorder.asked("is_there", lambda: self._hands.is_there(path))
 
+    def carried(self, touch: Touch) -> Touch:
+        return self._recorder.asked("carried", lambda: self._hands.carried(touch))
+
     def content(self, path: str) -> str:
         return self._recorder.asked("content", lambda: self._hands.content(path))
 

@@ -35,6 +35,10 @@ class ReplayHands(Hands):
     def is_there(self, path: str) -> bool:
         return bool(self._tape.ask("is_there", bool, True))
 
+    def carried(self, touch: Touch) -> Touch:
+        found: Touch = self._tape.ask("carried", Touch, touch)
+        return found
+
     def content(self, path: str) -> str:
         found: str = self._tape.ask("content", str, "")
         return found
