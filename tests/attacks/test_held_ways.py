@@ -137,14 +137,43 @@ def test_a_secret_folder_that_appears_in_a_home_is_moved_aside(
     inside = Inside(repo, Sandbox.BWRAP)
     done = inside(f"mkdir -p {name}; echo 'Match exec evil' > {name}/config")
     assert not (repo / name / "config").exists(), done.notes
-    assert "moved to" in " ".join(done.notes)
+    assert "/aside/" in " ".join(done.notes)
 
 
 @bwrap
 def test_a_new_ssh_folder_is_moved_aside_in_any_project(inside: Inside) -> None:
     done = inside("mkdir -p sub/.ssh; echo x > sub/.ssh/config")
     assert not (inside.root / "sub/.ssh").exists()
-    assert "moved to" in " ".join(done.notes)
+    assert "/aside/" in " ".join(done.notes)
+
+
+# ── a repository of dotfiles
+
+
+DOTFILES = {".bashrc": "bashrc", ".gitconfig": "git/config", ".claude": "claude", ".config/fish": "fish", "bin": "b"}
+SECRETS = {".netrc": "netrc", ".aws": "aws", ".ssh": "keys/ssh"}
+
+
+@bwrap
+def test_what_the_home_links_to_in_the_project_is_held_or_covered(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "somebody"
+    (home / ".config").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    for name, target in {**DOTFILES, **SECRETS}.items():
+        whole = name in (".bashrc", ".gitconfig", ".netrc")
+        put(repo / target if whole else repo / target / "kept", CANARY)
+        (home / name).symlink_to(repo / target)
+    inside = Inside(repo, Sandbox.BWRAP)
+    lines = [
+        f"echo evil > {t} ; echo evil > {t}/kept ; echo evil > {t}/new" for t in (*DOTFILES.values(), "aws", "netrc")
+    ]
+    inside("; ".join(lines))
+    assert not [path for path in repo.rglob("new") if ".git" not in path.parts]
+    assert {path.read_text() for path in repo.rglob("kept")} == {CANARY}
+    assert {(repo / name).read_text() for name in ("bashrc", "git/config", "netrc")} == {CANARY}
+    assert CANARY not in inside("cat netrc aws/kept keys/ssh/kept").output
 
 
 # ── links
@@ -201,7 +230,7 @@ def test_a_turned_link_is_moved_aside(linked: Inside, name: str) -> None:
         )
     )
     assert not os.path.lexists(linked.root / name), done.notes
-    assert f"{name} is protected" in " ".join(done.notes)
+    assert name in " ".join(done.notes)
 
 
 @bwrap
@@ -213,7 +242,7 @@ def test_what_a_link_leads_to_is_not_made_anew(linked: Inside) -> None:
         )
     )
     assert not (linked.root / "cfg/vsc/tasks.json").exists(), done.notes
-    assert "moved to" in " ".join(done.notes)
+    assert "/aside/" in " ".join(done.notes)
 
 
 @bwrap
@@ -228,7 +257,7 @@ def test_a_repository_behind_a_link_is_held_and_its_link_too(inside: Inside, eff
     assert not (root / "gitreal/hooks/pre-commit").exists()
     done = inside("mkdir node_modules; cp -r gitreal node_modules/evil; ln -sfn node_modules/evil .git", *effects)
     assert not os.path.lexists(root / ".git"), done.notes
-    assert ".git is protected" in " ".join(done.notes)
+    assert "/.git " in " ".join(done.notes)
 
 
 @bwrap

@@ -177,6 +177,20 @@ def own_paths(places: Places) -> list[str]:
     return list(dict.fromkeys([*paths, *map(os.path.realpath, paths)]))
 
 
+def home_links() -> list[tuple[str, str]]:
+    """The links among the start-up and settings files of the home, relative to it, and where they lead: dotfiles are
+    often kept in a repository."""
+    home = os.path.realpath(home_folder())
+    found: list[tuple[str, str]] = []
+    for folder in ("", ".config", ".local/bin", "bin"):
+        with contextlib.suppress(OSError), os.scandir(os.path.join(home, folder)) as entries:
+            counted = [
+                one for one in entries if one.is_symlink() and (folder or one.name[0] == "." or one.name == "bin")
+            ]
+            found += [(os.path.join(folder, one.name), os.path.realpath(one.path)) for one in counted]
+    return found
+
+
 def key_of(path: str) -> str:
     """Sixteen letters that tell paths of the same name apart (FNV-1a; hashlib would cost every start 4 ms)."""
     value = 0xCBF29CE484222325

@@ -6,7 +6,7 @@ import os
 
 from quintet.adapters import sandbox
 from quintet.adapters.own_code import run_from
-from quintet.adapters.places import Places, cache_folder, own_paths
+from quintet.adapters.places import Places, cache_folder, home_links, own_paths
 from quintet.adapters.sandbox.linked_git import hooks_in
 from quintet.domain.gate import Terms
 from quintet.domain.protected import PROTECTION, Protection
@@ -34,7 +34,8 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
 def protection_of(places: Places, settings: Settings) -> Protection:
     """What is secret or kept in a project."""
     protect = settings.protect
-    return PROTECTION.with_settings(protect.secrets, protect.not_secrets).at(
+    usual = PROTECTION.with_settings(protect.secrets, protect.not_secrets)
+    return usual.with_home_links(places.root, home_links()).at(
         places.root,
         own_paths(places),
         (places.outputs,),

@@ -117,11 +117,13 @@ class Protection(Struct, frozen=True, dict=True):
     private: tuple[str, ...] = ()  # what is Quintet's own inside the project, relative to its root and absolute
     shelves: tuple[str, ...] = ()  # of that, what may be read all the same
     caches: tuple[str, ...] = ()  # what Quintet's helpers run from, inside the project, relative to its root
+    secret_paths: tuple[str, ...] = ()  # what a secret of the home links to in the project, relative and absolute
+    linked: tuple[str, ...] = ()  # what another start-up or settings file of the home links to, relative
     home: str = ""  # the user's home relative to the project's root, if it is inside; "." if it is the root
 
     def is_secret(self, path: str) -> bool:
         """Whether reading `path` (relative or absolute) would show a secret."""
-        if self.private and self.is_private(path):
+        if (self.private and self.is_private(path)) or (self.secret_paths and _is_below(path, self.secret_paths)):
             return True
         folded = path.lower()
         if self.is_secret_folder(folded):
@@ -131,7 +133,7 @@ class Protection(Struct, frozen=True, dict=True):
 
     def is_secret_folder(self, path: str) -> bool:
         """Whether everything in a folder is secret, or what a path leads to is, by the folder that it is in."""
-        if self.private and self.is_private(path):
+        if (self.private and self.is_private(path)) or (self.secret_paths and _is_below(path, self.secret_paths)):
             return True
         parts = path.lower().split("/")
         if self._above.isdisjoint(parts):
@@ -148,6 +150,8 @@ class Protection(Struct, frozen=True, dict=True):
         """Why writing `path`, relative to the project root, takes a person's yes; empty if it does not."""
         if self.caches and _is_below(path, self.caches):
             return "Quintet starts programs from it"
+        if self.linked and _is_below(path, self.linked):
+            return "your home folder links to it"
         return asks(path) or ("it is a start-up or settings file of your home" if self._is_at_home(path) else "")
 
     def _is_at_home(self, path: str) -> bool:
@@ -161,8 +165,20 @@ class Protection(Struct, frozen=True, dict=True):
         """The same as `is_held` of this module; in the user's home also everything that configures or is a program."""
         places = ("" if self.home == "." else self.home, posixpath.normpath(f"{self.home}/go")) if self.home else ()
         at_home = folder in places and name not in _PLAIN_AT_HOME and self._is_at_home(posixpath.join(folder, name))
-        cached = bool(self.caches) and posixpath.join(folder, name) in self.caches
+        cached = bool(self.caches or self.linked) and posixpath.join(folder, name) in (*self.caches, *self.linked)
         return at_home or cached or is_held(folder, name, committing)
+
+    def with_home_links(self, root: str, links: Iterable[tuple[str, str]]) -> Protection:
+        """With what links of the user's home, relative to it, lead to in a project at `root`: absolute paths."""
+        secret: list[str] = []
+        linked: list[str] = []
+        for name, target in links:
+            within = inside(target, root)
+            if within and within != "." and (self.is_secret(name) or self.is_secret_folder(name)):
+                secret += [within, target]
+            elif within and within != ".":
+                linked.append(within)
+        return structs.replace(self, secret_paths=tuple(secret), linked=tuple(linked))
 
     @cached_property
     def _fits(self) -> Callable[[str], bool]:
@@ -189,6 +205,8 @@ class Protection(Struct, frozen=True, dict=True):
             self.private,
             self.shelves,
             self.caches,
+            self.secret_paths,
+            self.linked,
             self.home,
         )
 
