@@ -89,6 +89,7 @@ def _attack(world: World, dice: random.Random, hatchery: Hatchery, result: Resul
     if trusted:  # before any of it was there
         attacker.opens("trust")
     planted = plant(world, dice)
+    clean = is_repository and not {one.__name__ for one in GIT} & set(planted) and not _git_links(world)
     (work_mode, profile) = dice.choices([dials for dials, _ in DIALS], [weight for _, weight in DIALS])[0]
     path = _path(world, dice) if "programs" in planted or dice.random() < 0.2 else USUAL_PATH
     hostile = calls(world, dice, CALLS)
@@ -111,7 +112,7 @@ def _attack(world: World, dice: random.Random, hatchery: Hatchery, result: Resul
         outcome = _commands(attacker, ("doctor", "doctor fix", lookup), path)
     else:
         outcome = _commands(attacker, ("tasks list", "tasks add specs/plan.md", "tasks show task-001", lookup), path)
-    _look(world, outcome, result, is_repository and not {one.__name__ for one in GIT} & set(planted))
+    _look(world, outcome, result, clean)
 
 
 def _commands(attacker: Attacker, lines: Sequence[str], path: str) -> Outcome:
@@ -156,6 +157,11 @@ def _after(world: World) -> list[str]:
             with contextlib.suppress(subprocess.TimeoutExpired):  # a pipe that came with the repository
                 subprocess.run(argv, cwd=root, capture_output=True, env=GIT_ENV, timeout=10, check=False)
     return [f"afterwards, git status: {line}" for line in world.untouched()]
+
+
+def _git_links(world: World) -> bool:
+    """Whether a link in place of a repository, or in one, leads to programs of somebody else's."""
+    return any(path.is_symlink() and ".git" in path.parts for path in walk(world.project))
 
 
 def _small(path: Path) -> bool:
