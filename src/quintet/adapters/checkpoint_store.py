@@ -35,6 +35,7 @@ class ShadowCheckpoints:
         self._tidier = Tidier(self._shadow, self._roots)
         self._root = root
         self._folder = folder
+        self._first = "", ""  # the newest point, and its first tree: its ignore rules hold for all of it
 
     @property
     def whole(self) -> bool:
@@ -43,7 +44,9 @@ class ShadowCheckpoints:
     async def snapshot(self, point: str) -> Snapshot:
         def take() -> Snapshot:
             with self._shadow.locked() as lock:
-                tree, lacking = self._shadow.tree(lock)
+                tree, lacking = self._shadow.tree(lock, self._first[1] if point == self._first[0] else "")
+                if point != self._first[0]:
+                    self._first = point, tree
                 self._roots.add(point, [tree])
                 return Snapshot(tree, tuple(lacking))
 
@@ -61,6 +64,31 @@ class ShadowCheckpoints:
             return Compared([*changes, *(FileChange(path, "", FOLDER) for path in sorted(made))], added, removed)
 
         return await _apart(look)
+
+    async def ignored(self, tree: str, paths: Iterable[str]) -> set[str]:
+        names = [os.fsencode(path) for path in paths]
+
+        def ask() -> set[str]:
+            with self._shadow.locked() as lock:
+                return {os.fsdecode(name) for name in self._shadow.rules_of(lock, tree).ignored(names)}
+
+        return await _apart(ask)
+
+    async def hidden(self, tree: str, since: float) -> list[str]:
+        def look() -> list[str]:
+            with self._shadow.locked() as lock:
+                files, folders = self._shadow.rules_of(lock, tree).hidden()
+            new = [folder for folder in map(os.fsdecode, folders) if self._hides_since(folder, since)]
+            return [*map(os.fsdecode, files), *new]
+
+        return await _apart(look)
+
+    def _hides_since(self, folder: str, since: float) -> bool:
+        """By when its ignore file changed, which nobody but the kernel sets."""
+        try:
+            return os.lstat(os.path.join(self._root, folder.lstrip("/"), ".gitignore")).st_ctime >= since
+        except OSError:
+            return False
 
     def _made_folders(self, lock: int, before: str, new: Iterable[str]) -> set[str]:
         """The folders of new files that the tree before has nothing in."""

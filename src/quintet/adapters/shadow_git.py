@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from quintet.adapters.git_folders import git_folders, is_plain, read_plain
 from quintet.adapters.own_git import environment, git_program, looking, ran, settings_of, user_settings
+from quintet.adapters.shadow_rules import OldRules, are_rules
 from quintet.domain.errors import ToolFailed
 from quintet.domain.protected import PROTECTION, Protection
 
@@ -76,6 +77,7 @@ class ShadowGit:
         self.project = ProjectGit(root)
         self._index = os.path.join(folder, "index")
         self._made = False
+        self._ruled_anew = ""  # the tree since which an ignore file was changed
 
     @property
     def there(self) -> bool:
@@ -103,22 +105,31 @@ class ShadowGit:
 
     # ── trees
 
-    def tree(self, lock: int) -> tuple[str, list[str]]:
-        """The tree of the project's files as they are, and what it does not cover."""
+    def tree(self, lock: int, since: str = "") -> tuple[str, list[str]]:
+        """The tree of the project's files as they are, and what it does not cover.
+
+        What the rules of the tree `since` do not ignore is in it, whatever rules there are now.
+        """
         self._make(lock)
         try:
-            return self._tree(lock)
+            return self._tree(lock, since)
         except ToolFailed:  # an index that is damaged, or that another program's features are in: once more without
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._index)
-            return self._tree(lock)
+            return self._tree(lock, since)
 
-    def _tree(self, lock: int) -> tuple[str, list[str]]:
+    def rules_of(self, lock: int, tree: str) -> OldRules:
+        return OldRules(self.environment(), self.run, lock, tree)
+
+    def _tree(self, lock: int, since: str) -> tuple[str, list[str]]:
         listed = self.run(lock, "ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
         changed: list[bytes] = []
         lacking: list[bytes] = []
         for name in dict.fromkeys(listed.split(b"\0")[:-1]):
             (lacking if name.endswith(b"/") or self._left_out(name) else changed).append(name)
+        if since and (since == self._ruled_anew or are_rules(changed)):
+            self._ruled_anew = since
+            changed += [name for name in self.rules_of(lock, since).hidden()[0] if not self._left_out(name)]
         known = "" if changed else self._known_tree()
         if changed:
             self.run(

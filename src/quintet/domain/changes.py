@@ -95,7 +95,7 @@ def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> Plan:
 
 def uncovers(changes: Iterable[FileChange]) -> bool:
     """Whether an ignore file is not what it was: a file that is seen for the first time may then be an old one."""
-    return any(change.before and change.path.rpartition("/")[2] == ".gitignore" for change in changes)
+    return any(change.path.rpartition("/")[2] == ".gitignore" for change in changes)
 
 
 def counted_lines(before: bytes, after: bytes) -> tuple[int, int]:

@@ -227,6 +227,13 @@ class Checkpoints(Protocol):
     async def compare(self, before: str, after: str, *, folders: bool = False) -> Compared:
         """What differs between two snapshots; with `folders`, also which folders were made."""
 
+    async def ignored(self, tree: str, paths: Iterable[str]) -> set[str]:
+        """Those of these paths that the ignore rules of a snapshot ignore."""
+
+    async def hidden(self, tree: str, since: float) -> list[str]:
+        """What is ignored now and in no snapshot, but not by the rules of this one; folders that ignore themselves only
+        if they do since that time."""
+
     def is_folder(self, path: str) -> bool: ...
 
     def touched(self, paths: Iterable[str]) -> list[str]:

@@ -18,12 +18,14 @@ from quintet.domain.protocol import CheckpointTaken, Event, FilesChanged
 from quintet.engine.points import Point
 
 MOST_PATHS = 20
+MOST_HIDDEN = 200
 NESTED = "a repository of its own: what is in it is not kept"
 SECRET = "may hold secrets: not kept"
 LARGE = "too large or not readable: not kept"
 CUT = "its process ended in the middle: what its last call changed may not be known"
 PARTLY = "no snapshot could be taken: what commands changed is not known"
 KEPT = "protected: a command may have put it there; only a file tool's own change is taken back"
+HIDDEN = "hidden by an ignore rule that is new since: who made it is not known"
 UNSURE = "came into view when .gitignore was changed, and may have been there before"
 
 
@@ -57,11 +59,16 @@ async def look_ahead(
             compared = (await kept.compare(change.before, change.after, folders=True)).changes
             compared = [c for c in compared if c.path not in told]
             if change.unsure:
-                lacking |= {c.path: LeftAlone(c.path, UNSURE) for c in compared if not c.before}
-                compared = [c for c in compared if c.before]
+                old = await kept.ignored(change.before, [c.path for c in compared if not c.before])
+                lacking |= {path: LeftAlone(path, UNSURE) for path in old}
+                compared = [c for c in compared if c.path not in old]
             changes += compared
         changes += change.files
         exact |= {file.path for file in change.files}
+    first = next((change.before for point in since for change in point.changes if change.before), "")
+    if first:
+        hidden = await kept.hidden(first, epoch(to.at))
+        lacking |= {path: LeftAlone(path, HIDDEN) for path in hidden[:MOST_HIDDEN] if path not in exact}
     found = trails(changes)
     planned = spared(plan(found, await kept.now(found)), exact, protection)
     files = [one for one in planned.restore if not is_folder(one)]
@@ -70,6 +77,13 @@ async def look_ahead(
     notes += [LeftAlone(f"turn {point.number}", PARTLY) for point in since if point.partly]
     lines = {one.path: pair for one, pair in zip(files, counts, strict=True)}
     return Prospect(planned, frozenset(exact), lines, [*lacking.values(), *notes])
+
+
+def epoch(at: str) -> float:
+    """Seconds since 1970 of an instant in the journal."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(at).timestamp()
 
 
 def spared(planned: Plan, exact: set[str], protection: Protection) -> Plan:
