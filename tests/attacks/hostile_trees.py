@@ -518,6 +518,6 @@ def plant(world: World, dice: random.Random) -> list[str]:
     done = []
     for one in chosen:
         with contextlib.suppress(OSError, ValueError):  # two of them may stand in each other's way
+            done.append(one.__name__)  # half of it may be there though it fails
             one(world, dice)
-            done.append(one.__name__)
     return done
