@@ -50,7 +50,7 @@ def test_the_users_next_commit_writes_nothing_outside(repo: Path, victim: Path) 
     done = Inside(repo, Sandbox.NONE)(planting(".git/COMMIT_EDITMSG", victim), EDIT, COMMIT)
     commit(repo)
     assert victim.read_text() == "precious\n"
-    assert [note for note in done.notes if ".git/COMMIT_EDITMSG is protected" in note]
+    assert [note for note in done.notes if ".git/COMMIT_EDITMSG" in note]
 
 
 @pytest.mark.parametrize("name", LEFT)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from quintet.adapters.places import key_of
 from quintet.adapters.sandbox.git_links import Link, links_in
 
 HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
@@ -124,7 +126,10 @@ def _number(path: str) -> tuple[int, int]:
         found = os.lstat(path)
     except OSError:
         return (0, 0)
-    return found.st_dev, found.st_ino
+    if not stat.S_ISLNK(found.st_mode):
+        return found.st_dev, found.st_ino
+    led = os.readlink(path)  # another link can get the number of one that is gone
+    return found.st_dev, found.st_ino ^ int(key_of(led), 16) >> 2
 
 
 def modules_in(git: str) -> list[str]:

@@ -235,9 +235,9 @@ class Ground(Struct):
         for git in dict.fromkeys((*guarded.repositories, *guarded.bare)):
             if any(below(git, root) for root in grant.write_roots):
                 if sealed and Effect.COMMIT not in grant.effects:
-                    found += [watch_taken(self.root, git, in_tree(git, self.root))] if os.path.isdir(git) else []
+                    found.append(watch_taken(self.root, git, in_tree(git, self.root)))
                     continue
-                found += [watch(self.root, git, in_tree(git, self.root))] if os.path.isdir(git) else []
+                found.append((watch if os.path.isdir(git) else watch_taken)(self.root, git, in_tree(git, self.root)))
                 found += [watch(outside, outside) for outside in linked(git, self.root)]
         return tuple(found)
 

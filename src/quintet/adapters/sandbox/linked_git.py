@@ -9,10 +9,12 @@ from quintet.adapters.git_folders import git_folders, is_plain, read_plain
 from quintet.adapters.own_git import settings_in, user_paths
 from quintet.adapters.places import config_home
 from quintet.adapters.sandbox.machine import below
+from quintet.adapters.sandbox.ways_to import links_in, ways_to
 
 MOST_CONFIG = 262_144  # bytes of a configuration
 MOST_INCLUDED = 20
 _FILES = ("config.worktree", "config")
+_NAMING = ("hooks", "info")  # folders of what names programs
 
 
 def linked(repository: str, root: str) -> tuple[str, ...]:
@@ -22,40 +24,65 @@ def linked(repository: str, root: str) -> tuple[str, ...]:
 
 
 def in_tree(repository: str, root: str) -> list[str]:
-    """What git takes from the project's own files because a configuration says so: hooks, and more configuration.
+    """What git takes from the project's own files: hooks, and configuration, by links of its folder or by settings.
 
     `repository` is a `.git` of the project. Included files are followed, wherever they are, and so are links.
     """
-    files, theirs = [os.path.realpath(os.path.join(repository, name)) for name in _FILES], user_paths()
-    found = [*_links_in(repository), *(os.path.expanduser(path) for name, path in theirs if name != "core.hookspath")]
-    own: tuple[tuple[str, str], ...] = ()
-    for path in files if _may_lead(files) else ():
-        own += settings_in(read_plain(path, MOST_CONFIG)) or ()
-    waiting = [(repository, own), ("", tuple(one for one in theirs if one[0] == "core.hookspath"))]
+    folders = _folders(repository)
+    named = [*links_in(os.path.join(folder, name) for folder in folders for name in _NAMING)]
+    parts = (os.path.join(folder, name) for folder in folders for name in (*_NAMING, *_FILES))
+    named += filter(os.path.islink, parts)  # else it is held as a part of its folder
+    named += _configured(os.path.dirname(repository), folders)
+    named += links_in(path for path in named if path.startswith(root + "/"))  # a folder of hooks may hold some
+    found = [way for path in named for way in ways_to(path, root, git=True)]
+    found += [way for path in links_in(folders) for way in ways_to(path, root)]
+    inside = [path for path in (*named, *found) if path.startswith(root + "/")]
+    return [path for path in dict.fromkeys(inside) if path not in folders and not _is_part(path, folders)]
+
+
+def _folders(repository: str) -> tuple[str, ...]:
+    """The git folders of a `.git`: itself, or where a file leads that both ends know."""
+    if not is_plain(repository):
+        return (repository,)
+    found = git_folders(os.path.dirname(repository))
+    return found.linked if found else ()
+
+
+def _is_part(path: str, folders: Iterable[str]) -> bool:
+    """Whether it is held already, as what names programs in a git folder."""
+    return any(path == os.path.join(folder, name) for folder in folders for name in (*_NAMING, *_FILES))
+
+
+def _configured(top: str, folders: Iterable[str]) -> list[str]:
+    """The paths that a repository's settings and the user's name, for hooks, more settings and new repositories."""
+    home = os.path.expanduser("~")
+    theirs = (*user_paths(), *_by_environment())
+    waiting = [(base, theirs) for base in (home, os.path.join(config_home(), "git"))]
+    for path in (os.path.join(folder, name) for folder in folders for name in _FILES):
+        real = os.path.realpath(path) if os.path.islink(path) else path
+        if _may_lead((real,)):
+            said = settings_in(read_plain(real, MOST_CONFIG)) or ()
+            waiting += [(base, said) for base in dict.fromkeys((os.path.dirname(path), os.path.dirname(real)))]
+    found: list[str] = []
     for folder, settings in waiting:
         for name, value in settings:
-            if name == "core.hookspath":
-                found.append(os.path.normpath(os.path.join(os.path.dirname(repository), os.path.expanduser(value))))
-            elif name.startswith("include") and name.endswith(".path") and len(waiting) < MOST_INCLUDED:
-                path = os.path.normpath(os.path.join(folder, os.path.expanduser(value)))
-                found.append(path)
-                waiting.append((os.path.dirname(path), settings_in(read_plain(path, MOST_CONFIG)) or ()))
-    for path in list(found):  # a folder of hooks may be a link, or hold some
-        if path.startswith(root + "/"):
-            found += [os.path.realpath(path), *_links_in(path, deep=False)]
-    return [path for path in dict.fromkeys(found) if path.startswith(root + "/")]
-
-
-def _links_in(folder: str, *, deep: bool = True) -> list[str]:
-    """Where links in a git folder, or in a folder of hooks, lead."""
-    found = []
-    for place in (folder, *(os.path.join(folder, name) for name in ("hooks", "info") if deep)):
-        try:
-            with os.scandir(place) as entries:
-                found += [os.path.realpath(entry.path) for entry in entries if entry.is_symlink()]
-        except OSError:
-            continue
+            is_file = name.startswith("include") and name.endswith(".path")
+            if not is_file and name not in ("core.hookspath", "init.templatedir"):
+                continue
+            path = os.path.normpath(os.path.join(folder if is_file else top, os.path.expanduser(value)))
+            if is_file and path not in found and len(waiting) < MOST_INCLUDED:
+                waiting.append(
+                    (os.path.dirname(path), settings_in(read_plain(os.path.realpath(path), MOST_CONFIG)) or ())
+                )
+            found.append(path)
     return found
+
+
+def _by_environment() -> tuple[tuple[str, str], ...]:
+    """The same, by variables of the user's."""
+    names = {"GIT_CONFIG_GLOBAL": "include.path", "GIT_CONFIG_SYSTEM": "include.path"}
+    names["GIT_TEMPLATE_DIR"] = "init.templatedir"
+    return tuple((said, os.environ[name]) for name, said in names.items() if os.path.isabs(os.environ.get(name, "")))
 
 
 def hooks_in(root: str) -> tuple[str, ...]:
@@ -64,7 +91,8 @@ def hooks_in(root: str) -> tuple[str, ...]:
     home = os.path.expanduser("~")
     usual = os.path.join(config_home(), "git", "config")
     files = (*(os.path.join(git, name) for name in _FILES), os.path.join(home, ".gitconfig"), usual)
-    if not _may_lead(files) and not _links_in(git):
+    linked = links_in((git, *(os.path.join(git, name) for name in _NAMING)))
+    if not _may_lead(files) and not linked and not _by_environment() and not is_plain(git):
         return ()
     return tuple(os.path.relpath(path, root) for path in in_tree(git, root))
 
