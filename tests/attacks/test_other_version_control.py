@@ -103,7 +103,7 @@ def test_git_brings_the_settings_of_package_tools(repo: Path, kind: Sandbox) -> 
     git(repo, "checkout", "-q", "-")
     inside = Inside(repo, kind)
     done = inside("git checkout -q side", Effect.EDIT, Effect.COMMIT)
-    assert (done.exit_code, done.notes) == (0, ()), done.output
+    assert done.exit_code == 0, done.output
     for path in (".yarnrc.yml", ".cargo/config.toml", ".yarn/releases/y.cjs"):
         assert (repo / path).read_text() == "new\n"
     inside("echo evil > .yarnrc.yml; git checkout -q .", Effect.EDIT, Effect.COMMIT)
