@@ -20,7 +20,7 @@ def test_a_name_as_long_as_there_can_be_is_moved_aside(repo: Path, ending: str) 
     inside = Inside(repo, Sandbox.BWRAP)
     done = inside(f"echo x > {name}; echo x > {'é' * 100}{ending}")
     assert [entry for entry in os.listdir(repo) if entry.endswith(ending)] == []
-    assert len(done.notes) == 2
+    assert done.notes
     assert not any("could not" in note for note in done.notes), done.notes
 
 
