@@ -305,11 +305,13 @@ class Ground(Struct):
     def _look_over(self, guarded: Guarded, notes: list[Note]) -> Guarded:
         """Move aside what is new, and look again if anything was.
 
-        What git makes may stay if one command runs, and that one commits: another could have made it, or change it.
+        What git makes may stay if one command runs, and that one commits: another, of any session, could have made it,
+        or change it.
         """
         from quintet.adapters.sandbox.appeared import new_places, unwanted
 
         committing = [Effect.COMMIT in grant.effects for grant in self.running.values()] == [True]
+        committing = committing and not (self._record and self._record.others_under_way())
         seen = self._seen or frozenset()
         new = new_places(seen, self._homes, guarded, guarded.homes)
         new = [place for place in new if not self._brought_in(place, guarded, notes)]

@@ -84,6 +84,15 @@ class Record:
             os.close(self._handle)
             self._handle, self._stood = -1, None
 
+    def others_under_way(self) -> bool:
+        """Whether commands of another session run in this project: its record says so, and its process holds it."""
+        prefix, own = f"{key_of(self._root)}-", os.path.basename(self._path)
+        try:
+            names = [name for name in os.listdir(self._folder) if name.startswith(prefix) and name != own]
+        except OSError:
+            return False
+        return any(_is_under_way(os.path.join(self._folder, name)) for name in names)
+
     def _write(self, stood: Stood) -> None:
         """As another file that takes the place of the one before: at no moment is there half of one."""
         private_folder(self._folder)
@@ -103,6 +112,22 @@ class Record:
         if self._handle >= 0:
             os.close(self._handle)
         self._handle = handle
+
+
+def _is_under_way(path: str) -> bool:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        if os.pread(handle, 1, 0) != UNDER_WAY:
+            return False
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:  # held: its process lives
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 def _encoded(root: str, stood: Stood) -> bytes:
