@@ -359,12 +359,14 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "settings": _lookup("settings", "Every setting, its value, and where it came from."),
     "trust": _lookup(
         "trust",
-        "Trust this folder: its own settings may then loosen things, and its own tools are loaded.",
+        "Show what this folder's own settings, tools and servers would do, ask, and trust it with them.",
         lambda p: (
             p.add_argument("--revoke", action="store_true", help="take the trust back"),
             p.add_argument("--list", action="store_true", help="list the trusted folders"),
             p.add_argument("--check", action="store_true", help="show what is new or changed since you trusted it"),
+            p.add_argument("--yes", action="store_true", help="do not ask, at a terminal either"),
         ),
+        "trust_lookups",
     ),
     "doctor": _lookup(
         "doctor",

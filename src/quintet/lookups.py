@@ -17,12 +17,11 @@ from quintet.adapters.places import Places, locate
 from quintet.adapters.proc import process_start
 from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_read
 from quintet.adapters.sqlite.rows import Rows
-from quintet.adapters.trust import accept, set_trust, trust_of, trusted_folders
 from quintet.domain import badge
 from quintet.domain.axes import INTERACTIVE, AxesChange
 from quintet.domain.errors import NotFound, UsageError
 from quintet.domain.store_rows import SessionRow
-from quintet.domain.visible import on_one_line, visible
+from quintet.domain.visible import on_one_line
 from quintet.engine import queries
 from quintet.engine.leases import owner_lives
 from quintet.surfaces.tables import complain, say, say_json, say_table
@@ -201,64 +200,6 @@ def settings(arguments: Namespace) -> int:
 
 def _absent(path: str) -> str:
     return "" if os.path.exists(path) else "  (not there)"
-
-
-def trust(arguments: Namespace) -> int:
-    places = locate(arguments.directory)
-    if arguments.list:
-        folders = trusted_folders(places.trust_file)
-        if arguments.json:
-            say_json(folders)
-        else:
-            say(list(map(on_one_line, folders)) or ["no folder is trusted"])
-        return 0
-    if arguments.check:
-        return _trust_check(arguments, places)
-    if arguments.revoke:
-        changed, covered = set_trust(places.trust_file, places.root, False), list[str]()
-    else:
-        from quintet.adapters.project_pieces import pieces
-
-        found = pieces(places)
-        changed, covered = accept(places, found), sorted(found)
-    if arguments.json:
-        say_json({"folder": places.root, "trusted": not arguments.revoke, "changed": changed, "covers": covered})
-    elif arguments.revoke:
-        say([f"{on_one_line(places.root)} is no longer trusted"])
-    else:
-        from quintet.trusting import hook_lines, named, server_lines
-
-        about = " with" if covered else "; it brings nothing of its own yet"
-        say([f"{on_one_line(places.root)} is{' now' if changed else ''} trusted{about}"])
-        say([f"  {named(name, found)}" for name in covered])
-        say((server_lines(places) + hook_lines(places)) * bool(covered))
-    return 0
-
-
-def _trust_check(arguments: Namespace, places: Places) -> int:
-    """What is new or has changed since the yes; 1 if anything has."""
-    from quintet.adapters.project_pieces import pieces
-    from quintet.domain.trusted_content import changes
-    from quintet.trusting import difference, named
-
-    trust, found = trust_of(places.trust_file, places.root), pieces(places)
-    since = changes(trust, found)
-    if arguments.json:
-        listed = [{"name": one.name, "kind": one.kind} for one in since]
-        say_json({"folder": places.root, "trusted": trust.trusted, "changes": listed})
-    elif not trust.trusted:
-        say(
-            [
-                f"{on_one_line(places.root)} is not trusted; it would bring:",
-                *(f"  {named(name, found)}" for name in sorted(found)),
-            ]
-        )
-    elif not since:
-        say(["nothing is new or changed since you trusted this folder"])
-    else:
-        say([named(one.name, found, one.kind) for one in since] + [""])
-        say([visible(line) for one in since for line in difference(places, trust, one.name, found)])
-    return 1 if since else 0
 
 
 def why(arguments: Namespace) -> int:

@@ -11,10 +11,7 @@ from quintet.adapters.places import Places, cache_folder
 from quintet.adapters.sandbox.ground import Containment
 from quintet.adapters.trust import trust_of
 from quintet.domain.mcp_port import McpServer
-from quintet.domain.regex import regex
-from quintet.domain.secret_names import is_secret_name
-
-_SECRET = regex(r"(?i)KEY|TOKEN|SECRET|PASS|PWD|CRED|AUTH|COOKIE|SESSION|PRIVATE|DSN|PAT$")
+from quintet.domain.secret_names import given_to, may_be_secret
 
 
 def make_mcp(
@@ -57,15 +54,10 @@ def _is_of(key: str, source: str, places: Places) -> bool:
 
 def _refuses(loaded: Loaded, redacted: Callable[[str], str], server: str, variable: str) -> str:
     """Why a server of the project does not get a variable of the user's; empty if it does."""
-    allowed = {tuple(part.strip() for part in line.split(":", 1)) for line in loaded.settings.mcp.variables}
-    if (server, variable) in allowed:
+    if given_to(server, variable, loaded.settings.mcp.variables):
         return ""
     value = os.environ.get(variable, "")
-    if (
-        is_secret_name(variable, loaded.settings.secrets.patterns)
-        or _SECRET.search(variable)
-        or _hides(value, redacted)
-    ):
+    if may_be_secret(variable, loaded.settings.secrets.patterns) or _hides(value, redacted):
         return (
             f"it wants {variable}, which may be a secret; a server of a project gets it only if your own settings say "
             f'[mcp] variables = ["{server}: {variable}"]'

@@ -10,14 +10,18 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct
 
+from quintet.adapters import config
 from quintet.adapters.places import Places, locate
 from quintet.adapters.project_pieces import Link, files_below, pieces, server_piece, unlooked
 from quintet.adapters.trust import accept, decline, former, set_trust, trust_of
-from quintet.domain import trusted_content
+from quintet.domain import trust_words, trusted_content
+from quintet.domain.errors import SettingsError
 from quintet.domain.protected import inside
+from quintet.domain.settings import Settings
 from quintet.domain.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SETTINGS, TOOLS, Pieces, Trust
 from quintet.domain.visible import on_one_line, visible
 
@@ -61,8 +65,8 @@ def trust_question(places: Places) -> TrustQuestion | None:
         brought = [name for name, data in found.items() if not isinstance(data, Link)]
         if all(_kind(name) == "agents" for name in brought):  # they are only read until a program of theirs is called
             return None
-        servers = tuple(map(_line, server_lines(places) + hook_lines(places)))
-        return TrustQuestion(_first(places, brought), servers, (), lambda yes: _decided(places, found, yes))
+        lines = tuple(_line(f"  {line}") for line in effects(places, found))
+        return TrustQuestion(_first(places, brought, bool(lines)), lines, (), lambda yes: _decided(places, found, yes))
     if not trusted_content.to_ask(trust, found):
         return None
     return _again(places, trust, found)
@@ -82,15 +86,10 @@ def _decided_again(places: Places, found: Pieces, yes: bool) -> None:
         decline(places, found)
 
 
-def _first(places: Places, brought: list[str]) -> str:
-    what = " and ".join(dict.fromkeys(map(_kind, brought)))
-    return "\n".join(
-        [
-            f"{_line(places.root)} has {what} of its own.",
-            "Trusted, its settings may choose models, loosen permissions and run hooks;",
-            "its tools run with your rights, its MCP servers in the sandbox. What changes later is asked about again.",
-        ]
-    )
+def _first(places: Places, brought: list[str], does: bool) -> str:
+    what = trust_words.listed(list(dict.fromkeys(map(_kind, brought))))
+    then = "If you trust it, it does this:" if does else "It loosens nothing and starts nothing."
+    return f"{_line(places.root)} has {what} of its own. What changes later is asked about again.\n{then}"
 
 
 def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
@@ -102,7 +101,8 @@ def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
     shown = [_line(line) for one in asked for line in difference(places, trust, one.name, found)]
     if len(shown) > MOST_DIFF:
         shown[MOST_DIFF:] = [f"… {len(shown) - MOST_DIFF} more lines: quintet trust --check"]
-    lines = (*listed, *map(_line, server_lines(places) + hook_lines(places)))
+    new = {one.name: found[one.name] for one in asked}
+    lines = (*listed, *(_line(f"  {line}") for line in effects(places, new)))
     return TrustQuestion(about, lines, tuple(shown), lambda yes: _decided_again(places, found, yes))
 
 
@@ -128,17 +128,47 @@ def difference(places: Places, trust: Trust, name: str, found: Pieces) -> list[s
     return trusted_content.difference(name, former(places, trust, name), found[name])
 
 
-def server_lines(places: Places) -> list[str]:
-    """What each MCP server of the project would be: what it starts or reaches, and which variables it takes."""
+def effects(places: Places, found: Pieces) -> list[str]:
+    """What these pieces of a project would do once it is trusted, the gravest first; a link does nothing."""
+    loaded = {name: data for name, data in found.items() if not isinstance(data, Link)}
+    try:
+        changed = config.would_change(places, loaded.get(SETTINGS, b""))
+        own = config.load(places).settings
+    except SettingsError as error:
+        return [visible(f"has settings that cannot be used: {error}"), *_loaded_files(loaded)]
+    hooks = [text for one in changed if one.key.startswith("hooks.") for text in one.value]
+    lines = trust_words.settings_lines(changed, unlooked(places, hooks))
+    lines += _servers(own, {**_entries(loaded), **trust_words.servers_set(changed)})
+    return [visible(line) for line in lines] + _loaded_files(loaded)
+
+
+def _servers(own: Settings, entries: dict[str, Any]) -> list[str]:
+    if not entries:
+        return []
     from quintet.adapters.mcp_client.server_files import in_words
+    from quintet.domain.secret_names import given_to, may_be_secret
 
-    return [visible(line) for line in in_words(places.root)]
+    def refused(server: str, variable: str) -> bool:
+        secret = may_be_secret(variable, own.secrets.patterns)
+        return secret and not given_to(server, variable, own.mcp.variables)
+
+    return in_words(entries, refused)
 
 
-def hook_lines(places: Places) -> list[str]:
-    """The hooks that run more of the project than what a yes covers."""
-    said = "not covered: what this hook runs in the project is run as it is then"
-    return [visible(f"  hook `{command}`  {said}") for command in unlooked(places)]
+def _entries(found: Pieces) -> dict[str, Any]:
+    """The servers of a project's `.mcp.json`, as they stand there."""
+    import json
+
+    start = server_piece("")
+    return {name.removeprefix(start): json.loads(data) for name, data in found.items() if name.startswith(start)}
+
+
+def _loaded_files(found: Pieces) -> list[str]:
+    def below(*folders: str) -> list[str]:
+        starts = tuple(f"{folder}/" for folder in folders)
+        return [visible(name.partition("/")[2]) for name in sorted(found) if name.startswith(starts)]
+
+    return trust_words.file_lines(below(TOOLS), below(PROMPTS), below(*AGENTS))
 
 
 def _kind(name: str) -> str:

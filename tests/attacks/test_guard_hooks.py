@@ -78,6 +78,7 @@ COVERED = [
     "cat | scripts/g.sh",
     "/usr/bin/true",
     "echo done; exit 2",
+    "touch /tmp/done",
 ]
 
 
@@ -92,5 +93,5 @@ def test_trust_names_them(quintet: Program) -> None:
     hooks = '["cd scripts && ./g.sh", "sh scripts/g.sh"]'
     put(quintet.root / ".quintet/settings.toml", f"[hooks]\nstop = {hooks}\n")
     said = quintet.run("trust").out
-    assert "hook `cd scripts && ./g.sh`  not covered" in said
-    assert "hook `sh scripts/g.sh`  not covered" not in said
+    assert "may change later unasked: `cd scripts && ./g.sh`" in said
+    assert "at the end of each turn: `sh scripts/g.sh`" in said

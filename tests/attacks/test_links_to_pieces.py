@@ -8,12 +8,12 @@ import pytest
 
 from quintet.adapters import config, user_tools
 from quintet.adapters.agent_shelf import all_agents
-from quintet.adapters.mcp_client.server_files import in_words, servers
+from quintet.adapters.mcp_client.server_files import servers
 from quintet.adapters.places import locate
 from quintet.adapters.project_pieces import Link, pieces
 from quintet.adapters.trust import trust_of
 from quintet.places_of_prompts import own_prompts
-from quintet.trusting import trust_question
+from quintet.trusting import effects, trust_question
 from tests.trusted import trust_now
 
 CANARY = "canary-of-somewhere-else"
@@ -83,7 +83,7 @@ def test_nothing_is_read_through_a_link_out_of_the_project(
     if question:
         assert CANARY not in question.text
         assert f"{link}  link to {outside / target}".rstrip("/") in question.text and "not loaded" in question.text
-    assert in_words(places.root) == []
+    assert effects(places, found) == []
 
     loaded = config.load(places)
     assert loaded.settings.dials.permission_profile is None and loaded.settings.hooks.session_start == ()

@@ -242,7 +242,8 @@ def test_an_untrusted_projects_settings_loosen_nothing_until_it_is_trusted(quint
     assert change() == 3
     assert "rsplit" not in (quintet.root / "tally/count.py").read_text()
     ignored = quintet.run("settings").clean(0).err
-    assert f"{path}:3: dials.permission_profile is ignored until you trust this folder (`quintet trust`)" in ignored
+    both = "dials.work_mode, dials.permission_profile are ignored"
+    assert f"{path}: {both} until you trust this folder (`quintet trust`)" in ignored
     assert not quintet.run("status", "--json").json()["trust"]
 
     assert "is now trusted" in quintet.run("trust").clean(0).out

@@ -35,7 +35,8 @@ from quintet.domain.settings import (
     is_tighter,
     pattern,
 )
-from quintet.domain.trusted_content import SETTINGS, Trust
+from quintet.domain.trust_words import Changed
+from quintet.domain.trusted_content import SETTINGS, Trust, ignored
 
 PREFIX = "QUINTET_"
 MOST_BYTES = 1_000_000
@@ -122,6 +123,7 @@ def _take(
     loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: str | None = None
 ) -> None:
     """`untrusted` is None for what is the user's; else why the project's file may not loosen anything, or empty."""
+    left_out: list[Leaf] = []
     for leaf in leaves:
         info = known.get(pattern(leaf.key))
         if info is None and leaf.key in SECTIONS:
@@ -137,17 +139,38 @@ def _take(
         if untrusted is not None and leaf.key == "protect.secrets":  # a project's never take the user's away
             value = tuple(dict.fromkeys((*before, *value)))
         if untrusted and not _may_set(info, value, before):
-            loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored {untrusted}")
+            left_out.append(leaf)
             continue
         source = leaf.source
         if leaf.key.startswith("hooks.") and before:  # nobody's hooks take another's away
             value, source = (*before, *value), f"{loaded.values[leaf.key][1]}, {source}"
         loaded.values[leaf.key] = (value, source)
+    if left_out:
+        where = left_out[0].where if len(left_out) == 1 else left_out[0].source
+        loaded.warnings.append(f"{where}: {ignored([leaf.key for leaf in left_out])} {untrusted}")
 
 
 def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:
     """Whether an untrusted project may set this."""
     return info.reach == FREE or (info.reach == TIGHTEN and is_tighter(info.key, value, before))
+
+
+def would_change(places: Places, data: bytes) -> list[Changed]:
+    """What a project's settings file with this content sets that it may not set untrusted."""
+    known = catalogue()
+    user = Loaded(Settings())
+    _take(user, _from_file(places.user_settings), known)
+    found = []
+    for leaf in from_text(_decoded(data, places.project_settings), places.project_settings):
+        info = known.get(pattern(leaf.key))
+        if info is None or info.reach == OWN or leaf.key == "protect.secrets":
+            continue
+        value = checked(leaf, info)
+        before = user.values.get(leaf.key, (info.default, ""))[0]
+        differs = value != before or leaf.key.startswith("hooks.")
+        if differs and not _may_set(info, value, before):
+            found.append(Changed(leaf.key, value, info.about))
+    return found
 
 
 def checked(leaf: Leaf, info: SettingInfo) -> Any:

@@ -21,7 +21,26 @@ _WORDS = regex(r"(?<![<>])[^\s<>\"'$]+")
 _INTERPRETERS = regex(
     r"(ba|z|da|k|fi)?sh|python[\d.]*|node|ruby|perl|php|lua|deno|bun|env|exec|source|\.|timeout|nice|nohup|run|\d+[smh]?"
 )
-_PLAIN = frozenset(["true", "false", "echo", "printf", "exit", "test", "[", "cat", "grep", "jq"])  # run nothing
+_PLAIN = frozenset(
+    [
+        "true",
+        "false",
+        "echo",
+        "printf",
+        "exit",
+        "test",
+        "[",
+        "cat",
+        "grep",
+        "jq",
+        "touch",
+        "mkdir",
+        "date",
+        "sleep",
+        "logger",
+        "notify-send",
+    ]
+)
 _SCRIPT = regex(r"\.(sh|bash|zsh|fish|py|js|mjs|cjs|ts|rb|pl|php|lua)\Z")
 
 
@@ -146,7 +165,7 @@ def unlooked(places: Places, commands: Iterable[str] | None = None) -> list[str]
 def _is_looked_at(root: str, command: str) -> bool:
     for simple in _COMMANDS.split(command):
         words = [word for word in _WORDS.findall(simple) if "=" not in word.partition("/")[0]]
-        if not words or words[0] in _PLAIN:
+        if not words or words[0] in _PLAIN:  # these run nothing
             continue
         outside = os.path.isabs(words[0]) and inside(words[0], root) is None and len(words) == 1
         if "-m" in words or not (outside or any(scripts_of(root, [simple]))):

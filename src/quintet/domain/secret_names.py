@@ -8,11 +8,24 @@ from fnmatch import fnmatchcase, translate
 from functools import cache
 
 from quintet.domain.grants import Effect
+from quintet.domain.regex import regex
 from quintet.domain.toolspec import Touch
+
+_SUSPECT = regex(r"(?i)KEY|TOKEN|SECRET|PASS|PWD|CRED|AUTH|COOKIE|SESSION|PRIVATE|DSN|PAT$")
 
 
 def is_secret_name(name: str, patterns: Iterable[str]) -> bool:
     return bool(_any_of(tuple(patterns)).match(name.upper()))
+
+
+def may_be_secret(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a variable of this name may be one: what is handed to a stranger is looked at more strictly."""
+    return is_secret_name(name, patterns) or bool(_SUSPECT.search(name))
+
+
+def given_to(server: str, variable: str, variables: Iterable[str]) -> bool:
+    """Whether the user lets an MCP server of a project have a variable, by lines such as "docs: GH_TOKEN"."""
+    return (server, variable) in {tuple(part.strip() for part in line.split(":", 1)) for line in variables}
 
 
 @cache

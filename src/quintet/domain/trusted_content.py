@@ -18,6 +18,7 @@ AGENTS = (".quintet/agents", ".agents/agents", ".claude/agents")
 SERVERS = ".mcp.json"
 MOST_DIFF = 2_000  # lines of a question that are changes; `quintet trust --check` shows all
 
+MOST_NAMES = 8  # in a sentence
 FEW_CHANGES = 4  # lines of them that are shown however long the list is
 
 Pieces = Mapping[str, bytes]
@@ -77,12 +78,21 @@ def shares(rows: int, listed: int, changed: int) -> tuple[int, int]:
 
 def said(found: list[Change]) -> str:
     """What is left out, for a run that cannot ask."""
-    names = ", ".join(f"{one.name} ({one.kind})" for one in found[:8])
-    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    names = _few([f"{one.name} ({one.kind})" for one in found])
     return (
-        f"Not loaded: {names}{more}. You trusted this folder before that; "
+        f"Not loaded: {names}. You trusted this folder before that; "
         "`quintet trust --check` shows what changed, `quintet trust` accepts it."
     )
+
+
+def ignored(keys: list[str]) -> str:
+    """That settings of a project do not count, as the beginning of a sentence that says why."""
+    return f"{_few(keys)} {'is' if len(keys) == 1 else 'are'} ignored"
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def difference(name: str, before: bytes | None, now: bytes) -> list[str]:

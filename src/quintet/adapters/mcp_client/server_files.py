@@ -19,12 +19,14 @@ from quintet.adapters.project_pieces import read_own, server_piece, written
 from quintet.domain.mcp_port import OWN_SETTINGS, McpServer
 from quintet.domain.mcp_settings import McpServerSettings
 from quintet.domain.regex import regex
+from quintet.domain.trust_words import Wanted, server_line
 from quintet.domain.trusted_content import Trust
 
 FILE = ".mcp.json"
 PROJECT_SETTINGS = ".quintet/settings.toml"
 OFF = "it is switched off"
 MOST_BYTES = 1_000_000
+MOST_SHOWN = 200  # characters of a command line
 NAMES = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp"})
 _VARIABLE = regex(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -100,19 +102,19 @@ def entries(data: bytes) -> tuple[dict[str, Any], list[str]]:
         return {}, [f'{FILE}: {{"mcpServers": {{NAME: {{…}}}}}} is wanted ({error})']
 
 
-def in_words(root: str) -> list[str]:
-    """What each server of a project's file would start or reach, and take, for the person who is asked."""
+def in_words(entries: Mapping[str, Any], refused: Callable[[str, str], bool]) -> list[str]:
+    """What each server of a project's would start or reach, and get, for the person who is asked."""
     lines = []
-    for name, given in entries(read_own(root, FILE) or b"{}")[0].items():
+    for name, given in entries.items():
         try:
             entry = msgspec.convert(given, _Entry)
-        except msgspec.ValidationError:
+        except msgspec.ValidationError:  # it is not started either
             continue
-        what = f"reaches {entry.url}" if entry.url else f"starts {' '.join((entry.command, *entry.args))[:200]}"
-        more = [", with a network"] if entry.network and not entry.url else []
-        if wanted := _variables(given):
-            more.append(f", takes your {', '.join(wanted)}")
-        lines.append(f"MCP server {name} {what}{''.join(more)}")
+        command = " ".join((entry.command, *entry.args))[:MOST_SHOWN]
+        named = _variables(given)
+        kept = tuple(variable for variable in named if refused(name, variable))
+        gets = tuple(variable for variable in named if variable not in kept)
+        lines.append(server_line(Wanted(name, command, entry.url, entry.network, gets, kept)))
     return lines
 
 
