@@ -87,7 +87,7 @@ TOGETHER = [
 def test_what_needs_more_than_the_project_does_not_share_it(line: str) -> None:
     decision = decided(line)
     assert decision.verdict is Verdict.ASK
-    assert "run them apart" in decision.reason or "together with" in decision.reason, decision.reason
+    assert "run them apart" in decision.reason or line in ALONE or "together with" in decision.reason, decision.reason
 
 
 @pytest.mark.parametrize("line", TOGETHER)
@@ -106,13 +106,35 @@ def test_alone_it_goes_where_the_network_is_unasked(line: str) -> None:
     assert decided(line, "unrestricted").verdict is Verdict.ALLOW
 
 
+ALONE = {
+    ".venv/bin/python -m pip install -e .": "pip installs, and it also runs .venv/bin/python: ",
+    "npx jest": "npx installs, and it also runs jest: ",
+    "timeout 5 npx jest": "npx installs, and it also runs jest: ",
+    "uv run pytest": "uv installs, and it also runs pytest: ",
+    "pip install x > log.txt": "pip installs, and the same command writes a file: ",
+}
+
+
+@pytest.mark.parametrize("line", ALONE)
+def test_of_one_command_nobody_is_told_to_run_it_apart(line: str) -> None:
+    decision = decided(line)
+    assert decision.verdict is Verdict.ASK
+    assert decision.reason == f"{ALONE[line]}it could send anything with the network"
+
+
+@pytest.mark.parametrize("line", ["npx jest && make", "make; npx jest", "pip install x > log.txt; make", "make\nnpx x"])
+def test_of_several_the_others_are_run_apart(line: str) -> None:
+    reason = decided(line).reason
+    assert "make runs in the same line" in reason and reason.endswith("run them apart")
+
+
 def test_the_reason_says_what_they_share() -> None:
     assert decided("pip install . && make exfil").reason == (
-        "pip installs, and make runs in the same line: with the network they could send anything; run them apart"
+        "pip installs, and make runs in the same line: they could send anything with the network; run them apart"
     )
     assert decided("git add x && python3 s2.py").reason == (
         "git changes the repository, and python runs in the same line: "
-        "with .git writable they could change what git runs; run them apart"
+        "they could change what git runs with .git writable; run them apart"
     )
 
 

@@ -19,9 +19,10 @@ _DOES = {  # the first that fits
     Effect.COMMIT: "changes the repository",
 }
 _COULD = {
-    Effect.NETWORK: "with the network they could send anything",
-    Effect.COMMIT: "with .git writable they could change what git runs",
+    Effect.NETWORK: "could send anything with the network",
+    Effect.COMMIT: "could change what git runs with .git writable",
 }
+_WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 _NEED = tuple(_COULD)
 
 
@@ -30,6 +31,7 @@ class Part(Struct, frozen=True, gc=False):
 
     name: str
     effects: frozenset[Effect]
+    place: int = 0  # of the command in the line; what one command does in several ways has one place
 
 
 def needs(effects: frozenset[Effect]) -> frozenset[Effect]:
@@ -50,5 +52,9 @@ def apart(parts: Sequence[Part]) -> str:
         return ""
     opened = [need for need in _NEED if need in wants[widest]]
     does = next(does for effect, does in _DOES.items() if effect in parts[widest].effects)
-    both = f"{parts[widest].name} {does}, and {strangers[0].name} runs in the same line"
-    return f"{both}: {_COULD[opened[0]]}; run them apart"
+    does = f"{parts[widest].name} {does}"
+    other = next((part for part in strangers if part.place != parts[widest].place), None)
+    if other:
+        return f"{does}, and {other.name} runs in the same line: they {_COULD[opened[0]]}; run them apart"
+    same = "the same command writes a file" if strangers[0].name in _WRITES else f"it also runs {strangers[0].name}"
+    return f"{does}, and {same}: it {_COULD[opened[0]]}"

@@ -52,6 +52,7 @@ class Tally:
         "here",
         "known",
         "patterns",
+        "place",
         "possible",
         "ran",
         "read",
@@ -68,9 +69,10 @@ class Tally:
         self.variants = 0
         self.patterns: set[tuple[str, str]] = set()  # those that were looked at
         self.effects: Effects = NONE
-        self.did: list[tuple[str, Effects]] = []  # what does more than read, by its name
+        self.place = 0  # of the present command in the line
+        self.did: list[tuple[str, Effects, int]] = []  # what does more than read, by its name, and where
         self.ran: list[Sequence[Word]] = []
-        self.read: list[Sequence[Word]] = []  # the commands that are judged to read
+        self.read: list[tuple[Sequence[Word], int]] = []  # the commands that are judged to read
         self.why = ""
         self.reads: dict[str, None] = {}
         self.writes: dict[str, None] = {}
@@ -85,14 +87,15 @@ class Tally:
 
     def parts(self) -> tuple[Part, ...]:
         """What the commands of the line do, where it is more than plain reading and one of them needs more."""
-        if not any(effects & _OPENS for _, effects in self.did):
+        if not any(effects & _OPENS for _, effects, _ in self.did):
             return ()
-        read = [(words[0].text, READ) for words in self.read if not only_reads(words)]
-        return tuple(Part(name, effect_set(effects)) for name, effects in dict.fromkeys((*self.did, *read)))
+        read = [(words[0].text, READ, place) for words, place in self.read if not only_reads(words)]
+        found = dict.fromkeys((*self.did, *read))
+        return tuple(Part(name, effect_set(effects), place) for name, effects, place in found)
 
     def take(self, effects: Effects, why: str) -> None:
         if effects > READ:
-            self.did.append((why.partition(":")[0].partition(" ")[0], effects))
+            self.did.append((why.partition(":")[0].partition(" ")[0], effects, self.place))
         new = effects & ~self.effects
         if new:
             if new > self.effects:  # the highest bit of all is the worst
@@ -100,6 +103,7 @@ class Tally:
             self.effects |= effects
 
     def add(self, command: Command) -> None:
+        self.place += 1
         if not command.follows:
             self.here = self.possible
         if command.assignments:
@@ -128,7 +132,7 @@ class Tally:
             judged = self.command(words)
             self.take(judged.effects, judged.why)
             if judged.effects == READ:
-                self.read.append(words)
+                self.read.append((words, self.place))
             if judged.reads or judged.writes or judged.globs:
                 self.name(judged)
             if judged.inner:
