@@ -45,15 +45,15 @@ def _revoked(places: Places, *, as_json: bool) -> int:
 def _trusted(places: Places, *, as_json: bool, unasked: bool) -> int:
     """What is shown is what is trusted: it is read once."""
     found = pieces(places)
-    does = effects(places, found)
+    does, folder = effects(places, found), on_one_line(places.root)
     before = trust_of(places.trust_file, places.root)
     covered = all(before.covers(name, data) for name, data in found.items())
     if not covered and not unasked and _attached():
         out = sys.stderr if as_json else sys.stdout
-        out.write("\n".join([f"{on_one_line(places.root)} would bring", *_brought(found), *_doing(does), "Trust it? [y/N] "]))
+        out.write("\n".join([f"{folder} would bring", *_brought(found), *_doing(does), "Trust it? [y/N] "]))
         out.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            say([f"{on_one_line(places.root)} is not trusted" if not before.trusted else "Nothing is trusted beyond what was."])
+            say([f"{folder} is not trusted" if not before.trusted else "Nothing is trusted beyond what was."])
             return 1
     changed = accept(places, found)
     if as_json:
@@ -61,7 +61,7 @@ def _trusted(places: Places, *, as_json: bool, unasked: bool) -> int:
         say_json({**answer, "covers": sorted(found), "does": does})
         return 0
     about = " with" if found else "; it brings nothing of its own yet"
-    say([f"{on_one_line(places.root)} is{' now' if changed else ''} trusted{about}", *_brought(found), *_doing(does)])
+    say([f"{folder} is{' now' if changed else ''} trusted{about}", *_brought(found), *_doing(does)])
     return 0
 
 
@@ -86,7 +86,8 @@ def _check(places: Places, *, as_json: bool) -> int:
         does = effects(places, {one.name: found[one.name] for one in since} if trust.trusted else found)
         say_json({"folder": places.root, "trusted": trust.trusted, "changes": listed, "does": does})
     elif not trust.trusted:
-        say([f"{on_one_line(places.root)} is not trusted; it would bring:", *_brought(found), *_doing(effects(places, found))])
+        say([f"{on_one_line(places.root)} is not trusted; it would bring:"])
+        say([*_brought(found), *_doing(effects(places, found))])
     elif not since:
         say(["nothing is new or changed since you trusted this folder"])
     else:

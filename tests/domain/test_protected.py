@@ -14,6 +14,7 @@ from quintet.domain.protected import (
     kept,
     leads_to_held,
     may_not_appear,
+    only_holds,
 )
 from quintet.domain.shell_paths import guarded
 
@@ -143,3 +144,58 @@ def test_a_pattern_stands_for_what_it_may_name(pattern: str) -> None:
 def test_a_pattern_that_names_everything_names_nothing_that_asks(pattern: str) -> None:
     assert kept(guarded(pattern)) is None
     assert GUARDED[0] == (".git",)
+
+
+SHORT = {
+    "GIT~1/config": ".git/config",
+    "QUINTE~1": ".quintet",
+    "QUINTE~1/settings.toml": ".quintet/settings.toml",
+    "quinte~2/SETTIN~1.TOM": ".quintet/settings.toml",
+    ".quintet/SETTIN~1.TOM": ".quintet/settings.toml",
+    "CONFIG~1/mise": ".config/mise",
+    "CONFIG~1/git/config": ".config/git/config",
+    "mise/CONFIG~1.TOM": "mise/config.toml",
+    "LOCAL~1/bin/x": ".local/bin/x",
+    "GITHUB~1/hooks/x": ".github/hooks/x",
+    "GITHUB~1/WORKFL~1/ci.yml": ".github/workflows/ci.yml",
+    "GITLAB~1.YML": ".gitlab-ci.yml",
+    "MCP~1.JSO": ".mcp.json",
+    "CLAUDE~1/settings.json": ".claude/settings.json",
+    "VSCODE~1/tasks.json": ".vscode/tasks.json",
+}
+LONG = [
+    "QUINTE~1/tasks",
+    "CONFIG~1/other",
+    "LOCAL~1/share",
+    "GITHUB~1/README.md",
+    "docs/WORKFL~1",
+    "notes~1.txt",
+    "a~b",
+]
+
+
+@pytest.mark.parametrize("path", SHORT)
+def test_a_short_name_of_windows_is_kept_as_the_name_it_stands_for(path: str) -> None:
+    found, whole = kept(path), kept(SHORT[path])
+    assert found is not None and whole is not None and found.kind == whole.kind
+
+
+@pytest.mark.parametrize("path", LONG)
+def test_a_short_name_keeps_nothing_that_its_long_one_does_not(path: str) -> None:
+    assert kept(path) is None
+
+
+def test_a_link_with_a_short_name_leads_there_too() -> None:
+    assert leads_to_held("CONFIG~1") and leads_to_held(".config") and not leads_to_held(".vscode")
+
+
+def test_many_short_names_are_judged_at_once() -> None:
+    assert kept("/".join(["CONFIG~1"] * 2_000)) is not None
+
+
+MADE = {".github": True, "docs/mise": True, ".config": True, ".quintet": True, "src": False, ".claude": False}
+
+
+@pytest.mark.parametrize("path", MADE)
+def test_a_folder_may_be_kept_only_for_what_it_may_come_to_hold(path: str) -> None:
+    assert only_holds(path) is MADE[path]

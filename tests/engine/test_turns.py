@@ -240,7 +240,7 @@ def test_a_denied_call_is_a_result_and_the_run_goes_on(repo: Path) -> None:
     (repo / ".env").write_text("TOKEN=hunter22")
     model = ScriptedModel([[call("Read", file_path=".env")], "I may not"])
     driver = drive(repo, script, model)
-    assert model.requests[1].messages[-1].text == "not run: .env is protected: it may hold secrets"
+    assert model.requests[1].messages[-1].text.startswith("not run: .env is protected: it may hold secrets; ")
     assert driver.of(p.ToolStarted) == []
 
 

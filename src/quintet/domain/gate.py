@@ -155,8 +155,8 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
     for path in touch.reads + touch.writes:
         if terms.protection.private and terms.protection.is_private(inside(path, terms.root) or path):
             return f"{_brief(path)} is protected: it is Quintet's own"
-        if terms.protection.is_secret(path):
-            return f"{_brief(path)} is protected: it may hold secrets"
+        if terms.protection.is_secret(path) and not _only_looked_for(path, touch, terms):
+            return f"{_brief(path)} is protected: it may hold secrets; {_instead(path, touch, terms)}"
         if spec.confined and inside(path, terms.root) is None:
             return f"{_brief(path)} is outside the project, where {spec.name} cannot reach; bash can, and asks"
     work_mode = axes.work_mode
@@ -229,6 +229,21 @@ def _question(
     if outside := next((path for path in touch.reads if not _readable(path, terms)), None):
         return f"{_brief(outside)} is outside the project", frozenset({Effect.READ})
     return "", _NOTHING
+
+
+def _only_looked_for(path: str, touch: Touch, terms: Terms) -> bool:
+    """Whether a secret file is not opened, and no name beside it is told: a folder of secrets is not listed."""
+    within = inside(path, terms.root) is not None
+    return within and path in touch.named and not terms.protection.is_secret_folder(path)
+
+
+def _instead(path: str, touch: Touch, terms: Terms) -> str:
+    """What a person can do who needs it all the same."""
+    if terms.protection.is_secret_folder(path):
+        return "use it yourself in a terminal"
+    name = _brief(path.rstrip("/").rpartition("/")[2])
+    free = f'not_secrets = ["{name}"] under [protect] in your settings says that it holds none'
+    return f"write it yourself in a terminal, or {free}" if path in touch.writes else free
 
 
 def _asks(path: str, terms: Terms) -> str:

@@ -17,19 +17,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import translate
-from functools import cached_property, lru_cache
-from itertools import pairwise
+from functools import cached_property
+from itertools import pairwise, product
 from typing import Literal
 
 from msgspec import Struct, structs
 
+from quintet.domain.folded_names import folded, folded_path, long_names, short_names
 from quintet.domain.regex import regex
 from quintet.domain.secret_files import READABLE, SECRET_FOLDERS, SECRET_NAMES, SECRET_PATHS
 
-GIT_KEPT = ("hooks", "config", "info")  # inside a git folder; what they hold can run programs
 QUINTET_KEPT = ("settings.toml", "prompts", "tools", "agents", "skills", "hooks", "mcp.json", "task.md")  # in .quintet
 
 
@@ -275,21 +274,26 @@ def kept(path: str) -> Kept | None:
 
     Moving or replacing a folder would move what is in it, so the folder is kept as what it holds.
     """
-    names = _folded(path)
+    names = folded_path(path)
     asking: Kept | None = None
     for place, name in enumerate(names):
         found = _at(names[: place + 1])
         if not found and place == len(names) - 1:
-            found = _HOLDERS.get(name) or (_HOLDERS.get(f"/{name}") if place == 0 else None)
+            found = _holder(name, place)
         if found and found.kind == "never":
             return found
         asking = asking or found
     return asking
 
 
+def only_holds(path: str) -> bool:
+    """Whether a folder is kept only for what it may come to hold: to make it anew writes nothing that is kept."""
+    return kept(path) is not None and kept(f"{path}/(new)") is None
+
+
 def kept_at(path: str) -> Kept | None:
     """What keeps the very file or folder `path`, and not only what lies above or in it."""
-    names = _folded(path)
+    names = folded_path(path)
     return _at(names) if names else None
 
 
@@ -316,55 +320,54 @@ def is_from_git(path: str) -> bool:
 
 
 def leads_to_held(name: str, committing: bool = False) -> bool:
-    """Whether a link of this name would put what is held in its place: `.vscode`, for `.vscode/tasks.json`."""
-    from_git = _WAYS.get(_name(name))
-    return from_git is not None and not (from_git and committing)
+    """Whether a link of this name would put what is held in its place: `.config`, for `.config/git`."""
+    from_git = [_WAYS[one] for one in long_names(folded(name), _SHORT) if one in _WAYS]
+    return any(not (git and committing) for git in from_git)
 
 
 def may_not_appear(name: str) -> bool:
     """Whether a command may write an entry of this name that is there, and make none: other version control's."""
-    found = _NAMED.get(_name(name))
-    return found is not None and found.hold == "new"
+    return any(one in _NAMED and _NAMED[one].hold == "new" for one in long_names(folded(name), _SHORT))
 
 
 def is_repository(names: Iterable[str]) -> bool:
     """Whether git takes a folder with these entries for a repository of its own."""
-    there = {_name(name) for name in names}
+    there = {folded(name) for name in names}
     return "head" in there and ("commondir" in there or {"objects", "refs"} <= there)
 
 
 def _at(names: list[str]) -> Kept | None:
     """The row for the last of these names, each in a folder of the one before."""
-    depth, name = len(names), names[-1]
+    last = names[-3:]
+    if not any("~" in name for name in last):
+        return _found(last, len(names))
+    found = [_found(each, len(names)) for each in product(*(long_names(name, _SHORT) for name in last))]
+    return min(filter(None, found), key=lambda one: one.kind != "never", default=None)
+
+
+def _found(names: Sequence[str], depth: int) -> Kept | None:
+    name = names[-1]
     folder = names[-2] if depth > 1 else ""
     found = _NAMED.get(f"{folder}/{name}") or _NAMED.get(name)
     if not found and depth <= 2:
         found = _NAMED.get(f"/{name}" if depth == 1 else f"/{folder}/{name}")
     if not found and depth > 2 and folder in _MIDDLES:
-        found = _NAMED.get("/".join(names[-3:]))
+        found = _NAMED.get("/".join(names))
     return found or next((one for ending, one in _ENDINGS if name.endswith(ending)), None)
 
 
-def _folded(path: str) -> list[str]:
-    return [_name(part) for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
-
-
-@lru_cache(4096)
-def _name(part: str) -> str:
-    """A name as the most forgiving file system takes it: Apple's leave letters out, Windows' have short names."""
-    if not part.isascii():
-        part = unicodedata.normalize("NFKC", part)
-        part = "".join(sign for sign in part if unicodedata.category(sign) not in ("Cf", "Mn"))
-    part = part.casefold().partition(":")[0].rstrip(". ") or part
-    stem, tilde, number = part.partition("~")
-    return _SHORT.get(stem, part) if tilde and number[:1].isdigit() else part
+def _holder(name: str, depth: int) -> Kept | None:
+    for one in long_names(name, _SHORT):
+        if found := _HOLDERS.get(one) or (_HOLDERS.get(f"/{one}") if depth == 0 else None):
+            return found
+    return None
 
 
 _NAMED = {one.pattern.lower(): one for one in KEPT if one.pattern[0] != "*"}
 _MIDDLES = frozenset(one.pattern.lower().split("/")[1] for one in KEPT if one.pattern.count("/", 1) == 2)
 _ENDINGS = tuple((one.pattern[1:], one) for one in KEPT if one.pattern[0] == "*")
 _HOLDERS = {one.pattern.rpartition("/")[0].lower(): one for one in reversed(KEPT) if "/" in one.pattern[1:]}
-_SHORT = {name.lstrip(".").partition(".")[0][:6]: name for name in reversed(_NAMED) if name[0] != "/"}
+_SHORT = short_names(_NAMED)
 # What a pattern of a shell line may stand for; `*.json` is no way to name opencode.json.
 GUARDED = tuple(tuple(one.pattern.strip("/").split("/")) for one in KEPT if one.pattern.lstrip("/")[0] == ".")
 

@@ -47,9 +47,13 @@ def with_lines(
     reads = dict.fromkeys((*touch.reads, *(path for one in meant for path in one.reads)))
     reads |= dict.fromkeys(joined(touch.folder, path) for paths in plain_reads for path in paths or ())
     writes = dict.fromkeys((*touch.writes, *(path for one in meant for path in one.writes)))
+    named = {path for one in meant for path in one.named}
+    opened = {*touch.reads, *(path for one in meant for path in one.reads if path not in one.named)}
     if leads_to is not None:
         reads |= dict.fromkeys(map(leads_to, reads))
         writes |= dict.fromkeys(map(leads_to, writes))
+        named |= set(map(leads_to, named))
+        opened |= set(map(leads_to, opened))
     if is_there is not None and _keeps_to_own_tmp((*reads, *writes), is_there):
         reads = {path: None for path in reads if not _in_tmp(path)}
         writes = {path: None for path in writes if not _in_tmp(path)}
@@ -62,6 +66,7 @@ def with_lines(
         commands=tuple(command for one in meant for command in one.commands),
         parts=tuple(dict.fromkeys(part for one in meant for part in one.parts)),
         plain=None not in plain_reads,
+        named=tuple(sorted(named - opened)),
     )
 
 
@@ -104,9 +109,10 @@ def added_up(script: Script, folder: str = "") -> Touch:
         tally.take(DESTROY, f"not understood: {script.problem}")
     return Touch(
         effect_set(tally.effects or READ),
-        tuple(tally.reads),
+        tuple(tally.reads | tally.named),
         tuple(tally.writes),
         tally.why,
         commands=tuple(spelling for words in tally.ran for spelling in shell_names.spellings(words)),
         parts=tally.parts(),
+        named=tuple(path for path in tally.named if path not in tally.reads),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from quintet.domain.protected import only_holds
 from quintet.domain.shell_arguments import (
     BUILD,
     COMMIT,
@@ -261,6 +262,8 @@ def edit_program(program: str, words: Sequence[Word]) -> Judged:
         and not got.flags & {"t", "target-directory", "d", "directory"}
     ):
         writes = writes[-1:]
+    if program == "mkdir":
+        writes = [f"{path}/(new)" if only_holds(path) else path for path in writes]
     writes += got.values
     if program in ("cp", "mv", "ln", "install") and len(got.operands) > 1:
         into = got.operands[-1].text.rstrip("/")

@@ -36,11 +36,19 @@ _OPENS = INSTALL | COMMIT | NETWORK  # effects that give the whole line more tha
 _MOST_INNER = 200  # commands that one command may unwrap to
 _MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
 _TALKS = listed("echo printf test [ for read")  # whatever their words are, they do the same
+_LOOKS = listed("ls stat test [")
 _MOVES = listed("cd pushd popd")
 _MOST_FOLDERS = 8  # a line that goes about more than this may be anywhere
 
 _UNEVALUATED = regex(r"[\w.,:/@%+ -]*", re.ASCII)
 _DIGITS = frozenset("0123456789-")
+
+
+def _only_names(words: Sequence[Word], judged: Judged) -> bool:
+    """Whether a command opens none of the files it names: it says whether they are there, how large, or ignored."""
+    known = words[0].text in _LOOKS or [word.text for word in words[:2]] == ["git", "check-ignore"]
+    plain_words = not judged.globs and not any(word.dynamic or word.glob for word in words)
+    return known and plain_words and judged.effects == READ and not judged.writes and not judged.inner
 
 
 class Tally:
@@ -51,6 +59,7 @@ class Tally:
         "effects",
         "here",
         "known",
+        "named",
         "patterns",
         "place",
         "possible",
@@ -75,6 +84,7 @@ class Tally:
         self.read: list[tuple[Sequence[Word], int]] = []  # the commands that are judged to read
         self.why = ""
         self.reads: dict[str, None] = {}
+        self.named: dict[str, None] = {}  # looked for, and not opened
         self.writes: dict[str, None] = {}
         self.possible = [folder]  # every folder a command may find itself in
         self.here = self.possible  # those the present chain may be in
@@ -134,7 +144,7 @@ class Tally:
             if judged.effects == READ:
                 self.read.append((words, self.place))
             if judged.reads or judged.writes or judged.globs:
-                self.name(judged)
+                self.name(judged, opened=not _only_names(words, judged))
             if judged.inner:
                 waiting += filter(None, judged.inner)
                 expands = True  # what it runs may be given what comes through a pipe
@@ -293,19 +303,19 @@ class Tally:
             self.take(EDIT, f"{operator} {text}: changes files")
             self.name(Judged(EDIT, "", (), [text]))
 
-    def name(self, judged: Judged) -> None:
+    def name(self, judged: Judged, opened: bool = True) -> None:
         """Take over the files a command names, relative to where it may run."""
-        here = self.here
+        here, reads = self.here, self.reads if opened else self.named
         if len(here) == 1:
             folder = here[0]
             for path in judged.reads:
-                self.reads[joined(folder, path) if folder or ".." in path else path] = None
+                reads[joined(folder, path) if folder or ".." in path else path] = None
                 if path[:1] == "/":
                     self.special(path)
         else:
             for path in judged.reads:
                 for folder in here:
-                    self.reads[joined(folder, path)] = None
+                    reads[joined(folder, path)] = None
                 self.special(path)
         for path in judged.writes:
             for folder in here:

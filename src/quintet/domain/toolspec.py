@@ -36,6 +36,7 @@ class Touch(Struct, frozen=True):
     commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn
     parts: tuple[Part, ...] = ()  # those of them that are more than plain reading
     plain: bool = False  # the lines are all in the closed table of what reads: see shell_plain_reading
+    named: tuple[str, ...] = ()  # of what it reads, the files that it only looks for: `ls -l .env`
     folder: str = ""  # where it runs them
     verifies: str = ""  # the todo whose criteria it will check
     server: str | None = None  # the MCP server it would start or reach; empty: the only one there is
