@@ -16,6 +16,7 @@ from errno import ENAMETOOLONG
 from msgspec import Struct
 
 from quintet.adapters.places import key_of
+from quintet.adapters.sandbox.births import birth
 from quintet.adapters.sandbox.nofollow import OPEN, looked, reopened
 from quintet.domain.carrying import FOREIGN as FOREIGN
 from quintet.domain.protected import Protection, is_repository, leads_to_held, may_not_appear
@@ -55,6 +56,7 @@ class Scanner:
         self._protection = protection
         self._known: dict[str, _Folder] = {}
         self._numbers: dict[tuple[int, int], Place] = {}
+        self._births: dict[tuple[int, int], int] = {}  # of these: a number is given again once its file is gone
         # The folders that were closed before any command ran; found by the first look if they are not given.
         self._closed = None if closed is None else set(closed)
 
@@ -65,6 +67,7 @@ class Scanner:
     def scan(self) -> Guarded:
         known: dict[str, _Folder] = {}
         found: set[Place] = set()
+        fresh: set[Place] = set()
         homes: dict[Place, tuple[int, int]] = {}
         closed: set[str] = set()
         waiting = [self._root]
@@ -84,6 +87,8 @@ class Scanner:
             except OSError:  # what cannot be looked at is closed, not gone
                 found.add((SECRET, path, False))
                 continue
+            if folder is not self._known.get(path):
+                fresh.update(folder.places)
             known[path] = folder
             found.update(folder.places)
             homes.update(dict.fromkeys(folder.places, folder.number))
@@ -92,7 +97,7 @@ class Scanner:
         self._follow(found, homes)
         self._known = known
         self._closed = closed if self._closed is None else self._closed
-        lost, moved = self._missed(found)
+        lost, moved = self._missed(found, fresh)
         of = {
             wanted: tuple(sorted(path for kind, path, link in found if kind == wanted and not link))
             for wanted in _KINDS
@@ -115,8 +120,10 @@ class Scanner:
                 found.add((kind, real, False))
                 homes.setdefault((kind, real, False), home)
 
-    def _missed(self, found: set[Place]) -> tuple[tuple[str, ...], frozenset[Place]]:
-        """What was known by its number and is no longer where it was: searched for everywhere, and added if found."""
+    def _missed(self, found: set[Place], fresh: set[Place]) -> tuple[tuple[str, ...], frozenset[Place]]:
+        """What was known by its number and is no longer where it was: searched for everywhere, and added if found.
+
+        `fresh` are those in folders that were read again."""
         now: dict[tuple[int, int], Place] = {}
         for place in found:
             if not place[2] and (number := self._number(place[1])):
@@ -125,18 +132,24 @@ class Scanner:
         moved = {place for number, place in now.items() if number in before and place[0] in _MOVING}
         missing = {number: place for number, place in self._numbers.items() if number not in now}
         for number, (kind, path, _) in list(missing.items()):
-            if self._number(path) == number:
+            if self._number(path) == number and birth(self._root, path) == self._births[number]:
                 now[number] = (kind, path, False)
                 moved.add(now[number])
                 del missing[number]
         if missing:
             for path in _everything(self._root):
                 number = self._number(path)
-                if number in missing:
+                if number in missing and birth(self._root, path) == self._births[number]:
                     now[number] = (missing.pop(number)[0], path, False)
                     moved.add(now[number])
         found.update(now.values())
         self._numbers = now
+        self._births = {
+            number: self._births[number]
+            if number in self._births and place not in fresh
+            else birth(self._root, place[1])
+            for number, place in now.items()
+        }
         return tuple(sorted(path for _, path, _ in missing.values())), frozenset(moved)
 
     def _number(self, path: str) -> tuple[int, int] | None:
