@@ -9,9 +9,7 @@ import pytest
 from quintet.adapters.apart import apart
 from quintet.domain.errors import ToolFailed
 
-SLEEPS = (
-    "import os, pathlib, sys, time\npathlib.Path(sys.argv[0] + '.pid').write_text(str(os.getpid()))\ntime.sleep(60)\n"
-)
+SLEEPS = "import os, pathlib, time\npathlib.Path({told!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
 
 
 def script(folder: Path, text: str) -> str:
@@ -46,8 +44,8 @@ def test_what_goes_wrong_there_is_said(tmp_path: Path, text: str, why: str) -> N
 
 @pytest.mark.parametrize("seconds", [0.5, 60])
 def test_a_script_ends_with_its_time_and_with_whoever_waits_for_it(tmp_path: Path, seconds: float) -> None:
-    path = script(tmp_path, SLEEPS)
-    told = Path(f"{path}.pid")
+    told = tmp_path / "pid"
+    path = script(tmp_path, SLEEPS.format(told=str(told)))
 
     async def run() -> None:
         task = asyncio.create_task(apart(path, {}, b"", seconds))

@@ -33,16 +33,15 @@ class LaidCovers:
 
     def over(self, covers: tuple[Cover, ...]) -> list[str]:
         """What fell off a sandbox that is over, and was not told."""
-        found = self._fallen(id(covers), "this command") if id(covers) in self._laid else []
-        self._laid.pop(id(covers), None)
-        return found
+        laid = self._laid.pop(id(covers), None)
+        return self._fallen(*laid, "this command") if laid else []
 
     def fallen(self) -> list[str]:
         """What fell off those that run, and was not told."""
-        return [line for key in list(self._laid) for line in self._fallen(key, "a command that still runs")]
+        running = list(self._laid.values())  # others end meanwhile, in threads of their own
+        return [line for covers, told in running for line in self._fallen(covers, told, "a command that still runs")]
 
-    def _fallen(self, key: int, who: str) -> list[str]:
-        covers, told = self._laid[key]
+    def _fallen(self, covers: tuple[Cover, ...], told: set[Cover], who: str) -> list[str]:
         lines = []
         for cover in covers:
             how, path, number = cover
