@@ -116,6 +116,7 @@ def tools_doctor(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     loaded, specs = config.load(places), _specs(places).values()
     sandbox = parts.sandbox_in_force(loaded.settings.sandbox.use)
+    network = parts.own_network(loaded.settings.sandbox.use, loaded.settings.sandbox.loopback)
     may_run = loaded.trusted or sandbox.ready
     around = parts.Surroundings(
         places.root, find_ripgrep(), may_run, OWN_PYTHON, loaded.settings, contained=sandbox.ready
@@ -123,11 +124,12 @@ def tools_doctor(arguments: Namespace) -> int:
     found = {name: parts.look(name, around) for name in parts_of(specs)}
     tools = readiness(specs, found)
     if arguments.json:
-        say_json({"tools": tools, "parts": [*found.values(), sandbox]})
+        say_json({"tools": tools, "parts": [*found.values(), sandbox, network]})
     else:
         rows = [(tool.name, tool.state, "; ".join(tool.needs)) for tool in tools]
         say_table(rows, heading=("TOOL", "STATE", "NEEDS"))
-        here = [(part.name, "; ".join(filter(None, (part.found, part.missing)))) for part in (*found.values(), sandbox)]
+        every = (*found.values(), sandbox, network)
+        here = [(part.name, "; ".join(filter(None, (part.found, part.missing)))) for part in every]
         say([""])
         say_table(here, heading=("PART", "HERE"))
         ready = sum(tool.state == "ready" for tool in tools)

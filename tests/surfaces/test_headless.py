@@ -44,6 +44,30 @@ def test_json_is_one_result_with_everything_in_it(quintet: Program, model: Model
     assert result["session"] == quintet.sessions()[0]["session"]
 
 
+LACKING = [call("Write", file_path="one.txt", content="1\n"), Reply(text="One."), Reply(text="NEEDS_WORK\ntwo.txt")]
+
+
+@pytest.mark.parametrize("reply", ["NEEDS_WORK\ntwo.txt too", "NEEDS_WORK"])
+def test_a_turn_whose_check_asks_for_more_says_that_it_is_not_verified(
+    quintet: Program, model: Model, reply: str
+) -> None:
+    again = [Reply(text="One."), Reply(text=reply)] * 2
+    model(*LACKING, *again, Reply(text="{}"))
+    done = quintet.run("-p", "write two files", *BUILD).clean(0)
+    lacks = reply.partition("\n")[2] or "more, and does not say what"
+    assert f"delivered, not verified: the check still asks for {lacks}" in done.err
+
+
+def test_json_says_what_a_turn_still_lacks(quintet: Program, model: Model) -> None:
+    model(*LACKING, Reply(text="One."), Reply(text="NEEDS_WORK\ntwo.txt too"), Reply(text="{}"))
+    result = quintet.run("-p", "write two files", *BUILD, "--output-format", "json").clean(0).json()
+    assert (result["status"], result["delivery_state"], result["delivery_reason"]) == (
+        "done",
+        "NEEDS_WORK",
+        "two.txt too",
+    )
+
+
 def test_stream_json_begins_with_the_session_and_ends_with_the_result(quintet: Program, model: Model) -> None:
     model(call("Read", file_path="tally/count.py"), Reply(text="It\ncounts."))
     done = quintet.run("-p", "what does it do?", "--output-format", "stream-json").clean(0)

@@ -62,6 +62,14 @@ def test_doctor_says_that_everything_is_ready(quintet: Program, tmp_path: Path) 
     assert [row.split() for row in rows] == [[name, "ready"] for name in tools]
 
 
+def test_doctor_says_what_closes_this_machines_own_ports(quintet: Program, tmp_path: Path) -> None:
+    _, parts = doctor(quintet, 1, only(tmp_path / "bin", "git", "bwrap"))
+    assert parts["network"]["found"] == "this machine's"
+    assert parts["network"]["missing"].startswith("pasta (package passt) or slirp4netns")
+    _, parts = doctor(quintet, 1, only(tmp_path / "none", "git"))
+    assert "only bubblewrap" in parts["network"]["missing"]
+
+
 def test_doctor_says_what_each_missing_tool_needs(quintet: Program, tmp_path: Path) -> None:
     tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git", chromium=CHROMIUM))
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}

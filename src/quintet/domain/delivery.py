@@ -49,6 +49,20 @@ def claimed(reply: str) -> DeliveryState | None:
     return next((state for state in DeliveryState if first.startswith(state)), None)
 
 
+def said(state: DeliveryState, reason: str) -> str:
+    """How a check ended, in a line."""
+    first = reason.strip().partition("\n")[0]
+    if state is DeliveryState.DONE:
+        return f"delivered  {first}".rstrip()
+    return f"not delivered yet: {first or 'the check asks for more, and does not say what'}"
+
+
+def unverified(reason: str) -> str:
+    """What to say of a turn that is over, though its last check asks for more."""
+    first = reason.strip().partition("\n")[0]
+    return f"delivered, not verified: the check still asks for {first or 'more, and does not say what'}"
+
+
 def evidence(deeds: Iterable[Deed]) -> tuple[str, ...]:
     """What the turn changed or ran, as lines a person can check."""
     return tuple(

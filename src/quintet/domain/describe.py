@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, json
 
-from quintet.domain import badge, cycle_words, persona, rules
+from quintet.domain import badge, cycle_words, delivery, persona, rules
 from quintet.domain import protocol as p
 from quintet.domain.executors import STARTING
 from quintet.domain.gate import Verdict
@@ -58,14 +58,9 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.Corrected() as e:
             return [Line(f"sent back  {e.kind.replace('_', ' ')}", "dim")]
         case p.DeliveryChecked() as e:
-            return [
-                Line(
-                    f"{e.state}  {e.reason.partition(chr(10))[0]}".rstrip(),
-                    "success" if e.state == "DONE" else "warning",
-                )
-            ]
+            return [Line(delivery.said(e.state, e.reason), "success" if e.state == "DONE" else "warning")]
         case p.QaReported() as e:
-            return [Line(f"review   {e.report.severity}: {e.report.summary} · /qa shows it", "dim")]
+            return [Line(f"review   {e.report.heading} · /qa shows it", "dim")]
         case p.ReportMade() as e:
             return _report(e)
         case p.RuleMade() as e:

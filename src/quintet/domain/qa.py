@@ -32,6 +32,11 @@ class QaReport(Struct, frozen=True, gc=False):
     suggestions: tuple[str, ...] = ()
     severity: Severity = Severity.NONE
 
+    @property
+    def heading(self) -> str:
+        """How grave it is, and what it says, in a line."""
+        return f"{'no objections' if self.severity is Severity.NONE else self.severity}: {self.summary}"
+
     def as_markdown(self) -> str:
         lines = ["# QA report", "", self.summary, "", f"Severity: {self.severity}"]
         if self.issues:

@@ -120,7 +120,8 @@ def sandbox_words(kind: str) -> str:
 
 def network_words(loopback_open: bool) -> str:
     """What a command that may use the network reaches here."""
-    return f"{'also' if loopback_open else 'not'} this machine's own ports"
+    state = "open" if loopback_open else "closed"
+    return f"this machine's own ports (localhost) are {state} to commands with a network"
 
 
 def cycle_line(cycle: dict[str, Any]) -> str:

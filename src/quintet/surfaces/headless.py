@@ -1,6 +1,7 @@
 """The headless surface: one input, its events as lines or its answer as text, and an exit code a script can use.
 
-Diagnostics go to stderr. Exit: 0 done, 1 error, 2 usage, 3 blocked or needs approval, 4 limit, 130 interrupted.
+Diagnostics go to stderr, also that a turn is done and not verified. Exit: 0 done, 1 error, 2 usage, 3 blocked or
+needs approval, 4 limit, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import msgspec
 
 from quintet.domain import badge
 from quintet.domain import protocol as p
-from quintet.domain.describe import describe
+from quintet.domain.delivery import DeliveryState, unverified
+from quintet.domain.describe import Line, describe
 from quintet.domain.failures import CODES
 from quintet.domain.results import Heard
 from quintet.domain.told_once import ToldOnce
@@ -41,6 +43,7 @@ class Headless:
         self._diagnostics = Painter(forgiving(sys.stderr))
         self._told_once = ToldOnce()
         self._interrupts = 0
+        self._lacks = ""  # what the last delivery check of the turn asks for
 
     async def run(self, text: str) -> int:
         """Submit one input and follow it to its end."""
@@ -74,6 +77,8 @@ class Headless:
                     turn, submission = (ran.data["turn"], submission) if ran.data["turn"] != "next" else ("", "")
                 case p.TurnStarted(submission=of) as started if of == submission:
                     turn = started.turn
+                case p.DeliveryChecked() as check if check.turn == turn:
+                    self._lacks = check.reason if check.state is DeliveryState.NEEDS_WORK else ""
                 case p.TurnFinished() as finished if turn and finished.turn == turn:
                     return self._turn_result(finished, heard.ended(finished))
                 case p.CycleStopped(submission=of) as stopped if of == submission:
@@ -93,6 +98,10 @@ class Headless:
         result["type"] = "result"
         result["turns"] = result.pop("steps")
         result["delivery_state"] = result.pop("delivery")
+        if finished.status == "done" and finished.delivery == DeliveryState.NEEDS_WORK:
+            result["delivery_reason"] = self._lacks
+            if self._format == "text":
+                self._diagnostics.print([Line(visible(unverified(self._lacks)), "warning")])
         if self._parsed:
             result["data"] = json.loads(finished.answer) if finished.status == "done" else None
         return self._result(result | more, EXIT[finished.status])

@@ -11,6 +11,7 @@ import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 
+from quintet.adapters import host_programs
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.fallen import LaidCovers
 from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
@@ -26,7 +27,6 @@ from quintet.adapters.sandbox.machine import (
     below,
     credentials,
     home,
-    on_path,
     toolchains,
 )
 from quintet.adapters.sandbox.nofollow import looked
@@ -46,7 +46,7 @@ PROBE_SECONDS = 10.0
 
 
 def program() -> str:
-    return on_path("bwrap")
+    return host_programs.program("bwrap")
 
 
 def hindrance() -> str:

@@ -393,6 +393,10 @@ def installed_in(root: str) -> str:
     )
 
 
-def minded(argv: Sequence[str], walls: str = "{}") -> tuple[str, ...]:
-    """Under a small parent that ends whatever the command leaves behind."""
+def at_terminal(argv: Sequence[str]) -> tuple[str, ...]:
+    """A shell with a terminal of its own, inside whatever walls are put around these words.
+
+    The script is the installed one, as it is seen from inside; `Ground.minded` is for what starts outside.
+    """
+    walls = '{"terminal": true}'
     return (sys.executable, "-I", "-S", MINDER, walls, *argv)

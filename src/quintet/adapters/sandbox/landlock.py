@@ -1,9 +1,9 @@
 """Containment by Landlock and seccomp, where bubblewrap does not start: `partial`.
 
-Files outside the project cannot be written and inet sockets cannot be opened. What lies inside a writable project
-(hooks, secrets) cannot be taken away again, so the gate asks before such commands. Nor can modes, times and attributes
-of files outside it from one that writes: Landlock has no right for them, and the filter sees no paths. /dev/shm is
-everybody's: semaphores are made there.
+Files outside the project cannot be written, and no socket can be opened but a pair of its own (ADR 25). What lies
+inside a writable project (hooks, secrets) cannot be taken away again, so the gate asks before such commands. Nor can
+modes, times and attributes of files outside it from one that writes: Landlock has no right for them, and the filter
+sees no paths. /dev/shm is everybody's: semaphores are made there.
 """
 
 from __future__ import annotations

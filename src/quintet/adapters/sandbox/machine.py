@@ -6,7 +6,6 @@ import os
 import sys
 from functools import lru_cache
 
-from quintet.adapters.host_programs import program
 from quintet.domain.protected import PROTECTION, Protection
 
 SYSTEM = ("/usr", "/opt", "/nix", "/snap", "/etc")
@@ -38,11 +37,6 @@ MARKS = (
     *("pyvenv.cfg", "conda-meta", "Cellar", "lib/rustlib", "lib/node_modules/npm", "pkg/tool", "src/runtime"),
     *("jmods", "lib/modules", "lib/ruby", "lib/erlang", "lib/dart", "lib/perl5"),
 )
-
-
-def on_path(name: str) -> str:
-    """Where a program is, empty if it is nowhere that counts: outside every project, whatever folder we stand in."""
-    return program(name)
 
 
 def home() -> str:

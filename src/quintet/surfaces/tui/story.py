@@ -120,7 +120,7 @@ class Story:
             case p.QaReported():
                 report = event.report
                 text = report.as_markdown().partition("\n")[2].strip()
-                heading = f"review  {report.severity}: {report.summary}"
+                heading = f"review  {report.heading}"
                 self._add(Folded(heading, text, "warning" if report.issues else "dim", markdown=True))
             case p.CommandRan():
                 self._command_ran(recorded, event)
