@@ -102,7 +102,8 @@ def test_the_happy_path_event_by_event(repo: Path) -> None:
     assert (ending(driver).answer, ending(driver).delivery) == ("It is written.", "DONE")
     assert [reply.aside for reply in driver.of(p.ModelReplied)] == [False, False, True]
     shown = list(transcript(enumerate_recorded(driver.seen)))
-    assert sum("DONE" in line for line in shown) == 1  # the check itself, not the reply it was made of
+    assert sum("delivered  new.txt is there" in line for line in shown) == 1
+    assert not any("DONE" in line for line in shown)  # the check itself is shown, not the reply it was made of
 
 
 def enumerate_recorded(events: list[p.Event]) -> list[p.Recorded]:
