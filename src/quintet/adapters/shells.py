@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -19,7 +20,7 @@ from msgspec import structs
 from quintet.adapters.output import Output
 from quintet.adapters.proc import descendants, is_busy
 from quintet.adapters.processes import Child, with_secrets
-from quintet.adapters.sandbox.ground import Containment, Launch, at_terminal
+from quintet.adapters.sandbox.ground import MINDER, Containment, Launch
 from quintet.adapters.vault import Vault
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant
@@ -53,7 +54,7 @@ class BackgroundShells:
                 raise ToolFailed(f"shell {name} is still running: bash_output reads it, kill_shell ends it")
             if sum(shell.alive for shell in self._shells.values()) >= MOST_SHELLS:
                 raise ToolFailed(f"{MOST_SHELLS} shells are running; end one with kill_shell")
-            words = at_terminal(argv)
+            words = _at_terminal(argv)
             launch = await asyncio.to_thread(self._containment.launch, words, cwd, grant)
             launch = with_secrets(launch, grant, self._vault)
             whole = os.path.join(self._outputs, f"shell-{name}-{time.time_ns()}.txt")
@@ -253,3 +254,12 @@ def _set_size(terminal: int) -> None:
     import termios
 
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *ROWS_COLUMNS, 0, 0))
+
+
+def _at_terminal(argv: Sequence[str]) -> tuple[str, ...]:
+    """A shell with a terminal of its own, inside whatever walls are put around these words.
+
+    The script is the installed one, as it is seen from inside; `Ground.minded` is for what starts outside.
+    """
+    walls = '{"terminal": true}'
+    return (sys.executable, "-I", "-S", MINDER, walls, *argv)

@@ -391,12 +391,3 @@ def installed_in(root: str) -> str:
         "environment that Quintet runs from is read-only for commands; to let them install into it, install Quintet "
         "elsewhere (pipx install quintet)"
     )
-
-
-def at_terminal(argv: Sequence[str]) -> tuple[str, ...]:
-    """A shell with a terminal of its own, inside whatever walls are put around these words.
-
-    The script is the installed one, as it is seen from inside; `Ground.minded` is for what starts outside.
-    """
-    walls = '{"terminal": true}'
-    return (sys.executable, "-I", "-S", MINDER, walls, *argv)
