@@ -83,7 +83,10 @@ def loaded(folder: Path, text: str, users: str = "") -> config.Loaded:
 def test_a_stranger_turns_nothing(tmp_path: Path, text: str) -> None:
     found = loaded(tmp_path, text)
     assert found.settings == Settings()
-    assert found.warnings and all("is ignored until you trust this folder" in said for said in found.warnings)
+    assert len(found.warnings) == 1 and "ignored until you trust this folder" in found.warnings[0]
+    table = text.partition("]")[0].removeprefix("[")
+    names = [line.partition(" ")[0] for line in text.splitlines()[1:]]
+    assert all(f"{table}.{name}" in found.warnings[0] for name in names)
 
 
 def test_a_stranger_takes_no_name_of_a_secret_away(tmp_path: Path) -> None:
