@@ -42,7 +42,7 @@ commands:
   quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools
   quintet mcp-server          our tools, offered to other agents
   quintet doctor [fix]        what is wrong here, and mend what can be
-  quintet aside [move|keep]   what a killed session may have left in protected places
+  quintet aside [move|keep|back PATH]  files that were kept out of the project
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money
   quintet logs [--follow]     every model request, and how it ended
@@ -321,8 +321,12 @@ def _tour(arguments: list[str]) -> int:
 def _aside(arguments: list[str]) -> int:
     parser = make_parser("aside", "What a killed session may have left in protected places; exit code 1 if anything.")
     parser.add_argument(
-        "action", nargs="?", choices=("move", "keep"), help="move it out of the project, or take it as yours"
+        "action",
+        nargs="?",
+        choices=("move", "keep", "back"),
+        help="move it out of the project, take it as yours, or take something back that was moved out",
     )
+    parser.add_argument("path", nargs="?", help="with back: what to take back, as the notice named it")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
     from quintet.left_behind import aside

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from quintet.adapters.places import Places, locate
+from quintet.domain.errors import NotFound, UsageError
 from quintet.domain.visible import visible
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ def aside(arguments: Namespace) -> int:
     from quintet.surfaces.tables import say, say_json
 
     places = locate(arguments.directory)
+    if arguments.action == "back":
+        say([taken_back(places, arguments.path or "")])
+        return 0
     settings = config.load(places).settings
     found = left_behind(places, settings)
     done: list[str] = []
@@ -90,6 +94,29 @@ def aside(arguments: Namespace) -> int:
     else:
         say(listed or ["no killed session left anything here"])
     return 1 if listed and not arguments.action else 0
+
+
+def taken_back(places: Places, path: str) -> str:
+    """Bring back what was moved out of the project, the newest of that name; what stands there is not touched."""
+    name = os.path.normpath(path)
+    if not path or name in (".", "..") or name.startswith(("../", "/")):
+        raise UsageError("quintet aside back PATH: the path in the project, as the notice named it")
+    store = os.path.join(places.scratch, "aside")
+    stamps = sorted(os.listdir(store), reverse=True) if os.path.isdir(store) else []
+    found = next((one for stamp in stamps if os.path.lexists(one := os.path.join(store, stamp, name))), "")
+    to = os.path.join(places.root, name)
+    if not found:
+        raise NotFound(f"{visible(name)}: nothing of that name was moved out of this project")
+    if os.path.lexists(to):
+        raise UsageError(f"{visible(name)} is there already: move it away first. The other one is {visible(found)}")
+    above = os.path.dirname(to)
+    if not f"{os.path.realpath(above)}/".startswith(f"{places.root}/"):
+        raise UsageError(f"{visible(name)}: a link on the way leads out of the project. It is {visible(found)}")
+    from shutil import move
+
+    os.makedirs(above, exist_ok=True)
+    move(found, to)
+    return f"{visible(name)} is back. Quintet loads it only after you trust it; other programs do not ask"
 
 
 def _moved(places: Places, settings: Settings, left: Left) -> list[str]:

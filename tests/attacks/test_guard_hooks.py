@@ -93,5 +93,5 @@ def test_trust_names_them(quintet: Program) -> None:
     hooks = '["cd scripts && ./g.sh", "sh scripts/g.sh"]'
     put(quintet.root / ".quintet/settings.toml", f"[hooks]\nstop = {hooks}\n")
     said = quintet.run("trust").out
-    assert "may change later unasked: `cd scripts && ./g.sh`" in said
-    assert "at the end of each turn: `sh scripts/g.sh`" in said
+    assert "runs `cd scripts && ./g.sh` as you, outside the sandbox, at the end of each turn; what it runs" in said
+    assert "runs `sh scripts/g.sh` as you, outside the sandbox, at the end of each turn\n" in said

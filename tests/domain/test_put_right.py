@@ -11,8 +11,8 @@ def test_all_of_one_command_is_one_notice_with_why_where_and_what_to_do() -> Non
         "`python3 gen.py` made .mcp.json and .vscode. Files that other programs run are kept out of the project.\n"
         "They are now in\n"
         "  ~/state/aside/1\n"
-        "To take one back:\n"
-        "  mv ~/state/aside/1/.mcp.json .mcp.json"
+        "To take one back, in your shell:\n"
+        "  quintet aside back .mcp.json"
     ]
 
 

@@ -9,7 +9,7 @@ from quintet.domain.settings import catalogue
 from quintet.domain.trust_words import Changed, Wanted, file_lines, listed, server_line, settings_lines
 from quintet.domain.trusted_content import ignored
 
-AS_YOU = "runs as you, outside the sandbox"
+AS_YOU = "as you, outside the sandbox"
 
 SAID = [
     ({"sandbox.use": "none"}, "turns the sandbox off: approved commands can do all that you can do"),
@@ -27,8 +27,8 @@ SAID = [
     ({"models.mine.api_key_env": "AWS"}, "model mine: sends your AWS as the key"),
     ({"models.a.b.base_url": "https://x"}, "model a.b: sends your prompts to https://x"),
     ({"models.x.base_url": "", "models.x.model": "openai:gpt"}, "model x: sends your prompts to openai:gpt"),
-    ({"hooks.session_start": ("scripts/start.sh",)}, f"{AS_YOU}, when a session opens: `scripts/start.sh`"),
-    ({"hooks.stop": ("make x",)}, f"{AS_YOU}, at the end of each turn: `make x`"),
+    ({"hooks.session_start": ("scripts/start.sh",)}, f"runs `scripts/start.sh` {AS_YOU}, when a session opens"),
+    ({"hooks.stop": ("make x",)}, f"runs `make x` {AS_YOU}, at the end of each turn"),
     ({"executors.codex.command": "./codex", "executors.codex.pass_env": ("AWS",)}, "AI CLI codex: starts `./codex`, "),
     ({"deploy.prod.backend": "curl x", "deploy.prod.production": False}, "deployment to prod: backend runs `curl x`, "),
     ({"forge.url": "https://evil.example"}, "sends your forge token to https://evil.example"),
@@ -72,11 +72,12 @@ def test_no_setting_goes_without_a_word() -> None:
         assert lines({key: value}), key
 
 
-def test_a_hook_says_first_that_what_it_runs_may_change() -> None:
+def test_a_hook_says_first_what_it_runs_and_then_that_this_may_change() -> None:
     (line,) = lines({"hooks.stop": ("make lint",)}, ("make lint",))
-    assert (
-        line == f"{AS_YOU}, at the end of each turn; what it runs of the project may change later unasked: `make lint`"
-    )
+    when = f"{AS_YOU}, at the end of each turn; what it runs of the project may change later unasked"
+    assert line == f"runs `make lint` {when}"
+    (line,) = lines({"hooks.stop": (long := f"make {'x' * 99}",)}, (long,))
+    assert line == f"runs `{long[:39]}…` {when}: `{long}`"
 
 
 SERVERS = [

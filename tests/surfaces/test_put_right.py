@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-import subprocess
+import shlex
+from pathlib import Path
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -30,8 +31,8 @@ def planting(quintet: Program, model: Model) -> Program:
 def taken_back(quintet: Program, said: str) -> None:
     """What the notice says to do does it."""
     assert not (quintet.root / ".mcp.json").exists()
-    line = next(f"mv {line.partition(' mv ')[2]}" for line in said.splitlines() if " mv " in line)
-    subprocess.run(line, shell=True, check=True, cwd=quintet.root)
+    line = next(line.strip() for line in said.splitlines() if " quintet aside back " in line)
+    quintet.run(*shlex.split(line)[1:]).clean(0)
     assert (quintet.root / ".mcp.json").read_text() == "{}"
 
 
@@ -104,3 +105,25 @@ def test_what_an_interrupted_command_left_is_told(quintet: Program, model: Model
     assert (quintet.root / "ready").read_text() == "go"
     terminal.child.sendintr()
     terminal.sees(WHY)
+
+
+def test_what_stands_there_is_not_touched_and_nothing_else_comes_back(planting: Program) -> None:
+    planting.run("-p", "generate", *BUILD).clean(0)
+    (planting.root / ".mcp.json").write_text("mine")
+    refused = planting.run("aside", "back", ".mcp.json")
+    assert refused.code == 2 and "is there already" in refused.err
+    assert (planting.root / ".mcp.json").read_text() == "mine"
+    for path in ("", ".", "..", "../x", "/etc/passwd", ".vscode/../.."):
+        assert planting.run("aside", "back", path).code == 2
+    assert planting.run("aside", "back", "never").code == 1
+    planting.run("aside", "back", ".vscode").clean(0)
+    assert (planting.root / ".vscode/tasks.json").read_text() == "{}"
+
+
+def test_nothing_comes_back_through_a_link_out_of_the_project(planting: Program, tmp_path: Path) -> None:
+    (planting.root / "gen.py").write_text("import os\nos.makedirs('sub/.vscode')\n")
+    planting.run("-p", "generate", *BUILD).clean(0)
+    (planting.root / "sub").rmdir()
+    (planting.root / "sub").symlink_to(tmp_path)
+    assert planting.run("aside", "back", "sub/.vscode").code == 2
+    assert not (tmp_path / ".vscode").exists()

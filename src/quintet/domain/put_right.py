@@ -75,8 +75,13 @@ def _about_moved(who: str, moved: Sequence[Moved], home: str) -> str:
         lines.append(f"  {_short(folder, home)}")
     else:
         lines += [f"  {_named(one.path)} is now {_short(one.now, home)}" for one in moved[:MOST_NAMED]]
-    lines += ["To take it back:" if len(moved) == 1 else "To take one back:"]
-    lines.append(f"  mv {_short(first.now, home)} {shlex.quote(_named(first.path))}")
+    lines += ["To take it back, in your shell:" if len(moved) == 1 else "To take one back, in your shell:"]
+    back = shlex.quote(_named(first.path))
+    lines.append(
+        f"  quintet aside back {back}"
+        if together and place == "the project"
+        else f"  mv {_short(first.now, home)} {back}"
+    )
     return "\n".join(lines)
 
 

@@ -11,7 +11,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from quintet.domain.visible import brief
+
 AS_YOU = "as you, outside the sandbox"
+MOST_HOOK = 40  # letters of a command, so that what follows it is seen on one line
 
 
 class Changed(Struct, frozen=True):
@@ -208,7 +211,14 @@ def _deployment(name: str, given: Mapping[str, Any]) -> str:
 def _hooks(one: Changed, unchecked: Collection[str]) -> list[str]:
     when = _WHEN.get(one.key.removeprefix("hooks."), one.key)
     later = "; what it runs of the project may change later unasked"
-    return [f"runs {AS_YOU}, {when}{later * (text in unchecked)}: `{text}`" for text in one.value]
+    return [
+        f"runs `{brief(text, MOST_HOOK)}` {AS_YOU}, {when}{later * (text in unchecked)}{_whole(text)}"
+        for text in one.value
+    ]
+
+
+def _whole(command: str) -> str:
+    return "" if brief(command, MOST_HOOK) == command else f": `{command}`"
 
 
 def servers_set(changed: Iterable[Changed]) -> dict[str, dict[str, Any]]:
