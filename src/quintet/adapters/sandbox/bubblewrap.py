@@ -15,7 +15,7 @@ from quintet.adapters import host_programs
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.fallen import LaidCovers
 from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
-from quintet.adapters.sandbox.ground import PACKAGE, Ground, Launch, Walls
+from quintet.adapters.sandbox.ground import PACKAGE, Begun, Containment, Ground, Launch, Walls
 from quintet.adapters.sandbox.guarded import Guarded, staying
 from quintet.adapters.sandbox.inside import COVER, EMPTY, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
 from quintet.adapters.sandbox.linked_git import in_tree, linked
@@ -66,84 +66,76 @@ def hindrance() -> str:
     return f"{found} cannot start: {said or f'exit {done.returncode}'}" if done.returncode else ""
 
 
-class Bubblewrap:
+class Bubblewrap(Containment):
     kind = Sandbox.BWRAP
 
     def __init__(self, ground: Ground) -> None:
-        self._ground = self.ground = ground
+        super().__init__(ground)
         ground.covers_git = True
         self._folders: list[str] = []
         self._covers = SecretCovers(ground.root)
         self._laid = LaidCovers(ground.root)
 
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
-        if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
-            return Launch(tuple(argv), cwd)
-        guarded, number, watched = self._ground.begin(grant, held, sealed=True, command=argv)
-        laid = Laid(self._ground.root, grant)
+    def walled(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+        guarded = begun.guarded
+        laid = Laid(self.ground.root, grant)
         outside = self._outside(grant)
-        gits = [git for repository in guarded.repositories for git in linked(repository, self._ground.root)]
+        gits = [git for repository in guarded.repositories for git in linked(repository, self.ground.root)]
         words = [program() or "bwrap", *NAMESPACES, *LAYING]
-        words += [] if grant.network and not self._ground.networks else ["--unshare-net"]
+        words += [] if grant.network and not self.ground.networks else ["--unshare-net"]
         words += self._machine(grant, [path for _, path in outside] + gits)
         words += self._resolver() if grant.network else []
         keys, agent = self._keys(grant)
         words += keys
-        words += [laid.project(), self._ground.root, self._ground.root]
+        words += [laid.project(), self.ground.root, self.ground.root]
         for flag, path in outside:
             words += [flag, path, path]
         words += laid.outside_gits(gits)
         words += self._covered(keys)
-        laid.in_place(staying(self._ground.root, self._ground.protection, guarded.secrets))
-        laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in watched})
-        laid.held(guarded, self._ground.lifted)
+        laid.in_place(staying(self.ground.root, self.ground.protection, guarded.secrets))
+        laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in begun.watched})
+        laid.held(guarded, self.ground.lifted)
         laid.held_outside(held, [path for _, path in outside])
         covers = self._covers.of(guarded.secrets, guarded.repositories)
-        hidden = (*filter(os.path.lexists, self._ground.hidden()), *self._own_secrets())
+        hidden = (*filter(os.path.lexists, self.ground.hidden()), *self._own_secrets())
         laid.covered((*covers.closed, *hidden), covers.empty)
-        words += ["--chdir", cwd, "--", *self._ground.script("inside.py"), NO_NETWORK]
-        if grant.network and self._ground.networks:
-            networks = ":".join(self._ground.networks)
-            words[:0] = [*self._ground.script("user_network.py"), str(len(words) - 1), networks]
+        words += ["--chdir", cwd, "--", *self.ground.script("inside.py"), NO_NETWORK]
+        if grant.network and self.ground.networks:
+            networks = ":".join(self.ground.networks)
+            words[:0] = [*self.ground.script("user_network.py"), str(len(words) - 1), networks]
         rules = syscall_filter.program(network=grant.network).hex() if syscall_filter.possible() else ""
         behind = (rules, str(len(laid.words) // 4), *laid.words)
         return Launch(
-            (*words, NO_REPORT, STAY, *behind, *self._ground.bounded(argv)),
+            (*words, NO_REPORT, STAY, *behind, *self.ground.bounded(argv)),
             cwd,
             {"TMPDIR": "/tmp", **agent},
-            watched,
-            number,
+            begun.watched,
+            begun.number,
             tuple(argv),
             None if grant.keys else self._room(words, behind),  # no sandbox with keys in it is kept
             (*laid.notes, *self._laid.fallen()),
             len(words),
-            tuple(os.path.relpath(path, self._ground.root) for path in covers.closed),
+            tuple(os.path.relpath(path, self.ground.root) for path in covers.closed),
             self._laid.minded(laid.words),
         )
 
     def _room(self, words: Sequence[str], behind: Sequence[str]) -> Walls:
         """The same walls as a room that is kept: its own process is the first one inside."""
         return Walls(
-            (*words, NO_REPORT, GO, *behind, *self._ground.bounded(()), *self._ground.script("room.py")),
-            self._ground.root,
+            (*words, NO_REPORT, GO, *behind, *self.ground.bounded(()), *self.ground.script("room.py")),
+            self.ground.root,
             tuple(_identity(word) for word in words if word[:1] == "/"),
         )
 
     def settle(self, launch: Launch) -> list[str]:
         fallen = self._laid.over(launch.covers)  # before anything is moved aside
-        return [*self._ground.settle(launch), *fallen]
-
-    def put_right(self) -> list[str]:
-        return self._ground.put_right()
-
-    async def close(self) -> None:
-        await self._ground.close()
+        return [*super().settle(launch), *fallen]
 
     def _machine(self, grant: Grant, more: Sequence[str]) -> list[str]:
         """The system, an empty home, /tmp; `more` are the folders that will be mounted besides."""
-        root, scratch = self._ground.root, self._ground.scratch
+        root, scratch = self.ground.root, self.ground.scratch
         if not self._folders:
-            shown = (*toolchains(self._ground.protection, self._ground.private), self._ground.scripts)
+            shown = (*toolchains(self.ground.protection, self.ground.private), self.ground.scripts)
             self._folders = [folder for folder in shown if not below(folder, root)]
         # With --disable-userns bubblewrap leaves /proc/sys writable: root inside could set core_pattern for all.
         words = [*_system(), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
@@ -165,7 +157,7 @@ class Bubblewrap:
         mount, in every sandbox that has this /tmp, so that no command can put a link there."""
         tops = {path.split("/")[2]: len(path.split("/")) == 3 and not os.path.isdir(path) for path in sorted(inside)}
         name = "-".join(("tmp", *(top.encode("utf-8", "surrogateescape").hex() for top in tops)))
-        folder = self._ground.scratch(name if len(name) < 200 else f"tmp-{hash(name):x}")
+        folder = self.ground.scratch(name if len(name) < 200 else f"tmp-{hash(name):x}")
         words = ["--bind", folder, "/tmp"]
         for top, is_file in tops.items():
             if is_file:
@@ -178,7 +170,7 @@ class Bubblewrap:
     def _outside(self, grant: Grant) -> list[tuple[str, str]]:
         """What of the grant lies outside the project. A folder above the home or the project would uncover what lies
         hidden in it; the system is there already."""
-        root = self._ground.root
+        root = self.ground.root
         kept: list[tuple[str, str]] = []
         for flag, paths in (("--ro-bind", grant.read_roots), ("--bind", grant.write_roots)):
             for path in sorted(paths):
@@ -193,7 +185,7 @@ class Bubblewrap:
 
     def _own_secrets(self) -> list[str]:
         """Files of the user's that a project at the home folder holds."""
-        return [path for path in credentials() if below(path, self._ground.root)]
+        return [path for path in credentials() if below(path, self.ground.root)]
 
     def _keys(self, grant: Grant) -> tuple[list[str], dict[str, str]]:
         """The user's own keys that the grant names, read-only, and the variable that leads to the ssh agent."""
@@ -202,7 +194,7 @@ class Bubblewrap:
         from quintet.adapters.sandbox.shown_keys import AGENT_INSIDE, agent, shown_keys
 
         words: list[str] = []
-        for real, place in shown_keys(grant.keys, self._ground.root, self._ground.private):
+        for real, place in shown_keys(grant.keys, self.ground.root, self.ground.private):
             words += ["--ro-bind", real, place]
         socket = agent(grant.keys)
         words += ["--ro-bind", socket, AGENT_INSIDE] if socket else []
@@ -211,7 +203,7 @@ class Bubblewrap:
     def _covered(self, keys: Sequence[str]) -> list[str]:
         """Nothing can be read there: an unreadable file or an empty folder lies on top. Not on `keys`, just shown."""
         words: list[str] = []
-        files = [path for path in credentials() if path not in keys and not below(path, self._ground.root)]
+        files = [path for path in credentials() if path not in keys and not below(path, self.ground.root)]
         for path in (*files, *HIDDEN_SYSTEM):
             if os.path.isdir(path):
                 words += ["--perms", "0000", "--tmpfs", path]
@@ -224,9 +216,9 @@ class Bubblewrap:
         real = os.path.realpath("/etc/resolv.conf")
         if not os.path.exists(real):
             return []
-        if not self._ground.networks:
+        if not self.ground.networks:
             return ["--ro-bind", real, real] if real.startswith("/run/") else []
-        path = os.path.join(self._ground.scratch("walls"), "resolv.conf")
+        path = os.path.join(self.ground.scratch("walls"), "resolv.conf")
         if not os.path.exists(path):
             with open(real, encoding="utf-8", errors="replace") as file:
                 kept = [line for line in file if line.split()[:1] in (["search"], ["domain"])]
@@ -235,7 +227,7 @@ class Bubblewrap:
         return ["--ro-bind", path, real]
 
     def _unreadable(self) -> str:
-        path = os.path.join(self._ground.scratch("walls"), "unreadable")
+        path = os.path.join(self.ground.scratch("walls"), "unreadable")
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o000))
         return path

@@ -7,8 +7,9 @@ import os
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -61,20 +62,45 @@ class Launch(Struct, frozen=True):
         return (*self.argv[: self.reports], str(handle), *self.argv[self.reports + 1 :])
 
 
-class Containment(Protocol):
+class Begun(Struct, frozen=True):
+    """What stands before a command: what is there to protect, the command's number, the git folders it may write."""
+
+    guarded: Guarded
+    number: int
+    watched: tuple[GitWatch, ...]
+
+
+class Containment(ABC):
     kind: Sandbox
-    ground: Ground
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
-        """`held`, in what it may write outside the project, stays as it is and is not made."""
+        """`held`, in what it may write outside the project, stays as it is and is not made. To be settled."""
+        if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
+            return Launch(tuple(argv), cwd)
+        begun = self.ground.begin(grant, held, argv)
+        try:
+            return self.walled(argv, cwd, grant, held, begun)
+        except BaseException:
+            self.ground.settle(Launch((), cwd, watched=begun.watched, number=begun.number))
+            raise
+
+    @abstractmethod
+    def walled(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+        """How the command is started behind these walls."""
 
     def settle(self, launch: Launch) -> list[str]:
-        """After the command: put aside what appeared in a protected place, and say so."""
+        """After the command, or in place of it: put aside what appeared in a protected place, and say so."""
+        return self.ground.settle(launch)
 
     def put_right(self) -> list[str]:
         """What was said so since the last time that somebody asked."""
+        return self.ground.put_right()
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        await self.ground.close()
 
 
 class Ground(Struct):
@@ -152,14 +178,8 @@ class Ground(Struct):
             return tuple(argv)
         return (PRLIMIT, f"--fsize={self.file_bytes}", "--core=0", "--nproc=4096", "--", *argv)
 
-    def begin(
-        self, grant: Grant, held: Sequence[str] = (), *, sealed: bool = False, command: Sequence[str] = ()
-    ) -> tuple[Guarded, int, tuple[GitWatch, ...]]:
-        """Before a command: what is there to protect, the command's number, and the git folders it may write.
-
-        What appeared since the last look while another command ran is that command's, and is moved aside. `sealed`:
-        git folders are read-only for a command that does not commit.
-        """
+    def begin(self, grant: Grant, held: Sequence[str] = (), command: Sequence[str] = ()) -> Begun:
+        """Before a command. What appeared since the last look while another one ran is that one's: moved aside."""
         with self._lock:
             guarded = self.scanner.scan()
             if self._seen is not None and self.running:
@@ -181,9 +201,9 @@ class Ground(Struct):
                 if self._writes_git(grant):
                     self._by_git().begin(guarded, grant, self.running.values(), self.covers_git, self.lifted)
                 self.running[number] = grant
-                watched = (*self._watched(guarded, grant, sealed), *([watch_held(held)] if held else []))
+                watched = (*self._watched(guarded, grant), *([watch_held(held)] if held else []))
                 self._write_down(watched)
-            return guarded, number, watched
+            return Begun(guarded, number, watched)
 
     def before_writing(self) -> None:
         """Before a file tool writes: the first look, unless a command has had it."""
@@ -228,17 +248,15 @@ class Ground(Struct):
         if self._record.problem and self._record.problem not in self._notes:
             self._notes.append(self._record.problem)
 
-    def _watched(self, guarded: Guarded, grant: Grant, sealed: bool) -> tuple[GitWatch, ...]:
+    def _watched(self, guarded: Guarded, grant: Grant) -> tuple[GitWatch, ...]:
         from quintet.adapters.sandbox.linked_git import in_tree, linked
 
-        found = []
+        found, writes = [], self._writes_git(grant)
         for git in dict.fromkeys((*guarded.repositories, *guarded.bare)):
             if any(below(git, root) for root in grant.write_roots):
-                if sealed and Effect.COMMIT not in grant.effects:
-                    found.append(watch_taken(self.root, git, in_tree(git, self.root)))
-                    continue
-                found.append((watch if os.path.isdir(git) else watch_taken)(self.root, git, in_tree(git, self.root)))
-                found += [watch(outside, outside) for outside in linked(git, self.root)]
+                whole = writes and os.path.isdir(git)
+                found.append((watch if whole else watch_taken)(self.root, git, in_tree(git, self.root)))
+                found += [watch(outside, outside) for outside in linked(git, self.root)] if writes else []
         return tuple(found)
 
     def settle(self, launch: Launch) -> list[str]:

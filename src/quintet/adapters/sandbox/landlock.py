@@ -15,7 +15,7 @@ import msgspec
 
 from quintet.adapters.host_programs import host_path
 from quintet.adapters.sandbox import syscall_filter
-from quintet.adapters.sandbox.ground import READING, Ground, Launch
+from quintet.adapters.sandbox.ground import READING, Begun, Containment, Launch
 from quintet.adapters.sandbox.linked_git import linked
 from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, below, toolchains
 from quintet.adapters.sandbox.nofollow import looked
@@ -24,18 +24,12 @@ from quintet.domain.grants import Effect, Grant, Sandbox
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 
 
-class Landlock:
+class Landlock(Containment):
     kind = Sandbox.PARTIAL
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = self.ground = ground
-
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
-        if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
-            return Launch(tuple(argv), cwd)
-        ground = self._ground
-        guarded, number, watched = ground.begin(grant, held, command=argv)
-        gits = [path for repository in guarded.repositories for path in linked(repository, ground.root)]
+    def walled(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+        ground = self.ground
+        gits = [path for repository in begun.guarded.repositories for path in linked(repository, ground.root)]
         scratch, empty_home = ground.scratch("tmp"), ground.scratch("home")
         read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(ground.protection, ground.private), ground.scripts]
         read += [ground.root, *gits, *grant.read_roots]
@@ -55,18 +49,9 @@ class Landlock:
             if path not in roots and os.path.lexists(path)
         )
         words = ground.minded(ground.bounded(argv), text)
-        return Launch(words, cwd, variables, watched, number, tuple(argv), notes=notes)
+        return Launch(words, cwd, variables, begun.watched, begun.number, tuple(argv), notes=notes)
 
     def _leads_nowhere_else(self, path: str) -> bool:
         """A folder of the project that is a link, or behind one, could be any folder."""
-        root = self._ground.root
+        root = self.ground.root
         return not below(path, root) or looked(root, os.path.relpath(path, root)) is not None
-
-    def settle(self, launch: Launch) -> list[str]:
-        return self._ground.settle(launch)
-
-    def put_right(self) -> list[str]:
-        return self._ground.put_right()
-
-    async def close(self) -> None:
-        await self._ground.close()
