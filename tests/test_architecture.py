@@ -202,6 +202,7 @@ def test_opening_a_session_loads_no_model_no_settings_parser_and_no_client_of_la
         "quintet.adapters.language_client",
         "quintet.adapters.agent_source",
         "quintet.adapters.shell_grammar",
+        "quintet.domain.trust_words",
         "pypdf",
         "pypdfium2",
     }

@@ -14,7 +14,8 @@ import msgspec
 
 from quintet.adapters.places import Places, locate
 from quintet.domain.errors import NotFound, UsageError
-from quintet.domain.visible import visible
+from quintet.domain.listing import few
+from quintet.domain.visible import on_one_line, visible
 
 if TYPE_CHECKING:
     from quintet.adapters.sandbox.unsettled import Left
@@ -54,18 +55,16 @@ def left_note(places: Places, settings: Settings) -> str:
     names = list(dict.fromkeys(name for left, paths in found for name in _names(places, left, paths)))
     if not names:
         return ""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    named = ", ".join(names[:MOST_NAMED]) + more
     return (
         f"A session was killed here while a command ran, and its end was not looked over. New in protected places: "
-        f"{named}. A command may have put it there, or you did since; programs of yours act on it. Look before you go "
+        f"{few(names, MOST_NAMED)}. A command may have put it there, or you did since; programs of yours act on it. Look before you go "
         "on: quintet aside lists it, quintet aside move moves it away, quintet aside keep takes it as yours."
     )
 
 
 def _names(places: Places, left: Left, paths: list[str]) -> list[str]:
     unsure = "" if left.legible else " (what stood before is not known)"
-    return [visible(os.path.relpath(path, places.root)).replace("\n", "␊") + unsure for path in paths]
+    return [on_one_line(os.path.relpath(path, places.root)) + unsure for path in paths]
 
 
 def aside(arguments: Namespace) -> int:

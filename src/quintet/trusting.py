@@ -18,8 +18,9 @@ from quintet.adapters import config
 from quintet.adapters.places import Places, locate
 from quintet.adapters.project_pieces import Link, files_below, pieces, server_piece, unlooked
 from quintet.adapters.trust import accept, decline, former, set_trust, trust_of
-from quintet.domain import trust_words, trusted_content
+from quintet.domain import trusted_content
 from quintet.domain.errors import SettingsError
+from quintet.domain.listing import listed
 from quintet.domain.protected import inside
 from quintet.domain.settings import Settings
 from quintet.domain.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SETTINGS, TOOLS, Pieces, Trust
@@ -87,7 +88,7 @@ def _decided_again(places: Places, found: Pieces, yes: bool) -> None:
 
 
 def _first(places: Places, brought: list[str], does: bool) -> str:
-    what = trust_words.listed(list(dict.fromkeys(map(_kind, brought))))
+    what = listed(list(dict.fromkeys(map(_kind, brought))))
     then = "If you trust it, it does this:" if does else "It loosens nothing and starts nothing."
     return f"{_line(places.root)} has {what} of its own. What changes later is asked about again.\n{then}"
 
@@ -130,6 +131,8 @@ def difference(places: Places, trust: Trust, name: str, found: Pieces) -> list[s
 
 def effects(places: Places, found: Pieces) -> list[str]:
     """What these pieces of a project would do once it is trusted, the gravest first; a link does nothing."""
+    from quintet.domain import trust_words  # most often nobody is asked
+
     loaded = {name: data for name, data in found.items() if not isinstance(data, Link)}
     try:
         changed = config.would_change(places, loaded.get(SETTINGS, b""))
@@ -164,11 +167,13 @@ def _entries(found: Pieces) -> dict[str, Any]:
 
 
 def _loaded_files(found: Pieces) -> list[str]:
+    from quintet.domain.trust_words import file_lines
+
     def below(*folders: str) -> list[str]:
         starts = tuple(f"{folder}/" for folder in folders)
         return [visible(name.partition("/")[2]) for name in sorted(found) if name.startswith(starts)]
 
-    return trust_words.file_lines(below(TOOLS), below(PROMPTS), below(*AGENTS))
+    return file_lines(below(TOOLS), below(PROMPTS), below(*AGENTS))
 
 
 def _kind(name: str) -> str:

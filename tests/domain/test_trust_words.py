@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from quintet.domain.described import OWN
+from quintet.domain.listing import listed
 from quintet.domain.settings import catalogue
-from quintet.domain.trust_words import Changed, Wanted, file_lines, listed, server_line, settings_lines
-from quintet.domain.trusted_content import ignored
+from quintet.domain.trust_words import Wanted, file_lines, server_line, settings_lines
+from quintet.domain.trusted_content import ProjectSetting, ignored
 
 AS_YOU = "as you, outside the sandbox"
 
@@ -45,7 +46,7 @@ SAID = [
 
 
 def lines(given: dict[str, Any], unchecked: tuple[str, ...] = ()) -> list[str]:
-    return settings_lines([Changed(key, value, "what it is") for key, value in given.items()], unchecked)
+    return settings_lines([ProjectSetting(key, value, "what it is") for key, value in given.items()], unchecked)
 
 
 @pytest.mark.parametrize(("given", "said"), SAID)

@@ -35,8 +35,7 @@ from quintet.domain.settings import (
     is_tighter,
     pattern,
 )
-from quintet.domain.trust_words import Changed
-from quintet.domain.trusted_content import SETTINGS, Trust, ignored
+from quintet.domain.trusted_content import SETTINGS, ProjectSetting, Trust, ignored
 
 PREFIX = "QUINTET_"
 MOST_BYTES = 1_000_000
@@ -155,7 +154,7 @@ def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:
     return info.reach == FREE or (info.reach == TIGHTEN and is_tighter(info.key, value, before))
 
 
-def would_change(places: Places, data: bytes) -> list[Changed]:
+def would_change(places: Places, data: bytes) -> list[ProjectSetting]:
     """What a project's settings file with this content sets that it may not set untrusted."""
     known = catalogue()
     user = Loaded(Settings())
@@ -169,7 +168,7 @@ def would_change(places: Places, data: bytes) -> list[Changed]:
         before = user.values.get(leaf.key, (info.default, ""))[0]
         differs = value != before or leaf.key.startswith("hooks.")
         if differs and not _may_set(info, value, before):
-            found.append(Changed(leaf.key, value, info.about))
+            found.append(ProjectSetting(leaf.key, value, info.about))
     return found
 
 

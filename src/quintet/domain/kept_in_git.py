@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from quintet.domain.protected import kept_at
-
-MOST_NAMED = 5
+from quintet.domain.put_right import named
 
 
 class Entry(Struct, frozen=True):
@@ -99,7 +98,7 @@ def contents(lines: Iterable[bytes]) -> frozenset[tuple[str, str]]:
 
 def about_index(paths: list[str], wrong: str = "", where: str = "") -> str:
     """`wrong` is why it could not be put back; `where` names the index of another work tree, which is left alone."""
-    held = f"{_listed(paths)}: protected, and staged by a command"
+    held = f"{named(paths)}: protected, and staged by a command"
     if where:
         return f"{held} in {where}; look before you commit or check out there"
     return f"{held}; it could not be put back ({wrong})" if wrong else f"{held}; the index is put back as it was there"
@@ -111,12 +110,6 @@ def about_replaced(ref: str) -> str:
 
 def about_commit(commit: str, paths: list[str]) -> str:
     return (
-        f"commit {commit[:12]} holds protected content that was not approved: {_listed(paths)}; "
+        f"commit {commit[:12]} holds protected content that was not approved: {named(paths)}; "
         f"look at it before you check it out, merge or push: git show {commit[:12]}"
     )
-
-
-def _listed(paths: list[str]) -> str:
-    more = len(paths) - MOST_NAMED
-    shown = ", ".join(path.encode("utf-8", "replace").decode() for path in paths[:MOST_NAMED])
-    return shown + (f" and {more} more" if more > 0 else "")

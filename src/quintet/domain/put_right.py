@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from quintet.domain.listing import few, listed
 from quintet.domain.visible import brief, exactly
 
 PUT_RIGHT = "PUT_RIGHT"  # the code of the notice
 MOST_NAMED = 5
 MOST_COMMAND = 60
-HELP = "docs/howto/take-it-back.md"
 
 
 class Moved(Struct, frozen=True):
@@ -95,10 +95,8 @@ def called(command: Sequence[str]) -> str:
 
 def named(paths: Sequence[str]) -> str:
     """The first few of them, and how many more there are."""
-    shown = [_named(path) for path in paths[:MOST_NAMED]]
-    if (more := len(paths) - len(shown)) > 0:
-        return f"{', '.join(shown)} and {more} more"
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    shown = [_named(path) for path in paths]
+    return few(shown, MOST_NAMED) if len(shown) > MOST_NAMED else listed(shown)
 
 
 def _named(path: str) -> str:

@@ -11,18 +11,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from quintet.domain.trusted_content import ProjectSetting
 from quintet.domain.visible import brief
 
 AS_YOU = "as you, outside the sandbox"
 MOST_HOOK = 40  # letters of a command, so that what follows it is seen on one line
-
-
-class Changed(Struct, frozen=True):
-    """A setting that the project sets and may not set untrusted."""
-
-    key: str
-    value: Any
-    about: str = ""
 
 
 class Wanted(Struct, frozen=True):
@@ -111,7 +104,7 @@ _NAMED = ("models", "executors", "mcp.servers", "deploy")
 _MODEL_QUIET = ("max_tokens", "thinking_tokens", "price_input", "price_cached", "price_output", "timeout")
 
 
-def settings_lines(changed: Iterable[Changed], unchecked: Collection[str] = ()) -> list[str]:
+def settings_lines(changed: Iterable[ProjectSetting], unchecked: Collection[str] = ()) -> list[str]:
     """What settings of a project would do. `unchecked` are hooks that run files whose changes nobody would notice."""
     changed = list(changed)
     tables = _tables(changed)
@@ -150,11 +143,6 @@ def file_lines(tools: Sequence[str], prompts: Sequence[str], agents: Sequence[st
     return [f"{does}: {', '.join(names)}" for names, does in kinds if names]
 
 
-def listed(words: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-
-
 def _joined(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
@@ -168,7 +156,7 @@ def _named(key: str) -> str:
     return next((table for table in _NAMED if key.startswith(f"{table}.")), "")
 
 
-def _tables(changed: Iterable[Changed]) -> dict[str, dict[str, dict[str, Any]]]:
+def _tables(changed: Iterable[ProjectSetting]) -> dict[str, dict[str, dict[str, Any]]]:
     """table → name → what is set there."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for one in changed:
@@ -208,7 +196,7 @@ def _deployment(name: str, given: Mapping[str, Any]) -> str:
     return f"deployment to {name}: {', '.join(does) or 'as it is'}"
 
 
-def _hooks(one: Changed, unchecked: Collection[str]) -> list[str]:
+def _hooks(one: ProjectSetting, unchecked: Collection[str]) -> list[str]:
     when = _WHEN.get(one.key.removeprefix("hooks."), one.key)
     later = "; what it runs of the project may change later unasked"
     return [
@@ -221,6 +209,6 @@ def _whole(command: str) -> str:
     return "" if brief(command, MOST_HOOK) == command else f": `{command}`"
 
 
-def servers_set(changed: Iterable[Changed]) -> dict[str, dict[str, Any]]:
+def servers_set(changed: Iterable[ProjectSetting]) -> dict[str, dict[str, Any]]:
     """The MCP servers that settings name, in whole or in part: name → what is set there."""
     return _tables(changed).get("mcp.servers", {})

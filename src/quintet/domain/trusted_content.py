@@ -7,9 +7,11 @@ shown to the person. A digest is of the very bytes that are used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct, field
+
+from quintet.domain.listing import few
 
 SETTINGS = ".quintet/settings.toml"
 TOOLS = ".quintet/tools"
@@ -17,7 +19,6 @@ PROMPTS = ".quintet/prompts"
 AGENTS = (".quintet/agents", ".agents/agents", ".claude/agents")
 SERVERS = ".mcp.json"
 MOST_DIFF = 2_000  # lines of a question that are changes; `quintet trust --check` shows all
-
 MOST_NAMES = 8  # in a sentence
 FEW_CHANGES = 4  # lines of them that are shown however long the list is
 
@@ -40,6 +41,14 @@ class Trust(Struct, frozen=True):
         return self.trusted and all(
             self.covers(name, data) for name, data in pieces.items() if name.startswith(f"{folder}/")
         )
+
+
+class ProjectSetting(Struct, frozen=True):
+    """A setting that a project sets and may not set untrusted."""
+
+    key: str
+    value: Any
+    about: str = ""
 
 
 class Change(Struct, frozen=True):
@@ -78,7 +87,7 @@ def shares(rows: int, listed: int, changed: int) -> tuple[int, int]:
 
 def said(found: list[Change]) -> str:
     """What is left out, for a run that cannot ask."""
-    names = _few([f"{one.name} ({one.kind})" for one in found])
+    names = few([f"{one.name} ({one.kind})" for one in found], MOST_NAMES)
     return (
         f"Not loaded: {names}. You trusted this folder before that; "
         "`quintet trust --check` shows what changed, `quintet trust` accepts it."
@@ -87,12 +96,7 @@ def said(found: list[Change]) -> str:
 
 def ignored(keys: list[str]) -> str:
     """That settings of a project do not count, as the beginning of a sentence that says why."""
-    return f"{_few(keys)} {'is' if len(keys) == 1 else 'are'} ignored"
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+    return f"{few(keys, MOST_NAMES)} {'is' if len(keys) == 1 else 'are'} ignored"
 
 
 def difference(name: str, before: bytes | None, now: bytes) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect
+from quintet.domain.listing import few
 from quintet.domain.ports import Diagnostic, Place, Workbench
 from quintet.domain.toolspec import ToolResult, Touch
 from quintet.tools.declare import counted, tool
@@ -68,9 +69,8 @@ def _find(path: str, text: str, symbol: str, line: int) -> tuple[int, int]:
         if line in (0, number):
             last = match[0].rpartition(".")[2]
             return number, match.end() - len(last) + 1
-    others = ", ".join(str(number) for number, _ in found[:10])
-    more = f" and {len(found) - 10} more" if len(found) > 10 else ""
-    raise ToolFailed(f"{symbol} does not occur on line {line} of {path}; it does on {others}{more}")
+    others = few([str(number) for number, _ in found], 10)
+    raise ToolFailed(f"{symbol} does not occur on line {line} of {path}; it does on {others}")
 
 
 def _nothing(what: str, symbol: str, where: tuple[int, int]) -> str:

@@ -21,6 +21,7 @@ from quintet.adapters.sandbox.ground import Containment
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.json_schema import misfit, wanted
+from quintet.domain.listing import few
 from quintet.domain.mcp_port import OWN_SETTINGS, McpAnswer, McpOffer, McpServer
 from quintet.domain.nearest import did_you_mean
 
@@ -75,7 +76,9 @@ class McpPool:
     ) -> McpAnswer:
         schema = await self._asked(server, lambda open, limit: open.schema(tool))
         if isinstance(schema, list):
-            raise ToolFailed(f"{server} has no tool {tool}.{did_you_mean(tool, schema)} It has: {_few(schema)}.")
+            raise ToolFailed(
+                f"{server} has no tool {tool}.{did_you_mean(tool, schema)} It has: {few(list(schema), 40) or 'none'}."
+            )
         if problem := misfit(arguments, schema, "tool_args"):
             raise ToolFailed(f"{server}:{tool}: {problem}. It takes: {wanted(schema)}.")
         seconds = self._named(server).timeout
@@ -200,8 +203,3 @@ def _loaded() -> tuple[Any, Any]:
     from quintet.adapters.mcp_client import connected, conversing
 
     return connected, conversing
-
-
-def _few(names: list[str], most: int = 40) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more if names else "none"
