@@ -6,7 +6,6 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
@@ -18,8 +17,7 @@ from quintet.domain.axes import Surface
 from quintet.domain.errors import NotFound, UsageError
 from quintet.domain.loose_ends import loose_ends
 from quintet.domain.routing import ResolvedCommand, resolve
-from quintet.domain.visible import visible
-from quintet.surfaces.tables import room, say, say_json, say_table, table
+from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
 
 
 def agents_list(arguments: Namespace) -> int:
@@ -114,7 +112,7 @@ def _described(command: ResolvedCommand) -> list[str]:
 
 def _aside(problems: Iterable[Diagnostic]) -> None:
     for problem in problems:
-        sys.stderr.write(f"{visible(str(problem))}; left out\n")
+        complain(f"{problem}; left out")
 
 
 def _summary(one: Shelved) -> dict[str, Any]:

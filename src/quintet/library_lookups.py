@@ -21,7 +21,7 @@ from quintet.domain.library import FORMATS, Document, Found, PageText, Passage
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.visible import visible
 from quintet.surfaces.paint import Painter, stdout
-from quintet.surfaces.tables import say, say_json, table
+from quintet.surfaces.tables import complain, say, say_json, table
 
 T = TypeVar("T")
 BAR = 24  # characters of the progress bar
@@ -67,7 +67,7 @@ def library_search(arguments: Namespace) -> int:
     query = _query(arguments.query)
     found = _with_library(arguments, lambda library: library.search(query, arguments.limit, arguments.type))
     if found.note:
-        sys.stderr.write(f"{visible(found.note)}\n")
+        complain(found.note)
     if arguments.json:
         say_json(found)
     elif not found.passages:
@@ -181,7 +181,7 @@ def library_add(arguments: Namespace) -> int:
     left_out: list[str] = []
     paths = list(dict.fromkeys(documents_under(arguments.paths, protection, places.root, left_out.append)))
     for problem in left_out:
-        sys.stderr.write(f"{visible(problem)}\n")
+        complain(problem)
     if not paths:
         raise UsageError(
             f"{' '.join(arguments.paths)}: no document there", hint=f"Known formats: {', '.join(FORMATS)}."
@@ -208,7 +208,7 @@ def library_add(arguments: Namespace) -> int:
         }
         say([", ".join(f"{count} {state}" for state, count in counts.items() if count)])
     if embedded:
-        sys.stderr.write(f"{visible(embedded)}\n")
+        complain(embedded)
     return 1 if failed else 0
 
 
@@ -227,7 +227,7 @@ def _tell(outcome: object, bar: Bar) -> None:
         say([f"{outcome.state:<9}  {one.id:>4}  {one.format:<8}  {one.pages:>5} {pages:<5}  {_short(one.title)}"])
         sys.stdout.flush()
     if outcome.problem:
-        sys.stderr.write(f"{visible(outcome.problem)}\n")
+        complain(outcome.problem)
 
 
 def _embedded(places: Places, bar: Bar) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
@@ -25,7 +24,7 @@ from quintet.domain.mcp_port import McpOffer, McpServer
 from quintet.domain.nearest import did_you_mean
 from quintet.domain.visible import visible
 from quintet.mcp_wiring import make_mcp
-from quintet.surfaces.tables import say, say_json, say_table
+from quintet.surfaces.tables import complain, say, say_json, say_table
 from quintet.tools.declare import counted
 
 NONE_YET = (
@@ -134,7 +133,7 @@ def _listed(pool: McpPool) -> list[McpServer]:
     """The servers; what is wrong with the files that name them is said aside."""
     servers, notes = pool.listed()
     for note in notes:
-        sys.stderr.write(f"{visible(note)}\n")
+        complain(note)
     return servers
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from argparse import Namespace
 from collections.abc import AsyncIterator
@@ -23,10 +22,9 @@ from quintet.domain.task_order import blocked_by
 from quintet.domain.task_ports import Claim
 from quintet.domain.task_scan import Scan, scan
 from quintet.domain.tasks import Task, TaskMove
-from quintet.domain.visible import visible
 from quintet.engine import task_tables as shown
 from quintet.engine.leases import owner_lives
-from quintet.surfaces.tables import say, say_json
+from quintet.surfaces.tables import complain, say, say_json
 
 if TYPE_CHECKING:
     from quintet.engine.task_keeper import TaskKeeper
@@ -51,7 +49,7 @@ def tasks_list(arguments: Namespace) -> int:
     statuses = [shown.parse_status(word) for given in arguments.status for word in given.split(",")]
     found, rows = look(locate(arguments.directory))
     for problem in (*(str(bad) for bad in found.bad_pages), *(drift.problem for drift in found.drifts)):
-        sys.stderr.write(f"{visible(problem)}; `quintet doctor`\n")
+        complain(f"{problem}; `quintet doctor`")
     tasks = shown.chosen(found.tasks, statuses)
     if arguments.json:
         say_json(shown.as_json(found.tasks, tasks, live_claims(rows)))
@@ -92,7 +90,7 @@ async def keeping(places: Places) -> AsyncIterator[TaskKeeper]:
 
     store = SqliteStore(places.database)
     if store.notice:
-        sys.stderr.write(f"{visible(store.notice)}\n")
+        complain(store.notice)
     try:
         yield make_keeper(store, places, SystemClock(), Vault(places, config.load(places).settings).text)
     finally:

@@ -6,7 +6,6 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from typing import Any
 
@@ -31,8 +30,7 @@ from quintet.domain.rules import ANY, Rule, names_both, subject_of
 from quintet.domain.shell_effects import with_lines
 from quintet.domain.tool_menu import toolsets_of, with_own
 from quintet.domain.toolspec import ToolSpec, Touch
-from quintet.domain.visible import visible
-from quintet.surfaces.tables import room, say, say_json, say_table, table
+from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
 from quintet.tools.registry import BY_NAME
 
 
@@ -40,7 +38,7 @@ def _specs(places: Places) -> dict[str, ToolSpec]:
     """Every tool there is here, the user's own last; what is wrong with one of those is said aside."""
     own = user_tools.load(places, trust_of(places.trust_file, places.root))
     for line in filter(None, (*own.warnings, own.held_back)):
-        sys.stderr.write(f"{visible(line)}\n")
+        complain(line)
     return {**BY_NAME, **own.specs}
 
 

@@ -66,7 +66,7 @@ def trust_question(places: Places) -> TrustQuestion | None:
         brought = [name for name, data in found.items() if not isinstance(data, Link)]
         if all(_kind(name) == "agents" for name in brought):  # they are only read until a program of theirs is called
             return None
-        lines = tuple(_line(f"  {line}") for line in effects(places, found))
+        lines = tuple(on_one_line(f"  {line}") for line in effects(places, found))
         return TrustQuestion(_first(places, brought, bool(lines)), lines, (), lambda yes: _decided(places, found, yes))
     if not trusted_content.to_ask(trust, found):
         return None
@@ -90,26 +90,21 @@ def _decided_again(places: Places, found: Pieces, yes: bool) -> None:
 def _first(places: Places, brought: list[str], does: bool) -> str:
     what = listed(list(dict.fromkeys(map(_kind, brought))))
     then = "If you trust it, it does this:" if does else "It loosens nothing and starts nothing."
-    return f"{_line(places.root)} has {what} of its own. What changes later is asked about again.\n{then}"
+    return f"{on_one_line(places.root)} has {what} of its own. What changes later is asked about again.\n{then}"
 
 
 def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
     asked = trusted_content.to_ask(trust, found)
     old = any(one.kind == "not recorded" for one in asked)
     why = "You trusted this folder before its contents were recorded." if old else "You trusted this folder."
-    about = f"{_line(places.root)}: {why}\nUntil you say yes this is not loaded; the rest is. Since then:"
+    about = f"{on_one_line(places.root)}: {why}\nUntil you say yes this is not loaded; the rest is. Since then:"
     listed = [f"  {named(one.name, found, one.kind)}" for one in asked]
-    shown = [_line(line) for one in asked for line in difference(places, trust, one.name, found)]
+    shown = [on_one_line(line) for one in asked for line in difference(places, trust, one.name, found)]
     if len(shown) > MOST_DIFF:
         shown[MOST_DIFF:] = [f"… {len(shown) - MOST_DIFF} more lines: quintet trust --check"]
     new = {one.name: found[one.name] for one in asked}
-    lines = (*listed, *(_line(f"  {line}") for line in effects(places, new)))
+    lines = (*listed, *(on_one_line(f"  {line}") for line in effects(places, new)))
     return TrustQuestion(about, lines, tuple(shown), lambda yes: _decided_again(places, found, yes))
-
-
-def _line(text: str) -> str:
-    """One line, whatever stands in it."""
-    return on_one_line(text)
 
 
 def _cut(line: str, columns: int) -> str:
@@ -120,7 +115,7 @@ def named(name: str, found: Pieces, kind: str = "") -> str:
     """A piece in a list; a link out of the project says where it leads, and nothing more is shown of it."""
     data = found[name]
     words = data.decode("utf-8", "replace") if isinstance(data, Link) else kind
-    return _line(f"{name}  {words}".rstrip())
+    return on_one_line(f"{name}  {words}".rstrip())
 
 
 def difference(places: Places, trust: Trust, name: str, found: Pieces) -> list[str]:
@@ -140,7 +135,7 @@ def effects(places: Places, found: Pieces) -> list[str]:
     except SettingsError as error:
         return [visible(f"has settings that cannot be used: {error}"), *_loaded_files(loaded)]
     hooks = [text for one in changed if one.key.startswith("hooks.") for text in one.value]
-    lines = trust_words.settings_lines(changed, unlooked(places, hooks))
+    lines = trust_words.settings_lines(changed, unlooked(places.root, hooks))
     lines += _servers(own, {**_entries(loaded), **trust_words.servers_set(changed)})
     return [visible(line) for line in lines] + _loaded_files(loaded)
 
@@ -197,8 +192,9 @@ def at_home(places: Places) -> str:
     if inside(home, places.root) is None:
         return ""
     return (
-        f"The project {_line(places.root)} holds your home folder: commands see everything in it but known secrets and "
-        "Quintet's own files. Its hidden files and `bin` are read-only for them, and writing one asks each time."
+        f"The project {on_one_line(places.root)} holds your home folder: commands see everything in it but known "
+        "secrets and Quintet's own files. Its hidden files and `bin` are read-only for them, and writing one asks each "
+        "time."
     )
 
 
@@ -222,8 +218,8 @@ def not_yours(places: Places) -> str:
     if not places.passed_over:
         return ""
     return (
-        f"The project is {_line(places.root)} alone: {_line(places.passed_over)} has a .git, but it or the folder is "
-        "another user's. If you trust it, git config --global --add safe.directory PATH lets it count."
+        f"The project is {on_one_line(places.root)} alone: {on_one_line(places.passed_over)} has a .git, but it or the "
+        "folder is another user's. If you trust it, git config --global --add safe.directory PATH lets it count."
     )
 
 
@@ -231,7 +227,7 @@ def lies_in(places: Places) -> str:
     """What to know where the project is more than the folder that was opened; empty elsewhere."""
     if not places.opened:
         return ""
-    return f"The project is {_line(places.root)}, the repository that {_line(places.opened)} lies in."
+    return f"The project is {on_one_line(places.root)}, the repository that {on_one_line(places.opened)} lies in."
 
 
 def sound_agents(places: Places, trust: Trust) -> bool:

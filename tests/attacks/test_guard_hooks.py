@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.places import locate
 from quintet.adapters.project_pieces import unlooked
 from quintet.domain import protocol as p
 from quintet.domain.hook_places import HookEnd, HookPlace, judged
@@ -85,7 +84,7 @@ COVERED = [
 @pytest.mark.parametrize("command", [*NOT_COVERED, *COVERED])
 def test_hooks_that_run_more_than_a_yes_covers_are_known(repo: Path, command: str) -> None:
     put(repo / "scripts/g.sh", "", executable=True)
-    assert unlooked(locate(str(repo)), [command]) == [command] * (command in NOT_COVERED)
+    assert unlooked(str(repo), [command]) == [command] * (command in NOT_COVERED)
 
 
 def test_trust_names_them(quintet: Program) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from quintet.domain.errors import DocumentUnreadable
-from quintet.domain.protected import Protection
+from quintet.domain.protected import Protection, inside
 from quintet.domain.visible import visible
 
 PAGE_CHARACTERS = 3000
@@ -55,7 +55,7 @@ def documents_under(
     """
     for path in paths:
         top = os.path.realpath(path)
-        if root and _is_below(os.path.normpath(os.path.join(os.getcwd(), path)), root) and not _is_below(top, root):
+        if root and inside(os.path.abspath(path), root) is not None and inside(top, root) is None:
             left_out(f"{path}: a link that leads out of the project, left out; name the file itself")
             continue
         if not os.path.isdir(path):
@@ -66,14 +66,10 @@ def documents_under(
             for name in sorted(names):
                 whole = os.path.join(folder, name)
                 known = os.path.splitext(name)[1].lower() in SUFFIXES and not name.startswith(".")
-                if known and os.path.islink(whole) and not _is_below(os.path.realpath(whole), top):
+                if known and os.path.islink(whole) and inside(os.path.realpath(whole), top) is None:
                     left_out(f"{whole}: a link that leads out of {path}, left out")
                 elif known and os.path.isfile(whole) and not protection.is_secret(whole):
                     yield whole
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def open_document(path: str) -> Reading:

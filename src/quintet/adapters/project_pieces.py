@@ -50,8 +50,7 @@ class Link(bytes):
 
 def leads_out(root: str, path: str) -> bool:
     """Whether a path of a project goes by a link to somewhere else; `root` is the project's real path."""
-    real = os.path.realpath(path)
-    return real != root and not real.startswith(root.rstrip("/") + "/")
+    return inside(os.path.realpath(path), root) is None
 
 
 def read_own(root: str, name: str) -> bytes | None:
@@ -71,7 +70,7 @@ def pieces(places: Places) -> dict[str, bytes]:
     if (data := read_own(root, SETTINGS)) is not None:
         found[SETTINGS] = data
         for script in scripts_of(root, _hooks(data)):
-            found |= _link(root, script) or {script: read_own(root, script) or b""}
+            found |= _link(root, script) or {script: read_bytes(os.path.join(root, script)) or b""}
     if (data := read_own(root, SERVERS)) is not None:
         from quintet.adapters.mcp_client.server_files import entries
 
@@ -92,7 +91,7 @@ def files_below(root: str, folder: str) -> dict[str, bytes]:
                 found[f"{folder}/…"] = os.urandom(16)  # nobody can say yes to what nobody can look through
                 return found
             name = os.path.relpath(whole, root)
-            found |= _link(root, name) or {name: read_own(root, name) or b""}
+            found |= _link(root, name) or {name: read_bytes(whole) or b""}
         for name in folders:
             if os.path.islink(whole := os.path.join(path, name)):
                 name = os.path.relpath(whole, root)
@@ -155,11 +154,9 @@ def gone_from(root: str, command: str, trust: Trust) -> Iterator[str]:
             yield path
 
 
-def unlooked(places: Places, commands: Iterable[str] | None = None) -> list[str]:
+def unlooked(root: str, commands: Iterable[str]) -> list[str]:
     """The project's hooks that run, or may run, more of the project than the scripts that trust covers."""
-    if commands is None:
-        commands = _hooks(read_own(places.root, SETTINGS) or b"")
-    return [command for command in dict.fromkeys(commands) if not _is_looked_at(places.root, command)]
+    return [command for command in dict.fromkeys(commands) if not _is_looked_at(root, command)]
 
 
 def _is_looked_at(root: str, command: str) -> bool:

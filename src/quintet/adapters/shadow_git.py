@@ -119,7 +119,7 @@ class ShadowGit:
             return self._tree(lock, since)
 
     def rules_of(self, lock: int, tree: str) -> OldRules:
-        return OldRules(self.environment(), self.run, lock, tree)
+        return OldRules(self, lock, tree)
 
     def _tree(self, lock: int, since: str) -> tuple[str, list[str]]:
         listed = self.run(lock, "ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from quintet.adapters.own_git import git_program, ran
 from quintet.adapters.own_temporary import temporary
+from quintet.domain.errors import ToolFailed
+
+if TYPE_CHECKING:
+    from quintet.adapters.shadow_git import ShadowGit
 
 RULES = b".gitignore"
 MOST_FOLDERS = 200  # newly ignored ones that are looked into at once
 MOST_HIDDEN = 20_000
-Run = Callable[..., bytes]
 
 
 class OldRules:
     """The rules of one tree of the shadow repository; blocking, and only under its lock."""
 
-    def __init__(self, variables: dict[str, str], run: Run, lock: int, tree: str) -> None:
-        self._variables = variables
-        self._run = run
+    def __init__(self, shadow: ShadowGit, lock: int, tree: str) -> None:
+        self._shadow = shadow
         self._lock = lock
         self._tree = tree
 
@@ -34,7 +38,7 @@ class OldRules:
         if not asked:
             return set()
         with temporary() as laid:
-            for name, content in self._rules():
+            for name, content in self._rules:
                 self._put(laid, name, content)
             for name in asked:
                 if name.endswith(b"/"):
@@ -43,7 +47,7 @@ class OldRules:
             own = {"GIT_WORK_TREE": laid, "GIT_INDEX_FILE": os.path.join(laid, ".no-index")}
             said = ran(
                 (git_program() or "git", "check-ignore", "-z", "--stdin", "--no-index"),
-                {**self._variables, **own},
+                {**self._shadow.environment(), **own},
                 laid,
                 b"".join(b"./%b\0" % name for name in asked),
                 (0, 1),
@@ -65,16 +69,20 @@ class OldRules:
         return sure[:MOST_HIDDEN], sorted(b"%b/" % folder for folder in hiding)
 
     def _others(self, *words: str) -> list[bytes]:
-        return self._run(self._lock, "ls-files", "-z", "--others", *words).split(b"\0")[:-1]
+        return self._shadow.run(self._lock, "ls-files", "-z", "--others", *words).split(b"\0")[:-1]
 
+    @cached_property
     def _rules(self) -> list[tuple[bytes, bytes]]:
-        found = []
-        for line in self._run(self._lock, "ls-tree", "-r", "-z", self._tree).split(b"\0")[:-1]:
+        names: dict[bytes, str] = {}
+        for line in self._shadow.run(self._lock, "ls-tree", "-r", "-z", self._tree).split(b"\0")[:-1]:
             about, _, path = line.partition(b"\t")
             bits, _, name = about.split(b" ")
             if path.rpartition(b"/")[2] == RULES and bits.startswith(b"100"):
-                found.append((path, self._run(self._lock, "cat-file", "blob", name.decode("ascii"))))
-        return found
+                names[path] = name.decode("ascii")
+        contents = self._shadow.contents(self._lock, names.values())
+        if lost := set(names.values()) - contents.keys():
+            raise ToolFailed(f"the checkpoint has lost ignore rules: {', '.join(sorted(lost))}")
+        return [(path, contents[name]) for path, name in names.items()]
 
     def _put(self, laid: str, name: bytes, content: bytes) -> None:
         path = os.path.join(os.fsencode(laid), name)

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from quintet.adapters import secret_store
-from quintet.adapters.places import Places
+from quintet.adapters.places import Places, config_home
 from quintet.domain.env_files import read_env
 from quintet.domain.outside_ports import SecretName
 from quintet.domain.outside_settings import SecretSettings
@@ -116,11 +116,10 @@ class Vault:
             for name, value in values.items():
                 held.setdefault(name, (value, source))
                 every.add(value)
-        for path in configs:
-            if "@" in (text := _text(path)) or "=" in text:
-                from quintet.domain.git_credentials import credentials_in  # not where there is no repository
+        if configs:
+            from quintet.domain.git_credentials import credentials_in  # not where there is no configuration
 
-                every |= credentials_in(text)
+            every.update(*(credentials_in(_text(path)) for path in configs))
         self._held, self._redaction = held, Redaction(sorted(every))
 
     def _sources(self, files: list[str]) -> Iterable[tuple[str, dict[str, str]]]:
@@ -137,7 +136,7 @@ class Vault:
 
         found = git_folders(self._places.root)
         gits = [*found.linked, *_below(os.path.join(found.common, "modules"))] if found else []
-        own = os.path.join(self._environment.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git/config")
+        own = os.path.join(config_home(), "git/config")
         paths = [os.path.join(git, name) for git in gits for name in ("config", "config.worktree")]
         return [path for path in (*paths, own, os.path.expanduser("~/.gitconfig")) if os.path.isfile(path)]
 

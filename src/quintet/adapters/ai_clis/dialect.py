@@ -6,6 +6,7 @@ stream has said how it ended; nothing else counts as success.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -52,7 +53,7 @@ class Outcome(Struct, frozen=True):
     hopeless: bool = False  # it would go on trying by itself: it is ended at once
 
 
-class Dialect:
+class Dialect(ABC):
     """The common ground; a CLI overrides what differs."""
 
     cli = ""  # by which `executor_flags` knows it
@@ -70,9 +71,9 @@ class Dialect:
         self.last_problem = ""  # said on the way
         self.resets_at = 0.0  # seconds since 1970, where it says when a limit ends
 
+    @abstractmethod
     def flags(self) -> tuple[str, ...] | None:
         """What follows the program; None if it cannot be held where its walls would be its own."""
-        raise NotImplementedError
 
     def allowed(self) -> tuple[str, ...] | None:
         """The flags that say what it may do; None where its own protection cannot hold it to that."""
@@ -101,8 +102,9 @@ class Dialect:
         """What it is told first, on stdin."""
         return self.start.assignment.prompt.encode()
 
+    @abstractmethod
     def take(self, event: dict[str, Any]) -> Iterator[ExecutorPart]:
-        raise NotImplementedError
+        """What an event comes to, in our words."""
 
     def reply(self) -> bytes:
         """What it is to be told after the last event."""
