@@ -57,8 +57,9 @@ def left_note(places: Places, settings: Settings) -> str:
         return ""
     return (
         f"A session was killed here while a command ran, and its end was not looked over. New in protected places: "
-        f"{few(names, MOST_NAMED)}. A command may have put it there, or you did since; programs of yours act on it. Look before you go "
-        "on: quintet aside lists it, quintet aside move moves it away, quintet aside keep takes it as yours."
+        f"{few(names, MOST_NAMED)}. A command may have put it there, or you did since; programs of yours act on it. "
+        "Look before you go on: quintet aside lists it, quintet aside move moves it away, quintet aside keep takes it "
+        "as yours."
     )
 
 

@@ -171,7 +171,7 @@ def test_without_a_configured_model_it_says_what_there_is_and_how_to_connect_one
         assert "No model is configured." in person.text
         await person.press("down", "enter")
         await closed(person)
-        assert person.ui.state.model == "builtin"
+        await person.wait(lambda: person.ui.state.model == "builtin", "the model")
         await opened(person, *"/model", "enter")
         assert "• builtin" in person.text
 
@@ -280,7 +280,8 @@ def test_an_input_that_is_not_clear_to_the_menu_asks_which_item_is_meant(repo: P
         assert shown(person) == ["3", "5"]
         await person.press("escape")
         await closed(person)
-        assert person.ui.state.turns == 0 and "› change" in person.text
+        await person.sees("› change")
+        assert person.ui.state.turns == 0
         await opened(person, *"change", "enter")
         await person.press("5", "enter")
         await closed(person)
@@ -297,13 +298,13 @@ def test_an_agent_is_entered_and_left(repo: Path) -> None:
         await filters(person, "planner")
         await person.press("enter")
         await closed(person)
-        assert person.ui.state.agent and person.ui.state.agent.id == "planner"
+        await person.wait(lambda: person.ui.state.agent and person.ui.state.agent.id == "planner", "the agent")
         await opened(person, "alt+a")
         assert "• planner" in person.text
         await filters(person, "leave")
         await person.press("enter")
         await closed(person)
-        assert person.ui.state.agent is None
+        await person.wait(lambda: person.ui.state.agent is None, "no agent")
 
     look(repo, script)
 
@@ -322,6 +323,6 @@ def test_ctrl_r_finds_a_past_input_and_puts_it_into_the_prompt(repo: Path) -> No
         assert shown(person) == ["fix the parser"]
         await person.press("enter")
         await closed(person)
-        assert person.ui.typed == "fix the parser"
+        await person.wait(lambda: person.ui.typed == "fix the parser", "the past input")
 
     look(repo, script)
