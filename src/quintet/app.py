@@ -22,7 +22,8 @@ from quintet.adapters.private_files import private
 from quintet.adapters.proc import process_start
 from quintet.adapters.processes import LocalProcesses
 from quintet.adapters.rule_book import FileRuleBook
-from quintet.adapters.sandbox.ground import Containment, Ground, installed_in
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.ground import Ground, installed_in
 from quintet.adapters.sandbox.guarded import Scanner
 from quintet.adapters.shells import BackgroundShells
 from quintet.adapters.sqlite.store import SqliteStore
@@ -307,18 +308,17 @@ def _notes(places: Places, loaded: config.Loaded, own: user_tools.OwnTools) -> l
     """What the person should know about the settings and their own tools."""
     notes = [Noticed(level="warning", code="SETTINGS", text=warning) for warning in loaded.warnings]
     notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]
-    if own.held_back:
-        notes.append(Noticed(level="info", code="OWN_TOOLS", text=own.held_back))
-    if inside := installed_in(places.root):
-        notes.append(Noticed(level="warning", code="INSTALLED_IN_PROJECT", text=inside))
-    where = {"HOME": at_home(places), "OWN_FILES_INSIDE": own_inside(places), "NOT_YOURS": not_yours(places)}
-    notes += [Noticed(level="warning", code=code, text=text) for code, text in where.items() if text]
-    if above := lies_in(places):
-        notes.append(Noticed(level="info", code="PROJECT_ABOVE", text=above))
-    if killed := left_note(places, loaded.settings):
-        notes.append(Noticed(level="warning", code="LEFT_BEHIND", text=killed))
-    if left := not_loaded(places, loaded.trust):
-        notes.append(Noticed(level="warning", code="TRUST", text=left))
+    warnings = {
+        "INSTALLED_IN_PROJECT": installed_in(places.root),
+        "HOME": at_home(places),
+        "OWN_FILES_INSIDE": own_inside(places),
+        "NOT_YOURS": not_yours(places),
+        "LEFT_BEHIND": left_note(places, loaded.settings),
+        "TRUST": not_loaded(places, loaded.trust),
+    }
+    notes += [Noticed(level="warning", code=code, text=text) for code, text in warnings.items() if text]
+    more = {"OWN_TOOLS": own.held_back, "PROJECT_ABOVE": lies_in(places)}
+    notes += [Noticed(level="info", code=code, text=text) for code, text in more.items() if text]
     return notes
 
 

@@ -7,7 +7,8 @@ import os
 from quintet.adapters import sandbox
 from quintet.adapters.ai_clis.local_executors import LocalExecutors
 from quintet.adapters.places import Places
-from quintet.adapters.sandbox.ground import Containment, Ground
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.ground import Ground
 from quintet.adapters.sandbox.guarded import Scanner
 from quintet.domain.gate import Terms
 from quintet.domain.redaction import Redaction, Redactor

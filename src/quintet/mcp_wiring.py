@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from quintet.adapters.config import Loaded
 from quintet.adapters.mcp_client.server_pool import McpPool
 from quintet.adapters.places import Places, cache_folder
-from quintet.adapters.sandbox.ground import Containment
+from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.trust import trust_of
 from quintet.domain.mcp_port import McpServer
 from quintet.domain.secret_names import given_to, may_be_secret

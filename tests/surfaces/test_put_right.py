@@ -28,11 +28,14 @@ def planting(quintet: Program, model: Model) -> Program:
     return quintet
 
 
+BACK = " quintet aside back "
+
+
 def taken_back(quintet: Program, said: str) -> None:
     """What the notice says to do does it."""
     assert not (quintet.root / ".mcp.json").exists()
-    line = next(line.strip() for line in said.splitlines() if " quintet aside back " in line)
-    quintet.run(*shlex.split(line)[1:]).clean(0)
+    name = next(line.partition(BACK)[2].strip() for line in said.splitlines() if BACK in line)
+    quintet.run("aside", "back", *shlex.split(name)).clean(0)
     assert (quintet.root / ".mcp.json").read_text() == "{}"
 
 

@@ -18,7 +18,8 @@ from quintet.adapters.host_programs import host_path
 from quintet.adapters.output import Inlet, Output, Taker
 from quintet.adapters.own_git import looking_from
 from quintet.adapters.proc import descendants, process_start
-from quintet.adapters.sandbox.ground import Containment, Launch
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.ground import Launch
 from quintet.adapters.sandbox.rooms import Rooms
 from quintet.adapters.sandbox.secret_covers import closed_files_met
 from quintet.adapters.vault import Vault

@@ -20,7 +20,8 @@ from msgspec import structs
 from quintet.adapters.output import Output
 from quintet.adapters.proc import descendants, is_busy
 from quintet.adapters.processes import Child, with_secrets
-from quintet.adapters.sandbox.ground import MINDER, Containment, Launch
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.ground import MINDER, Launch
 from quintet.adapters.vault import Vault
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Grant

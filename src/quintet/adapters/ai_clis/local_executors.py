@@ -20,7 +20,8 @@ from quintet.adapters.ai_clis.installed import Program, find
 from quintet.adapters.ai_clis.runner import Running
 from quintet.adapters.own_temporary import temporary
 from quintet.adapters.processes import LocalProcesses
-from quintet.adapters.sandbox.ground import Containment, Launch
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.ground import Launch
 from quintet.adapters.sandbox.machine import below
 from quintet.domain.errors import ToolFailed
 from quintet.domain.executors import Assignment, Availability, Changed, ExecutorPart, Failure

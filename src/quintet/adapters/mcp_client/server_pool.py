@@ -17,7 +17,7 @@ from quintet.adapters.packages import install_line
 from quintet.adapters.places import key_of
 from quintet.adapters.private_files import private_folder
 from quintet.adapters.processes import child_environment, own_environment
-from quintet.adapters.sandbox.ground import Containment
+from quintet.adapters.sandbox.containment import Containment
 from quintet.domain.errors import ToolFailed
 from quintet.domain.grants import Effect, Grant, Sandbox
 from quintet.domain.json_schema import misfit, wanted

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from quintet.domain.grants import Sandbox
 
 if TYPE_CHECKING:
-    from quintet.adapters.sandbox.ground import Containment, Ground
+    from quintet.adapters.sandbox.containment import Containment
+    from quintet.adapters.sandbox.ground import Ground
 
 
 def chosen(use: str) -> Sandbox:

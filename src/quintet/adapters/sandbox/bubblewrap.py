@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from quintet.adapters import host_programs
 from quintet.adapters.sandbox import syscall_filter
+from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.sandbox.fallen import LaidCovers
 from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
-from quintet.adapters.sandbox.ground import PACKAGE, Begun, Containment, Ground, Launch, Walls
+from quintet.adapters.sandbox.ground import PACKAGE, Begun, Ground, Launch, Walls
 from quintet.adapters.sandbox.guarded import Guarded, staying
 from quintet.adapters.sandbox.inside import COVER, EMPTY, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
 from quintet.adapters.sandbox.linked_git import in_tree, linked

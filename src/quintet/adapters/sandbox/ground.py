@@ -7,7 +7,6 @@ import os
 import sys
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from quintet.adapters.sandbox.guarded import FROM_GIT, KEPT, REPOSITORY, Guarded
 from quintet.adapters.sandbox.machine import below, home, interpreter, sweep
 from quintet.domain.errors import ToolFailed
 from quintet.domain.git_lines import brings_by_git
-from quintet.domain.grants import Effect, Grant, Sandbox
+from quintet.domain.grants import Effect, Grant
 from quintet.domain.protected import Protection
 
 if TYPE_CHECKING:
@@ -68,39 +67,6 @@ class Begun(Struct, frozen=True):
     guarded: Guarded
     number: int
     watched: tuple[GitWatch, ...]
-
-
-class Containment(ABC):
-    kind: Sandbox
-
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
-        """`held`, in what it may write outside the project, stays as it is and is not made. To be settled."""
-        if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
-            return Launch(tuple(argv), cwd)
-        begun = self.ground.begin(grant, held, argv)
-        try:
-            return self.walled(argv, cwd, grant, held, begun)
-        except BaseException:
-            self.ground.settle(Launch((), cwd, watched=begun.watched, number=begun.number))
-            raise
-
-    @abstractmethod
-    def walled(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
-        """How the command is started behind these walls."""
-
-    def settle(self, launch: Launch) -> list[str]:
-        """After the command, or in place of it: put aside what appeared in a protected place, and say so."""
-        return self.ground.settle(launch)
-
-    def put_right(self) -> list[str]:
-        """What was said so since the last time that somebody asked."""
-        return self.ground.put_right()
-
-    async def close(self) -> None:
-        await self.ground.close()
 
 
 class Ground(Struct):

@@ -15,7 +15,8 @@ import msgspec
 
 from quintet.adapters.host_programs import host_path
 from quintet.adapters.sandbox import syscall_filter
-from quintet.adapters.sandbox.ground import READING, Begun, Containment, Launch
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.ground import READING, Begun, Launch
 from quintet.adapters.sandbox.linked_git import linked
 from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, below, toolchains
 from quintet.adapters.sandbox.nofollow import looked

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quintet.adapters.host_programs import host_path
-from quintet.adapters.sandbox.ground import READING, Begun, Containment, Launch
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.ground import READING, Begun, Launch
 from quintet.domain.grants import Grant, Sandbox
 
 
