@@ -109,7 +109,10 @@ class Program:
 
     def close(self) -> None:
         for terminal in self._terminals:
-            terminal.close(force=True)
+            try:
+                terminal.close(force=True)
+            except pexpect.ExceptionPexpect:  # killed, and not gone at once on a busy machine
+                os.waitpid(terminal.pid, 0)
         for child in self._children:
             child.kill()
             child.communicate()
