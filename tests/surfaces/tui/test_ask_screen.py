@@ -7,6 +7,7 @@ from textual.app import App
 
 from quintet.domain.protocol import Choice
 from quintet.surfaces.tui.ask_screen import AskScreen
+from tests.surfaces.tui.settling import Arrivals
 
 CHOICES = (Choice("y", "trust this folder"), Choice("n", "not now"))
 ABOUT = (
@@ -31,9 +32,16 @@ def test_what_is_asked_and_the_choices_are_in_sight_and_the_rest_is_a_key_away(
 
     async def use() -> None:
         app = App[None]()
-        async with app.run_test(size=size) as pilot:
-            app.push_screen(AskScreen("trust", ABOUT, CHOICES, listed, changed), answers.append)
-            await pilot.pause()
+        arrivals = Arrivals()
+
+        async def press(*keys: str) -> None:
+            for key in keys:
+                await app._press_keys((key,))
+                await arrivals.settle(app)
+
+        async with app.run_test(size=size, message_hook=arrivals):
+            await app.push_screen(AskScreen("trust", ABOUT, CHOICES, listed, changed), answers.append)
+            await arrivals.settle(app)
             text = shown(app)
             assert (
                 "trusted this folder" in " ".join(text.replace("│", "").split())
@@ -46,15 +54,12 @@ def test_what_is_asked_and_the_choices_are_in_sight_and_the_rest_is_a_key_away(
             if len(changed) > 100 and size[1] > 20:
                 assert f"more lines of {len(changed)} · [d]" in text and "+line 0" in text
             for _ in range(2):  # all of it, scrolled to its end, and folded again
-                await pilot.press("d")
-                await pilot.pause()
-                await pilot.press("up", "pagedown", "end")
-                await pilot.pause()
+                await press("d", "up", "pagedown", "end")
                 text = shown(app)
                 assert "[y] trust this folder" in text and "[n] not now" in text
                 if cut:
                     assert "x│" in text.replace(" ", "") or "new│" in text.replace(" ", "") or "[d] all of it" in text
-            await pilot.press("y")
+            await press("y")
 
     asyncio.run(use())
     assert answers == ["y"]
@@ -63,9 +68,10 @@ def test_what_is_asked_and_the_choices_are_in_sight_and_the_rest_is_a_key_away(
 def test_a_short_question_has_nothing_to_unfold() -> None:
     async def use() -> None:
         app = App[None]()
-        async with app.run_test(size=(80, 24)) as pilot:
-            app.push_screen(AskScreen("trust", "/p has settings of its own.", CHOICES))
-            await pilot.pause()
+        arrivals = Arrivals()
+        async with app.run_test(size=(80, 24), message_hook=arrivals):
+            await app.push_screen(AskScreen("trust", "/p has settings of its own.", CHOICES))
+            await arrivals.settle(app)
             assert "[d]" not in shown(app) and "[n] not now" in shown(app)
 
     asyncio.run(use())

@@ -1,6 +1,5 @@
 """The badge on screen is the journal's axes: after keys, commands, steering, rules, and another process's hand."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,12 @@ STEPS = st.one_of(
     st.tuples(st.just("turn"), st.just("go")),
     st.tuples(st.just("say"), st.just("/stop")),
 )
+
+
+def newest(person: Person) -> int:
+    session = person.ui.session
+    assert session
+    return session._core.store.read(session.id)[-1].seq
 
 
 async def take(person: Person, root: Path, kind: str, what: Any) -> None:
@@ -75,7 +80,7 @@ async def take(person: Person, root: Path, kind: str, what: Any) -> None:
 def test_a_folders_name_cannot_do_anything_to_the_terminal_and_wide_ones_are_whole(repo: Path) -> None:
     async def script(person: Person) -> None:
         person.ui.query_one(HeaderLine).place = "\x1b[2Jtally界 · main"
-        await person.pilot.pause()
+        await person.settles()
         first = person.text.split("\n")[0]
         assert first.endswith(" ␛[2Jtally界 · main")
         assert first.isprintable()
@@ -95,12 +100,12 @@ def test_s3_8_the_badge_shown_is_the_journals_axes(repo: Path, steps: list[tuple
             while ui.state.questions:
                 await person.asked()
                 ui.query_one("#question").focus()
+                asked = person.question.asked
                 await person.press("g")
+                await person.wait(lambda: asked and asked.question not in ui.state.questions, "an answer")  # noqa: B023
                 await person.rests()
-            recorded = ui.session._core.store.read(ui.session.id)
-            await person.wait(lambda: person.heard >= recorded[-1].seq, "the newest event")  # noqa: B023
+            await person.wait(lambda: person.heard == newest(person), "the newest event")
             journal = fold(item.event for item in ui.session._core.store.read(ui.session.id))
-            await asyncio.sleep(0)
             shown = ui.query_one(HeaderLine).render().plain
             for line in badge.lines(journal.axes, width, paused=journal.paused):
                 assert line in shown, (kind, what, shown)

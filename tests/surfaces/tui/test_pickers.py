@@ -31,12 +31,13 @@ async def opened(person: Person, *keys: str) -> None:
     await person.press(*keys)
     await person.wait(lambda: isinstance(person.ui.screen, Picker), "a picker")
     await person.wait(lambda: picker(person)._rows is not None and picker(person).is_mounted, "its rows")
-    await person.pilot.pause()
+    await person.wait(lambda: "looking…" not in person.text, "its rows in sight")
+    await person.settles()
 
 
 async def filters(person: Person, text: str) -> None:
     picker(person).query_one("#filter", Input).value = text
-    await person.pilot.pause()
+    await person.settles()
 
 
 async def closed(person: Person) -> None:
@@ -168,7 +169,7 @@ def test_without_a_configured_model_it_says_what_there_is_and_how_to_connect_one
     async def script(person: Person) -> None:
         await opened(person, "alt+m")
         assert shown(person) == ["auto", "builtin"]
-        assert "No model is configured." in person.text
+        await person.sees("No model is configured.")
         await person.press("down", "enter")
         await closed(person)
         await person.wait(lambda: person.ui.state.model == "builtin", "the model")
@@ -237,7 +238,7 @@ def test_rewind_shows_what_it_would_do_and_does_it(repo: Path) -> None:
 
     async def script(person: Person) -> None:
         await opened(person, "alt+r")
-        assert "there is no turn to go back to yet" in person.text
+        await person.sees("there is no turn to go back to yet")
         await person.press("escape")
         await closed(person)
         await person.type("make a file")
@@ -312,7 +313,7 @@ def test_an_agent_is_entered_and_left(repo: Path) -> None:
 def test_ctrl_r_finds_a_past_input_and_puts_it_into_the_prompt(repo: Path) -> None:
     async def script(person: Person) -> None:
         await opened(person, "ctrl+r")
-        assert "nothing was typed in this project yet" in person.text
+        await person.sees("nothing was typed in this project yet")
         await person.press("escape")
         await closed(person)
         for text in ("fix the parser", "write a test", "fix the parser"):

@@ -90,7 +90,7 @@ def test_while_it_looks_it_says_so_and_takes_no_keys(repo: Path) -> None:
     async def scenario() -> None:
         async with at_prompt(repo) as typist:
             typist.popup.load()
-            await typist.pilot.pause()
+            await typist.settles()
             assert any("looking…" in row for row in typist.rows())
             assert not typist.popup.takes_keys
 
@@ -225,6 +225,7 @@ def test_a_click_takes_a_row(repo: Path) -> None:
             await typist.types("/mode ")
             row = 1 + typist.offered.index("build")  # below the note
             await typist.pilot.click(typist.popup, offset=(4, row))
+            await typist.settles()
             assert typist.app.submitted == ["/mode build"]
 
     run(scenario())

@@ -6,6 +6,7 @@ from time import monotonic
 
 import pytest
 
+from quintet.prompt_wiring import at_hand
 from tests.surfaces.tui.typing import at_prompt
 
 
@@ -33,7 +34,7 @@ def test_keys_behind_enter_belong_to_the_next_input_however_fast_they_come(repo:
 
             for key in (*"one", "enter", *"two", "enter", *"/model", "enter", *"x"):
                 typist.area.post_message(Key(key, "\r" if key == "enter" else key))
-            await typist.pilot.pause()
+            await typist.settles()
             assert typist.app.submitted == ["one", "two", "/model"]
             assert typist.prompt.text == "x"
 
@@ -98,6 +99,8 @@ def test_past_inputs_are_there_again_at_the_next_start(repo: Path) -> None:
         async with at_prompt(repo) as typist:
             await typist.types("remember me")
             await typist.press("enter")
+            past = at_hand(str(repo)).past
+            await typist.until(lambda: past.all() == ["remember me"])
         async with at_prompt(repo) as typist:
             await typist.until(lambda: typist.prompt._recall.past)
             await typist.press("up")
@@ -182,7 +185,7 @@ def test_s4_keys_too_fast_to_be_typed_are_a_paste_and_submit_nothing(repo: Path)
                 event = Key(key, {"enter": "\r", "tab": "\t"}.get(key, key))
                 event.time = at + number / 1000  # however long it takes to say so
                 typist.area.post_message(event)
-            await typist.pilot.pause()
+            await typist.settles()
             assert typist.app.submitted == []
             assert typist.prompt.text == "one\n@two\tx\n"
             await typist.until(lambda: not typist.area._rapid or _rested(typist.area._rapid._last))
@@ -207,8 +210,7 @@ def test_s4_a_draft_is_saved_and_there_again_and_cleared_when_submitted(repo: Pa
     async def scenario() -> None:
         async with at_prompt(repo) as typist:
             await typist.types("half a thou")
-            await typist.until(lambda: draft(repo).exists())
-            assert draft(repo).read_text() == "half a thou"
+            await typist.until(lambda: draft(repo).exists() and draft(repo).read_text() == "half a thou")
             await typist.types("ght")
         assert draft(repo).read_text() == "half a thought"  # leaving saves what the clock had not yet
         ignored = (repo / ".quintet" / ".gitignore").read_text().splitlines()

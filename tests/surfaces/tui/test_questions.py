@@ -160,9 +160,8 @@ def test_s3_3_4_review_asks_for_deep_and_a_choice_turns_the_dial(repo: Path) -> 
         await person.asked()
         await person.sees("[d] go deep", "[g] go on at smart")
         await person.press("d")
-        await person.rests()
-        assert person.axes.model_mode is ModelMode.DEEP
-        assert "review │ assisted │ normal │ deep" in person.badge
+        await person.wait(lambda: person.axes.model_mode is ModelMode.DEEP, "the dial")
+        await person.wait(lambda: "review │ assisted │ normal │ deep" in person.badge, "the badge")
 
     watch(repo, script)
 

@@ -3,6 +3,7 @@
 `SCREENS=write pytest tests/surfaces/tui/test_screens.py` writes the files anew; look at the difference.
 """
 
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from quintet.domain.axes import AxesChange, ModelMode, PermissionProfile, RunCon
 from quintet.domain.board import OtherSession, UnderWay
 from quintet.domain.screen_settings import THEMES
 from quintet.domain.tasks import Intent, Task, TaskStatus, TaskText
+from quintet.surfaces.tui.status_line import StatusLine
 from quintet.testing import call
 from tests.engine.test_turns import Waiting
 from tests.surfaces.tui.watching import Person, watch
@@ -52,7 +54,7 @@ def test_a_question(repo: Path, width: int) -> None:
         await person.asked()
         await person.wait(lambda: person.question.has_focus, "focus")
         await person.sees("+ def tokens")
-        await person.pilot.pause(0.1)
+        await person.drawn()
         person.looks_like(f"question-{width}")
 
     watch(repo, script, [READ], [EDIT], "Renamed.", size=(width, 24))
@@ -70,6 +72,7 @@ def test_s3_8_3_a_critical_work_mode_keeps_its_words_on_a_narrow_screen(repo: Pa
 def test_the_first_time_it_says_what_works_without_a_model(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.sees("No model is configured", "every key")
+        await person.drawn()
         person.looks_like("first-time")
 
     found = ["OPENROUTER_API_KEY is set", "codex on PATH"]
@@ -92,7 +95,7 @@ def test_what_is_highlighted_in_a_list_can_be_told_from_the_rest(repo: Path, the
     async def script(person: Person) -> None:
         await person.press("f2")
         await person.sees("keys and commands", "Shift+Tab", "Ctrl+Shift+A")
-        await person.pilot.pause()
+        await person.settles()
         assert worn(person, "Shift+Tab, Ctrl+Shift+M") != worn(person, "Ctrl+Shift+A")
 
     watch(repo, script, theme=theme)
@@ -119,11 +122,11 @@ def test_the_board(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.press("f7")
         await person.sees("task-004", "q5-older")
-        await person.pilot.pause(0.1)
+        await person.drawn()
         person.looks_like("board-100")
         for theme in THEMES:
             person.ui.wear(theme)
-            await person.pilot.pause()
+            await person.settles()
             assert worn(person, "task-002 tests") != worn(person, "task-003 docs"), theme
 
     watch(repo, script, size=(100, 20), under_way=lambda: stored)
@@ -135,7 +138,15 @@ def test_while_an_autonomous_run_goes(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.type("go on")
         await person.sees("Looking at the")
-        await person.sees("running 0 s")
+        await person.drawn()
+        status = person.ui.query_one(StatusLine)
+
+        def begun() -> bool:
+            status._since = time.monotonic()  # this moment, however slow the machine is
+            status.update()
+            return "running 0 s" in person.text
+
+        await person.wait(begun, "the first second")
         person.looks_like("autonomous-80")
         model.go.set()
         await person.rests()
@@ -153,6 +164,7 @@ def test_reasoning_and_the_review_are_folded(repo: Path) -> None:
         assert "the file counts words" not in person.text
         await person.press("ctrl+o")
         await person.sees("▾ reasoning", "Analyze: the file counts words")
+        await person.drawn()
         person.looks_like("reasoning-80")
 
     axes = AxesChange(model_mode=ModelMode.DEEP)

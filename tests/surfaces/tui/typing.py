@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,8 +20,7 @@ from quintet.surfaces.tui.popup import Popup
 from quintet.surfaces.tui.prompt import Prompt
 from quintet.surfaces.tui.prompt_area import PromptArea
 from quintet.testing import ScriptedModel
-
-MOST_PAUSES = 200
+from tests.surfaces.tui.settling import SECONDS, Arrivals
 
 
 class Alone(App[None]):
@@ -52,8 +52,9 @@ class Alone(App[None]):
 class Typist:
     """Somebody at the prompt."""
 
-    def __init__(self, pilot: Pilot[None], app: Alone, session: Session) -> None:
+    def __init__(self, pilot: Pilot[None], app: Alone, session: Session, arrivals: Arrivals) -> None:
         self.pilot = pilot
+        self._arrivals = arrivals
         self.app = app
         self.session = session
         self.prompt = app.query_one(Prompt)
@@ -61,28 +62,33 @@ class Typist:
         self.popup = app.query_one(Popup)
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
+        for key in keys:
+            await self.app._press_keys((key,))
+            await self.settles()
 
     async def types(self, text: str) -> None:
         from textual.events import Key
 
         for char in text:
             self.area.post_message(Key("ctrl+j", None) if char == "\n" else Key(char, char))
-        await self.pilot.pause()
+        await self.settles()
 
     async def pastes(self, text: str) -> None:
         from textual.events import Paste
 
         self.area.post_message(Paste(text))
-        await self.pilot.pause()
+        await self.settles()
+
+    async def settles(self) -> None:
+        """Until all that was posted to the screen is handled and drawn."""
+        await self._arrivals.settle(self.app)
 
     async def until(self, true: Callable[[], Any]) -> None:
-        """Wait for something that happens in the background."""
-        for _ in range(MOST_PAUSES):
-            if true():
-                return
-            await self.pilot.pause(0.01)
-        raise AssertionError("it did not happen")
+        """Wait for something that happens in the background, and until it is drawn."""
+        async with asyncio.timeout(SECONDS):
+            while not true():  # noqa: ASYNC110  nobody tells of it
+                await asyncio.sleep(0.01)
+        await self.settles()
 
     @property
     def offered(self) -> list[str]:
@@ -106,6 +112,8 @@ async def at_prompt(
         str(root), surface=Surface.TUI, person=True, settings=chosen, model=model, agent=agent
     ) as session:
         app = Alone(session, root)
-        async with app.run_test(size=size) as pilot:
-            await pilot.pause()
-            yield Typist(pilot, app, session)
+        arrivals = Arrivals()
+        async with app.run_test(size=size, message_hook=arrivals) as pilot:
+            typist = Typist(pilot, app, session, arrivals)
+            await typist.settles()
+            yield typist

@@ -21,8 +21,8 @@ from quintet.surfaces.tui.status_line import StatusLine
 from quintet.surfaces.tui.surroundings import Surroundings
 from quintet.surfaces.tui.terminal_ui import TerminalUi
 from quintet.testing import CountingIds, FrozenClock, ScriptedModel
+from tests.surfaces.tui.settling import SECONDS, Arrivals
 
-SECONDS = 120.0  # a limit, not a measure
 SCREENS = Path(__file__).parent / "screens"
 PLAIN = {
     "tools.presentation": "flat",
@@ -33,26 +33,34 @@ PLAIN = {
 
 
 class Person:
-    def __init__(self, ui: TerminalUi, pilot: Pilot[int]) -> None:
+    def __init__(self, ui: TerminalUi, pilot: Pilot[int], arrivals: Arrivals) -> None:
         self.ui = ui
         self.pilot = pilot
+        self._arrivals = arrivals
 
     # ── does
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
+        for key in keys:
+            await self.ui._press_keys((key,))
+            await self.settles()
 
     async def type(self, text: str) -> None:
         """Into the prompt, and sends it."""
         self.ui.prompt.focus()
         self.ui.prompt.text = text
-        await self.pilot.press("enter")
+        await self.press("enter")
+
+    async def settles(self) -> None:
+        """Until all that was posted to the screen is handled and drawn."""
+        await self._arrivals.settle(self.ui)
 
     async def wait(self, wanted: Callable[[], object], what: str = "") -> None:
         async with asyncio.timeout(SECONDS):
             try:
                 while not wanted():
-                    await self.pilot.pause(0.01)
+                    await asyncio.sleep(0.01)
+                    await self.settles()
             except asyncio.CancelledError:
                 raise AssertionError(f"waited for {what}\n{self.text}") from None
 
@@ -63,8 +71,12 @@ class Person:
     async def rests(self) -> None:
         """Until no turn runs and nothing waits in the inbox."""
         await self.wait(lambda: not self.ui.own and not self.ui.state.turn and not self.ui.state.waiting, "rest")
+        await self.drawn()
+
+    async def drawn(self) -> None:
+        """Until the transcript shows all of the story."""
         await self.wait(lambda: self.ui.story._changed is None, "the last rows")
-        await self.pilot.pause()
+        await self.settles()
 
     async def asked(self) -> None:
         await self.wait(lambda: self.question.asked, "a question")
@@ -161,13 +173,14 @@ def watch(
                 **around,
             )
         )
-        async with ui.run_test(size=size) as pilot:
-            person = Person(ui, pilot)
+        arrivals = Arrivals()
+        async with ui.run_test(size=size, message_hook=arrivals) as pilot:
+            person = Person(ui, pilot, arrivals)
             if first_keys:  # a question before there is a session, and the key that answers it
                 await person.sees(first_keys[0][:60])
                 await person.press(first_keys[1])
             await person.wait(lambda: ui.query(Prompt) and ui.state.session, "the prompt")
-            await pilot.pause()
+            await person.settles()
             await script(person)
         await ui.let_go()
         if ui.failure:
