@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +53,21 @@ class Browsing(Caller):
     def click(self, words: str) -> list[str]:
         return self.lines("click", element_id=self.id(words))
 
-    def running(self) -> list[int]:
+    def running(self, names: str = "chrom|node|MainThread") -> list[int]:
         """The browser's processes and its driver's, below this one."""
         found = []
         for pid, _ in descendants(os.getpid()):
-            name = Path(f"/proc/{pid}/comm")
-            if process_start(pid) and name.exists() and re.match("chrom|node|MainThread", name.read_text()):
-                found.append(pid)
+            with suppress(OSError):  # it has just ended
+                if process_start(pid) and re.match(names, Path(f"/proc/{pid}/comm").read_text()):
+                    found.append(pid)
+        return found
+
+    def environments(self) -> list[bytes]:
+        """The environment of each of them that has not just ended."""
+        found = []
+        for pid in self.running():
+            with suppress(OSError):
+                found.append(Path(f"/proc/{pid}/environ").read_bytes())
         return found
 
 
