@@ -389,11 +389,14 @@ def test_an_owner_that_loses_its_lease_during_a_call_starts_no_further_call(proj
         async with _open(project) as session:
             await _turns(session, "/mode build --permission-profile trusted")
             thief = SqliteStore(locate(project).database)
+            with open(os.path.join(project, "mark"), "a") as mark:
+                mark.write("until [ -e stolen ]; do sleep 0.01; done\n")  # the call lasts until then
 
             async def steal() -> None:
                 async for item in session.events():
                     if isinstance(item, p.Recorded) and isinstance(item.event, p.ToolStarted):
                         await thief.take_lease(Lease(session.id, "thief", os.getpid(), "", 9e9), 0.0, True)
+                        os.close(os.open(os.path.join(project, "stolen"), os.O_CREAT))
 
             stealing = asyncio.create_task(steal())
             with pytest.raises(QuintetError) as stopped:
