@@ -195,7 +195,8 @@ class ModelServer:
         reply = self.replies[min(len(self.requests), len(self.replies) - 1)]
         self.requests.append(Recorded(method, target, headers, json.loads(body or b"null")))
         self.asked.set()
-        await asyncio.sleep(reply.delay)
+        if reply.delay:  # else who waits for the request may count on the answer's being on its way
+            await asyncio.sleep(reply.delay)
         writer.write(answer(reply, target)[: reply.only])
         await writer.drain()
         if reply.then == "hang":
