@@ -125,7 +125,9 @@ def test_signed_thinking_goes_back_with_the_results_also_after_a_resume(quintet:
         assert later["messages"][2]["content"][0]["tool_use_id"] == "a"
 
 
-def test_a_local_server_is_found_by_its_list_of_models() -> None:
+def test_a_local_server_is_found_by_its_list_of_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "SECONDS", 60.0)  # however slow the machine is
+
     class Lists(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             body = b'{"data":[{"id":"small"},{"id":"big"},7]}' if self.path == "/v1/models" else b"{}"
