@@ -89,7 +89,7 @@ class Program:
         self._children.append(child)
         return child
 
-    def plain(self, *arguments: str, command: Sequence[str] = (), **variables: str) -> Terminal:
+    def plain(self, *arguments: str, command: Sequence[str] = (), columns: int = 200, **variables: str) -> Terminal:
         """The plain surface at a terminal of its own."""
         program, *rest = command or (*PROGRAM, "--plain", *arguments)
         child = pexpect.spawn(
@@ -100,7 +100,7 @@ class Program:
             encoding="utf-8",
             timeout=WAIT,
             echo=False,
-            dimensions=(50, 200),
+            dimensions=(50, columns),
         )
         child.delaybeforesend = None
         child.delayafterclose = child.delayafterterminate = 0.01

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -151,9 +150,7 @@ def test_at_a_terminal_adding_shows_how_far_it_is(quintet: Program, shelf: Path)
 def test_the_bar_stays_on_one_line_of_a_narrow_terminal(quintet: Program, tmp_path: Path) -> None:
     path = tmp_path / f"{'long-name-' * 8}.pdf"
     path.write_bytes(pdf([f"page {number}" for number in range(400)]))
-    line = shlex.join((*PROGRAM, "library", "add", str(path)))
-    sized = "until [ \"$(stty size)\" = '50 200' ]; do sleep 0.01; done; stty cols 50"  # after the terminal got its own
-    terminal = quintet.plain(command=("sh", "-c", f"{sized}; {line}"))
+    terminal = quintet.plain(command=(*PROGRAM, "library", "add", str(path)), columns=50)
     drawn = [line for line in terminal.sees("1 added").split("\r") if "░" in line]
     assert drawn and max(len(line.partition("\x1b")[0]) for line in drawn) < 50
 
