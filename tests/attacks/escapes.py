@@ -11,6 +11,7 @@ import contextlib
 import json
 import random
 import re
+import stat
 import subprocess
 import time
 from collections.abc import Sequence
