@@ -429,3 +429,16 @@ def test_s4_an_input_file_is_read_and_never_written(repo: Path) -> None:
     given.write_bytes(b"\xff")
     with pytest.raises(UsageError, match="byte 0 is not UTF-8"):
         read_input(str(given))
+
+
+def test_a_pipe_in_a_folder_and_an_endless_device_are_no_input_and_a_shells_own_pipe_is(repo: Path) -> None:
+    os.mkfifo(repo / "pipe")
+    (repo / "link").symlink_to("pipe")
+    for bad, said in (("pipe", "a pipe"), ("link", "a pipe"), ("/dev/zero", "more than 1,000,000 bytes")):
+        with pytest.raises(UsageError, match=said):
+            read_input(str(repo / bad))
+    ours, theirs = os.pipe()
+    os.write(theirs, b"Do this.\n")
+    os.close(theirs)
+    assert read_input(f"/dev/fd/{ours}") == "Do this.\n"
+    os.close(ours)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable
 
 from quintet.adapters.private_files import private, private_folder
-from quintet.adapters.task_folder import TaskFolder
+from quintet.adapters.task_folder import MOST_BYTES, TaskFolder
 from quintet.domain.errors import StoreError, StoreUnwritable, UsageError
 from quintet.domain.task_ports import DRAFT
 
@@ -74,10 +75,15 @@ def _digest(text: str) -> str:
 
 
 def read_input(path: str) -> str:
-    """The text of a task given as a file."""
+    """The text of a task given as a file; a shell's own pipe (`<(…)`, /dev/stdin) counts, one in a folder not."""
     try:
+        if os.path.exists(real := os.path.realpath(path)) and stat.S_ISFIFO(os.stat(real).st_mode):
+            raise UsageError(f"{path}: a pipe, not a file")
         with open(path, "rb") as file:
-            text = file.read().decode("utf-8-sig")
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise UsageError(f"{path}: more than {MOST_BYTES:,} bytes; that is no task")
+        text = data.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
