@@ -318,24 +318,8 @@ def _tour(arguments: list[str]) -> int:
     return asyncio.run(tour())
 
 
-def _aside(arguments: list[str]) -> int:
-    parser = make_parser("aside", "What a killed session may have left in protected places; exit code 1 if anything.")
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=("move", "keep", "back"),
-        help="move it out of the project, take it as yours, or take something back that was moved out",
-    )
-    parser.add_argument("path", nargs="?", help="with back: what to take back, as the notice named it")
-    parser.add_argument("--json", action="store_true", help="as JSON")
-    parsed = parser.parse_args(arguments)
-    from quintet.left_behind import aside
-
-    return aside(parsed)
-
-
 def commands() -> dict[str, Callable[[list[str]], int]]:
     """Every command by its name."""
     from quintet.cli_lookups import LOOKUPS
 
-    return {**LOOKUPS, "aside": _aside, "headless": _headless_command, "flow": _flow, "tour": _tour}
+    return {**LOOKUPS, "headless": _headless_command, "flow": _flow, "tour": _tour}

@@ -351,6 +351,7 @@ LOOKUPS: dict[str, Callable[[list[str]], int]] = {
     "rules": _rules,
     "tasks": _tasks,
     "library": _family("library", "library_parsers", "library_actions"),
+    "aside": _family("aside", "aside_lookups", "aside_actions"),
     "secrets": _family("secrets", "secret_lookups", "secret_actions"),
     "mcp": _family("mcp", "mcp_parsers", "mcp_actions"),
     "mcp-server": _mcp_server,

@@ -98,12 +98,12 @@ def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
     old = any(one.kind == "not recorded" for one in asked)
     why = "You trusted this folder before its contents were recorded." if old else "You trusted this folder."
     about = f"{on_one_line(places.root)}: {why}\nUntil you say yes this is not loaded; the rest is. Since then:"
-    listed = [f"  {named(one.name, found, one.kind)}" for one in asked]
+    pieces = [f"  {named(one.name, found, one.kind)}" for one in asked]
     shown = [on_one_line(line) for one in asked for line in difference(places, trust, one.name, found)]
     if len(shown) > MOST_DIFF:
         shown[MOST_DIFF:] = [f"… {len(shown) - MOST_DIFF} more lines: quintet trust --check"]
     new = {one.name: found[one.name] for one in asked}
-    lines = (*listed, *(on_one_line(f"  {line}") for line in effects(places, new)))
+    lines = (*pieces, *(on_one_line(f"  {line}") for line in effects(places, new)))
     return TrustQuestion(about, lines, tuple(shown), lambda yes: _decided_again(places, found, yes))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
+from quintet.adapters.places import locate
 from tests.adapters.model_server import Reply
 from tests.surfaces.program import BUILD, PROGRAM, SECONDS, Model, Program, call
 
@@ -130,3 +131,33 @@ def test_nothing_comes_back_through_a_link_out_of_the_project(planting: Program,
     (planting.root / "sub").symlink_to(tmp_path)
     assert planting.run("aside", "back", "sub/.vscode").code == 2
     assert not (tmp_path / ".vscode").exists()
+
+
+def stored(quintet: Program, stamp: str) -> Path:
+    """A folder of what was moved out of the project, made beside the real one."""
+    folder = Path(locate(str(quintet.root)).scratch, "aside", stamp)
+    folder.mkdir()
+    return folder
+
+
+def test_the_newest_comes_back_in_the_order_of_commands_not_of_letters(planting: Program) -> None:
+    planting.run("-p", "generate", *BUILD).clean(0)
+    for number in (2, 10, 9):
+        (stored(planting, f"29990101-000000-77-{number}") / "x").write_text(str(number))
+    said = planting.run("aside", "back", "--json", "x").clean(0).json()
+    assert said["back"] == "x" and said["from"].endswith("-77-10")
+    assert (planting.root / "x").read_text() == "10"
+
+
+def test_nothing_comes_back_through_a_link_in_what_was_moved(planting: Program, tmp_path: Path) -> None:
+    planting.run("-p", "generate", *BUILD).clean(0)
+    (tmp_path / "mine").write_text("mine")
+    (stored(planting, "29990101-000000-77-1") / "sub").symlink_to(tmp_path)
+    assert planting.run("aside", "back", "sub/mine").code == 2
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+def test_moving_and_keeping_take_no_path(quintet: Program) -> None:
+    for action in ("move", "keep"):
+        refused = quintet.run("aside", action, ".mcp.json")
+        assert refused.code == 2 and "unrecognized arguments: .mcp.json" in refused.err

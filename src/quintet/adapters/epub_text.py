@@ -15,7 +15,7 @@ from quintet.domain.errors import DocumentUnreadable
 MOST_BYTES = 50_000_000  # of one chapter, unpacked
 MOST_OF_ALL = 200_000_000  # of all chapters together
 READABLE = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
-# What a zip or XML that is not whole comes to; a method of packing that nobody knows is a NotImplementedError.
+# What reading a zip or XML that is not whole raises, or one packed by a method that zipfile does not know.
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, LookupError, ValueError, SyntaxError)
 _FONTS_ONLY = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 

@@ -5,6 +5,8 @@ Everything here is done on handles, without following a link: the command made t
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import re
 import stat
@@ -19,6 +21,7 @@ from quintet.adapters.sandbox.linked_git import settings_of
 from quintet.adapters.sandbox.nofollow import add_rights, looked, opened, text_of
 
 LONGEST_LABEL = 200  # bytes
+STORES = "aside"
 # What `git init`, `clone`, `worktree add` and `submodule add` write into a configuration: nothing that names a program.
 _PLAIN = re.compile(
     r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|worktree)"
@@ -47,6 +50,11 @@ def unwanted(place: Place) -> str:
     if kind == SECRET:
         return ""
     return os.path.join(path, "HEAD") if kind == BARE else path
+
+
+def new_store(scratch: str, number: int = 0) -> str:
+    """The folder for what is moved aside now: all of one command, which is the process's `number`-th."""
+    return os.path.join(scratch, STORES, f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{number}")
 
 
 def put_aside(root: str, path: str, store: str, to_name: str = "") -> str:
@@ -83,6 +91,49 @@ def put_aside(root: str, path: str, store: str, to_name: str = "") -> str:
         return ""
     finally:
         os.close(at)
+
+
+def put_back(root: str, name: str, store: str) -> None:
+    """Move what `put_aside` put into `store` under `name` back to where it was; folders on the way are made.
+
+    FileNotFoundError if it is not there, FileExistsError if something stands where it was, OSError if a link is on
+    either way.
+    """
+    folder, last = os.path.split(name)
+    at = opened(store, folder or ".")
+    try:
+        os.stat(last, dir_fd=at, follow_symlinks=False)
+        to = _folder(root, folder)
+        try:
+            if _stands(last, to):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+            os.rename(last, last, src_dir_fd=at, dst_dir_fd=to)
+        finally:
+            os.close(to)
+    finally:
+        os.close(at)
+
+
+def _folder(root: str, folder: str) -> int:
+    """A handle on a folder below the root, made if it is missing."""
+    made = ""
+    for part in folder.split("/") if folder else ():
+        at = opened(root, made or ".")
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=at)
+        finally:
+            os.close(at)
+        made = os.path.join(made, part)
+    return opened(root, folder or ".")
+
+
+def _stands(name: str, at: int) -> bool:
+    try:
+        os.stat(name, dir_fd=at, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _short(name: str) -> str:

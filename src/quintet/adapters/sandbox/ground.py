@@ -6,7 +6,6 @@ import itertools
 import os
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -326,14 +325,13 @@ class Ground(Struct):
         return committing and (kind == FROM_GIT or (kind == REPOSITORY and as_git_makes(self.root, path)))
 
     def _aside(self, path: str, notes: list[Note], base: str = "") -> str:
-        from quintet.adapters.sandbox.appeared import put_aside
+        from quintet.adapters.sandbox.appeared import new_store, put_aside
         from quintet.domain.put_right import Moved
 
         inside = below(path, self.root)
         name = os.path.relpath(path, self.root) if inside else path
         if not self._aside_in:  # one folder for all of one command
-            stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{next(self._numbers)}"
-            self._aside_in = os.path.join(self.scratch_parent, "aside", stamp)
+            self._aside_in = new_store(self.scratch_parent, next(self._numbers))
         try:
             moved = put_aside(base or self.root, path, self._aside_in, name if inside else "")
         except OSError as error:

@@ -261,9 +261,13 @@ def put_all_aside(root: str, paths: Iterable[str], store: str) -> list[str]:
 
     said = []
     for path in paths:
-        base = root if below(path, root) else os.path.dirname(path)
+        inside = below(path, root)
         try:
-            moved = put_aside(base, path, store)
+            moved = (
+                put_aside(root, path, store, os.path.relpath(path, root))
+                if inside
+                else put_aside(os.path.dirname(path), path, store)
+            )
         except OSError as error:
             said.append(f"{path} could not be moved ({error.strerror}): remove it")
         else:
