@@ -20,7 +20,7 @@ from typing import Any
 
 from _table import say, table, verdict
 
-from quintet.adapters.checkpoint_store import ShadowCheckpoints
+from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 
 SMALL = 30
 SMALL_TARGET_MS, LARGE_TARGET_MS = 8.0, 60.0  # of the median

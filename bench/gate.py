@@ -16,11 +16,11 @@ from typing import Any
 
 from _table import say, table, verdict
 
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Sandbox, Terms, decide
-from quintet.domain.shell_effects import judge
-from quintet.tools.registry import BY_NAME
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.gate import Sandbox, Terms, decide
+from quintet.domain.shell.judge import judge
 
 BATCH = 20
 TARGET_US = 100.0

@@ -20,13 +20,11 @@ from typing import Any
 from _table import say, table, verdict
 
 import quintet
-from quintet.adapters.clock import SystemClock
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
+from quintet.adapters.processes.clock import SystemClock
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.domain.axes import INTERACTIVE
-from quintet.domain.messages import ToolCall, Usage
-from quintet.domain.ports import Batch, Lease, SessionRow
-from quintet.domain.protocol import (
+from quintet.domain.dials.axes import INTERACTIVE
+from quintet.domain.journal.protocol import (
     Event,
     ModelReplied,
     ModelRequested,
@@ -37,10 +35,12 @@ from quintet.domain.protocol import (
     TurnStarted,
     encode,
 )
-from quintet.domain.state import fold
-from quintet.domain.toolspec import CallStatus
-from quintet.engine.feed import Feed
-from quintet.engine.journal import Journal
+from quintet.domain.journal.state import fold
+from quintet.domain.ports.ports import Batch, Lease, SessionRow
+from quintet.domain.turn.messages import ToolCall, Usage
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.engine.session.feed import Feed
+from quintet.engine.session.journal import Journal
 
 SESSION = "q5-bench"
 ONE_BY_ONE = 300

@@ -21,12 +21,12 @@ from typing import Any
 import apsw
 from _table import say, table, verdict
 
-from quintet.adapters.library_filling import fill
-from quintet.adapters.local_library import LocalLibrary
-from quintet.adapters.sqlite.library_store import LibraryStore
-from quintet.domain.library import match_query
-from quintet.domain.protected import PROTECTION
-from quintet.domain.settings import Settings
+from quintet.domain.permission.protected_paths import PROTECTION
+from quintet.domain.ports.library import match_query
+from quintet.domain.settings.settings import Settings
+from quintet.features.library.fill import fill
+from quintet.features.library.library import LocalLibrary
+from quintet.features.library.store import LibraryStore
 
 SEARCH_TARGET = 0.050  # seconds
 MEMORY_TARGET = 1.5  # times that of ten pages

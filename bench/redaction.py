@@ -16,9 +16,9 @@ from time import thread_time_ns
 
 from _table import say, table, verdict
 
-from quintet.domain.protocol import ToolFinished, encode
-from quintet.domain.redaction import Redaction
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.base.redaction import Redaction
+from quintet.domain.journal.protocol import ToolFinished, encode
+from quintet.domain.turn.tool_spec import CallStatus
 
 SECRETS = 10
 TARGET_US = 50.0  # for an event of the usual size

@@ -15,9 +15,9 @@ from typing import Any
 
 from _table import say, table, verdict
 
-from quintet.domain.agents import Agent, Handler, HandlerKind, MenuItem, Persona, visible_menu
-from quintet.domain.axes import Surface
-from quintet.domain.routing import resolve
+from quintet.domain.agents.agent import Agent, Handler, HandlerKind, MenuItem, Persona, visible_menu
+from quintet.domain.agents.route import resolve
+from quintet.domain.dials.axes import Surface
 
 BATCH = 20
 TARGET_US = 200.0

@@ -16,16 +16,16 @@ from typing import Any
 import msgspec
 from _table import say, table
 
-from quintet.adapters import config
-from quintet.adapters.chat_completions import ChatCompletions
-from quintet.adapters.places import locate
-from quintet.app import make_core
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.messages import Message, Request, Role
-from quintet.domain.settings import ModelSettings
-from quintet.domain.standing import Standing
-from quintet.domain.tool_menu import TOOL_MODES, Presentation
-from quintet.tools.registry import BY_NAME
+from quintet.adapters.files.paths import locate
+from quintet.adapters.models.chat_completions import ChatCompletions
+from quintet.adapters.settings import layers as config
+from quintet.app.open import make_core
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.call_context import Standing
+from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.turn.messages import Message, Request, Role
+from quintet.domain.turn.tool_menu import TOOL_MODES, Presentation
 
 WIRE = ChatCompletions(ModelSettings(base_url="http://127.0.0.1:1/v1", model="m"), "", "m")
 

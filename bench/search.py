@@ -17,13 +17,13 @@ from typing import Any
 
 from _table import say, table, verdict
 
-from quintet.adapters import config
-from quintet.adapters.places import locate
-from quintet.app import find_ripgrep, make_core
-from quintet.domain.axes import Axes
-from quintet.domain.messages import ToolCall
-from quintet.domain.standing import Standing
-from quintet.engine.toolbox import Prepared
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings import layers as config
+from quintet.app.open import find_ripgrep, make_core
+from quintet.domain.dials.axes import Axes
+from quintet.domain.permission.call_context import Standing
+from quintet.domain.turn.messages import ToolCall
+from quintet.engine.turn.toolbox import Prepared
 
 TARGET = 1.2
 PER_FOLDER = 100

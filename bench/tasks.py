@@ -20,13 +20,13 @@ from _table import say, table, verdict
 
 from quintet.adapters.sqlite.database import connect, connect_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
-from quintet.adapters.task_folder import TaskFolder
-from quintet.domain.cycle import board
-from quintet.domain.task_order import knots, next_task
-from quintet.domain.task_page import write_page
-from quintet.domain.task_scan import scan
-from quintet.domain.tasks import Intent, Task, TaskStatus, TaskText, place
-from quintet.engine.task_tables import list_lines
+from quintet.adapters.tasks.task_folder import TaskFolder
+from quintet.domain.tasks.cycle import board
+from quintet.domain.tasks.drift import scan
+from quintet.domain.tasks.order import knots, next_task
+from quintet.domain.tasks.page import write_page
+from quintet.domain.tasks.task import Intent, Task, TaskStatus, TaskText, place
+from quintet.engine.cycle.task_tables import list_lines
 
 SIZES = (100, 1_000, 10_000)
 TARGET_MS = 20.0

@@ -35,11 +35,11 @@ Empty().run()
 """
 STREAMING = """
 import asyncio, sys
-from quintet.app import open_session
-from quintet.domain.messages import EndPart, Finish, TextPart, Usage
-from quintet.domain.settings import Settings
-from quintet.surfaces.tui.surroundings import Surroundings
-from quintet.surfaces.tui.terminal_ui import run
+from quintet.app.open import open_session
+from quintet.domain.turn.messages import EndPart, Finish, TextPart, Usage
+from quintet.domain.settings.settings import Settings
+from quintet.surfaces.tui.context import Surroundings
+from quintet.surfaces.tui.app import run
 
 class Fast:
     name = "fast"

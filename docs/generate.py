@@ -20,14 +20,16 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
-from quintet import cli
-from quintet.domain import errors, failures, protocol
-from quintet.domain.axes import AXIS_WORDS
-from quintet.domain.grants import ordered
-from quintet.domain.settings import SettingInfo, Settings, catalogue
-from quintet.domain.steering import Scope
-from quintet.engine.commands import TABLE
-from quintet.tools.registry import ALL
+from quintet.app.tool_registry import ALL
+from quintet.cli import main as cli
+from quintet.domain.agents import run_errors as failures
+from quintet.domain.base import errors
+from quintet.domain.dials.axes import AXIS_WORDS
+from quintet.domain.dials.transitions import Scope
+from quintet.domain.journal import protocol
+from quintet.domain.permission.effects import ordered
+from quintet.domain.settings.settings import SettingInfo, Settings, catalogue
+from quintet.engine.commands.table import TABLE
 
 REFERENCE = Path(__file__).parent / "reference"
 MADE = "*Made by `scripts/docs` from the program; edit the source, not this page.*"

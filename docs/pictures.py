@@ -72,8 +72,8 @@ class Sitting:
 
 
 async def sit(folder: str, script: Callable[[Sitting], Awaitable[None]]) -> None:
-    from quintet.surfaces.tui.terminal_ui import TerminalUi
-    from quintet.tui_wiring import surroundings
+    from quintet.app.tui_wiring import surroundings
+    from quintet.surfaces.tui.app import TerminalUi
 
     ui = TerminalUi(surroundings(folder, {"settings": {"display.theme": "dark"}}))
     ui.wear("dark")
@@ -85,7 +85,7 @@ async def sit(folder: str, script: Callable[[Sitting], Awaitable[None]]) -> None
 
 
 def main() -> int:
-    from quintet.adapters import sample_project
+    from quintet.app import sample_project
 
     os.makedirs(HERE, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="quintet-pictures-") as place:

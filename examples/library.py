@@ -7,7 +7,7 @@ import asyncio
 import sys
 
 import quintet
-from quintet.domain.protocol import CallDecided, Recorded, Say, ToolFinished, TurnFinished
+from quintet.domain.journal.protocol import CallDecided, Recorded, Say, ToolFinished, TurnFinished
 
 
 async def main(folder: str, text: str) -> int:

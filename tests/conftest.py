@@ -126,7 +126,7 @@ def repo(private: None, tmp_path: Path, first_repo: Path) -> Path:
 def replays(private: None, tmp_path: Path) -> Iterator[None]:
     """What a test recorded is replayed when its project is gone, reaches nothing outside, and comes out the same."""
     yield
-    from quintet.engine.replay import lines
+    from quintet.engine.replay.replay import lines
     from tests.replaying import loaded, recordings, replay
 
     shutil.rmtree(tmp_path / "repo", ignore_errors=True)

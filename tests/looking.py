@@ -6,8 +6,8 @@ import itertools
 import os
 import time
 
-from quintet.adapters.processes import LocalProcesses
-from quintet.domain.grants import Grant
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.domain.permission.effects import Grant
 
 _numbers = itertools.count(1)
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 from msgspec import structs
 
-from quintet.adapters.places import Places, locate
+from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.sqlite.database import connect
 from quintet.adapters.sqlite.rows import Rows
-from quintet.domain import protocol as p
-from quintet.domain.axes import Axes, AxesChange, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
-from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.messages import ToolCall, Usage
-from quintet.domain.ports import Batch, SessionRow
-from quintet.domain.protocol import Event, Recorded, encode
-from quintet.domain.steering import Actor, Scope
-from quintet.domain.summary import SessionSummary
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import Axes, AxesChange, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
+from quintet.domain.dials.transitions import Actor, Scope
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.protocol import Event, Recorded, encode
+from quintet.domain.journal.session_summary import SessionSummary
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox, Verdict
+from quintet.domain.ports.ports import Batch, SessionRow
+from quintet.domain.turn.messages import ToolCall, Usage
+from quintet.domain.turn.tool_spec import CallStatus
 
 BEGAN = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 AXES = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.NORMAL, ModelMode.SMART, Surface.TUI)

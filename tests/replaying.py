@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from quintet.adapters.places import Places
-from quintet.domain.tape import Recording
-from quintet.engine.replay import Outcome
-from quintet.replay_lookups import found, replayed
+from quintet.adapters.files.paths import Places
+from quintet.cli.replay import found, replayed
+from quintet.domain.journal.recording import Recording
+from quintet.engine.replay.replay import Outcome
 
 FORBIDDEN = ("subprocess.", "os.posix_spawn", "os.fork", "os.exec", "os.system", "os.spawn", "pty.", "socket.connect")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -10,19 +10,20 @@ from typing import get_args
 
 import pytest
 
-from quintet import cli
-from quintet.adapters.crew_packages import read_package
-from quintet.domain import errors, protocol
-from quintet.domain.axes import AXIS_WORDS, Axes, PermissionProfile, Surface, WorkMode
-from quintet.domain.gate import Sandbox, Terms, Verdict, decide
-from quintet.domain.grants import Effect
-from quintet.domain.routing import resolve
-from quintet.domain.settings import catalogue
-from quintet.domain.steering import Scope
-from quintet.domain.toolspec import ToolSpec, Touch
-from quintet.engine.commands import TABLE
+from quintet.adapters.agents.package import read_package
+from quintet.app.tool_registry import ALL, BY_NAME
+from quintet.cli import main as cli
+from quintet.domain.agents.route import resolve
+from quintet.domain.base import errors
+from quintet.domain.dials.axes import AXIS_WORDS, Axes, PermissionProfile, Surface, WorkMode
+from quintet.domain.dials.transitions import Scope
+from quintet.domain.journal import protocol
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox, Terms, Verdict, decide
+from quintet.domain.settings.settings import catalogue
+from quintet.domain.turn.tool_spec import ToolSpec, Touch
+from quintet.engine.commands.table import TABLE
 from quintet.surfaces.headless import EXIT
-from quintet.tools.registry import ALL, BY_NAME
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

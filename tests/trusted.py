@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from quintet.adapters.places import locate
-from quintet.adapters.project_pieces import pieces
-from quintet.adapters.trust import accept
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings.project_pieces import pieces
+from quintet.adapters.settings.trust import accept
 
 
 def trust_now(root: Path | str) -> None:

@@ -25,14 +25,14 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from quintet.adapters import config
-from quintet.adapters.places import locate
-from quintet.adapters.proc import descendants
-from quintet.adapters.terms import make_terms
-from quintet.domain.axes import PermissionProfile
-from quintet.domain.executors import AI_CLIS, Assignment, CallEnded, Ended, ExecutorPart, Failure, Role
-from quintet.domain.grants import Effect, Grant
-from quintet.executor_wiring import make_executors
+from quintet.adapters.files.paths import locate
+from quintet.adapters.processes.proc_fs import descendants
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.tasks.executors import AI_CLIS, Assignment, CallEnded, Ended, ExecutorPart, Failure, Role
+from quintet.features.ai_clis.wiring import make_executors
 
 CASE_SECONDS = 90
 HUNG_SECONDS = 12.0  # without a line, before a hung one is given up

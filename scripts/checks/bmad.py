@@ -17,13 +17,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from quintet.adapters.agent_shelf import at_path
-from quintet.adapters.package_files import PackageFiles
-from quintet.adapters.workflow_files import read_workflow
-from quintet.domain.agents import Agent, MenuItem, visible_menu
-from quintet.domain.axes import Surface
-from quintet.domain.routing import CommandKind, resolve
-from quintet.domain.workflows import is_classic
+from quintet.adapters.agents.catalogue import at_path
+from quintet.adapters.agents.package_files import PackageFiles
+from quintet.adapters.agents.workflow_files import read_workflow
+from quintet.domain.agents.agent import Agent, MenuItem, visible_menu
+from quintet.domain.agents.route import CommandKind, resolve
+from quintet.domain.agents.workflow import is_classic
+from quintet.domain.dials.axes import Surface
 
 PACKAGE = "bmad-method@6.0.0-alpha.22"
 _EXPECTED = re.compile(r"^# Error path:(.*)$", re.MULTILINE)

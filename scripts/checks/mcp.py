@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import quintet
-from quintet.adapters.proc import descendants
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, WorkMode
-from quintet.domain.command_line import format_own_call
-from quintet.domain.toolspec import CallStatus
+from quintet.adapters.processes.proc_fs import descendants
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, WorkMode
+from quintet.domain.input.slash_line import format_own_call
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.tool_spec import CallStatus
 
 PACKAGE = "@modelcontextprotocol/server-everything"
 PROGRAM = f"node_modules/{PACKAGE}/dist/index.js"

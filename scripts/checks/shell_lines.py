@@ -7,8 +7,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.domain.hostile_lines import bad, decided, good
 
-from quintet.domain.axes import WorkMode
-from quintet.domain.gate import Sandbox, Verdict
+from quintet.domain.dials.axes import WorkMode
+from quintet.domain.permission.gate import Sandbox, Verdict
 
 
 def main() -> int:

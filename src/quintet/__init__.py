@@ -24,28 +24,28 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
-    from quintet.domain.axes import PermissionProfile
-    from quintet.domain.errors import ToolFailed
-    from quintet.domain.grants import Effect
-    from quintet.domain.ports import Workbench
-    from quintet.domain.toolspec import ToolResult, Touch
-    from quintet.engine.session import Session
+    from quintet.domain.base.errors import ToolFailed
+    from quintet.domain.dials.axes import PermissionProfile
+    from quintet.domain.permission.effects import Effect
+    from quintet.domain.ports.ports import Workbench
+    from quintet.domain.turn.tool_spec import ToolResult, Touch
+    from quintet.engine.session.session import Session
     from quintet.tools.declare import tool
 
 _HOMES = {  # of what a tool is declared with; imported when first asked for
-    "Effect": "domain.grants",
-    "PermissionProfile": "domain.axes",
-    "ToolFailed": "domain.errors",
-    "ToolResult": "domain.toolspec",
-    "Touch": "domain.toolspec",
-    "Workbench": "domain.ports",
+    "Effect": "domain.permission.effects",
+    "PermissionProfile": "domain.dials.axes",
+    "ToolFailed": "domain.base.errors",
+    "ToolResult": "domain.turn.tool_spec",
+    "Touch": "domain.turn.tool_spec",
+    "Workbench": "domain.ports.ports",
     "tool": "tools.declare",
 }
 
 
 def open(path: str = ".", **options: Any) -> AbstractAsyncContextManager[Session]:
-    """Open a session on the project at `path`; see `quintet.app.open_session` for the options."""
-    from quintet.app import open_session
+    """Open a session on the project at `path`; see `quintet.app.open.open_session` for the options."""
+    from quintet.app.open import open_session
 
     return open_session(path, **options)
 

@@ -1,5 +1,5 @@
 """`python -m quintet`."""
 
-from quintet.cli import main
+from quintet.cli.main import main
 
 raise SystemExit(main())

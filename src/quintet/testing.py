@@ -10,8 +10,8 @@ import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, Literal
 
-from quintet.domain.executors import Assignment, Availability, Ended, ExecutorPart
-from quintet.domain.messages import CallPart, EndPart, Finish, Part, Request, TextPart, ToolCall, Usage
+from quintet.domain.tasks.executors import Assignment, Availability, Ended, ExecutorPart
+from quintet.domain.turn.messages import CallPart, EndPart, Finish, Part, Request, TextPart, ToolCall, Usage
 
 HANG: Literal["hang"] = "hang"  # in a script of an executor: say nothing more, until it is ended
 Script = Sequence[ExecutorPart | Literal["hang"]] | Callable[[Assignment], Sequence[ExecutorPart | Literal["hang"]]]

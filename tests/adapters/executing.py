@@ -7,14 +7,14 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-from quintet.adapters.places import locate
-from quintet.adapters.terms import make_terms
-from quintet.domain.axes import PermissionProfile
-from quintet.domain.executors import Assignment, Ended, ExecutorPart, Role
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.settings import ExecutorSettings, SandboxSettings, Settings
-from quintet.executor_wiring import make_executors
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.settings.settings import ExecutorSettings, SandboxSettings, Settings
+from quintet.domain.tasks.executors import Assignment, Ended, ExecutorPart, Role
+from quintet.features.ai_clis.wiring import make_executors
 
 FAKE = Path(__file__).parents[1] / "fake_clis" / "fake_cli.py"
 AGENT = "acp:agent"

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from quintet.app import open_session
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.app.open import open_session
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
 
 BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
 CHAT = AxesChange(WorkMode.CHAT, RunControl.ASSISTED, PermissionProfile.NORMAL)

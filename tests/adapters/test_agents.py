@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.agent_shelf import Shelf, all_agents, at_path, find_agent
-from quintet.adapters.crew_packages import Found
-from quintet.adapters.located import MOST_NODES, NotReadable, read_json, read_yaml
-from quintet.adapters.package_files import MOST_BYTES
-from quintet.adapters.places import Places
-from quintet.domain.agents import Agent, HandlerKind
-from quintet.domain.errors import NotFound, UsageError
-from quintet.domain.loose_ends import loose_ends
-from quintet.domain.workflows import NodeKind
+from quintet.adapters.agents.catalogue import Shelf, all_agents, at_path, find_agent
+from quintet.adapters.agents.package import Found
+from quintet.adapters.agents.package_files import MOST_BYTES
+from quintet.adapters.files.located_yaml import MOST_NODES, NotReadable, read_json, read_yaml
+from quintet.adapters.files.paths import Places
+from quintet.domain.agents.agent import Agent, HandlerKind
+from quintet.domain.agents.menu_lint import loose_ends
+from quintet.domain.agents.workflow import NodeKind
+from quintet.domain.base.errors import NotFound, UsageError
 
 GOOD = """\
 agent:

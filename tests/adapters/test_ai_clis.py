@@ -14,15 +14,12 @@ from hypothesis import strategies as st
 from tests.adapters.executing import AGENT, EACH, Executing, put_on_path
 from tests.looking import alive
 
-from quintet.adapters.ai_clis.acp_agent import AcpAgent
-from quintet.adapters.ai_clis.claude import Claude
-from quintet.adapters.ai_clis.codex import Codex
-from quintet.adapters.ai_clis.dialect import Dialect, Start
-from quintet.adapters.ai_clis.gemini import Gemini
-from quintet.adapters.ai_clis.lines import Lines, Whole
-from quintet.adapters.ai_clis.runner import UNREADABLE
-from quintet.domain.axes import PermissionProfile
-from quintet.domain.executors import (
+from quintet.domain.base.redaction import Redaction
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.permission.effects import Grant
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.settings.settings import ExecutorSettings
+from quintet.domain.tasks.executors import (
     KEPT_LINES,
     Assignment,
     CallBegan,
@@ -36,11 +33,14 @@ from quintet.domain.executors import (
     Said,
     Spent,
 )
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Grant
-from quintet.domain.messages import Usage
-from quintet.domain.redaction import Redaction
-from quintet.domain.settings import ExecutorSettings
+from quintet.domain.turn.messages import Usage
+from quintet.features.ai_clis.acp import AcpAgent
+from quintet.features.ai_clis.claude import Claude
+from quintet.features.ai_clis.codex import Codex
+from quintet.features.ai_clis.dialect import Dialect, Start
+from quintet.features.ai_clis.gemini import Gemini
+from quintet.features.ai_clis.lines import Lines, Whole
+from quintet.features.ai_clis.run import UNREADABLE
 
 CLIS = ("codex", "claude", "gemini")
 

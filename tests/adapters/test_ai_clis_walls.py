@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from tests.adapters.executing import AGENT, EACH, Executing, put_on_path
 
-from quintet.domain.axes import PermissionProfile
-from quintet.domain.executor_flags import BYPASS
-from quintet.domain.executors import CallEnded, Failure
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.settings import ExecutorSettings
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.settings.settings import ExecutorSettings
+from quintet.domain.tasks.executor_flags import BYPASS
+from quintet.domain.tasks.executors import CallEnded, Failure
 
 CLIS = ("codex", "claude", "gemini")
 HOMES = {"codex": ".codex", "claude": ".claude", "gemini": ".gemini"}

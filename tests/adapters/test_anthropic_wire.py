@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_server import MODEL, SIGNATURE, ModelServer, Recorded, Reply, message_events
 
-from quintet.adapters import http_model
-from quintet.adapters.anthropic_messages import AnthropicMessages
-from quintet.domain.errors import ModelAuthFailed, ModelBadResponse, ModelError, ModelHttpError, ModelRateLimited
-from quintet.domain.messages import (
+from quintet.adapters.models import http_model
+from quintet.adapters.models.anthropic import AnthropicMessages
+from quintet.domain.base.errors import ModelAuthFailed, ModelBadResponse, ModelError, ModelHttpError, ModelRateLimited
+from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.turn.messages import (
     CallPart,
     EndPart,
     Finish,
@@ -32,7 +33,6 @@ from quintet.domain.messages import (
     ToolSchema,
     Usage,
 )
-from quintet.domain.settings import ModelSettings
 
 KEY = "sk-ant-very-secret"
 ASKED = Request(MODEL, (Message(Role.USER, "hello"),))

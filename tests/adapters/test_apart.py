@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.apart import apart
-from quintet.domain.errors import ToolFailed
+from quintet.adapters.processes.isolated_script import apart
+from quintet.domain.base.errors import ToolFailed
 
 SLEEPS = "import os, pathlib, time\npathlib.Path({told!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
 

@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_server import MODEL, ModelServer, Reply, answer, events
 
-from quintet.adapters import http_model
-from quintet.adapters.chat_completions import ChatCompletions
-from quintet.domain.errors import (
+from quintet.adapters.models import http_model
+from quintet.adapters.models.chat_completions import ChatCompletions
+from quintet.domain.base.errors import (
     ModelAuthFailed,
     ModelBadResponse,
     ModelContextOverflow,
@@ -32,7 +32,8 @@ from quintet.domain.errors import (
     ModelTimeout,
     ModelUnreachable,
 )
-from quintet.domain.messages import (
+from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.turn.messages import (
     CallPart,
     EndPart,
     Finish,
@@ -48,7 +49,6 @@ from quintet.domain.messages import (
     ToolSchema,
     Usage,
 )
-from quintet.domain.settings import ModelSettings
 
 KEY = "sk-very-secret-key"
 ASKED = Request(MODEL, (Message(Role.USER, "hello"),))

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import pytest
 
-from quintet.adapters.checkpoint_store import ShadowCheckpoints
-from quintet.domain.changes import FOLDER, FileChange, Plan, plan, trails
+from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
+from quintet.domain.journal.file_changes import FOLDER, FileChange, Plan, plan, trails
 
 T = TypeVar("T")
 
@@ -252,7 +252,7 @@ def test_packing_leaves_no_loose_objects_and_loses_none(repo: Path, tmp_path: Pa
 def test_two_processes_on_one_project_do_not_break_each_others_store(repo: Path, tmp_path: Path) -> None:
     program = """
 import asyncio, pathlib, sys
-from quintet.adapters.checkpoint_store import ShadowCheckpoints
+from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 async def main(folder, root, name):
     store = ShadowCheckpoints(folder, root)
     for number in range(12):
@@ -290,8 +290,8 @@ def test_a_restore_that_is_killed_leaves_old_or_new_files_and_can_be_repeated(re
     after = tree(store)
     program = """
 import asyncio, sys
-from quintet.adapters.checkpoint_store import ShadowCheckpoints
-from quintet.domain.changes import plan, trails
+from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
+from quintet.domain.journal.file_changes import plan, trails
 async def main(folder, root, before, after):
     store = ShadowCheckpoints(folder, root)
     found = trails((await store.compare(before, after)).changes)

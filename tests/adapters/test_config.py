@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from tests.trusted import trust_now
 
-from quintet.adapters import config
-from quintet.adapters.places import Places, locate
-from quintet.domain.axes import PermissionProfile, RunControl, WorkMode
-from quintet.domain.errors import SettingsError
-from quintet.domain.settings import ModelSettings, Settings, catalogue
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.settings import layers as config
+from quintet.domain.base.errors import SettingsError
+from quintet.domain.dials.axes import PermissionProfile, RunControl, WorkMode
+from quintet.domain.settings.settings import ModelSettings, Settings, catalogue
 
 MODEL = '[models.mine]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "m"\n'
 

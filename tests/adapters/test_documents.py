@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.documents import epub, pdf, rewritten
 
-from quintet.adapters.document_reader import documents_under, open_document, split
-from quintet.adapters.html_text import read_html
-from quintet.adapters.pdf_text import Pdf, clean
-from quintet.domain.errors import DocumentUnreadable
-from quintet.domain.protected import PROTECTION
+from quintet.adapters.files.html_text import read_html
+from quintet.adapters.files.pdf_text import Pdf, clean
+from quintet.domain.base.errors import DocumentUnreadable
+from quintet.domain.permission.protected_paths import PROTECTION
+from quintet.features.library.read_document import documents_under, open_document, split
 
 PAGES = ["The first page\nspeaks of whales", "Page two: café (and ships)", "The third"]
 

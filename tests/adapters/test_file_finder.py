@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters import file_finder
-from quintet.adapters.file_finder import Listing, ProjectFinder, files_below
-from quintet.app import find_ripgrep
+from quintet.adapters.files import file_finder
+from quintet.adapters.files.file_finder import Listing, ProjectFinder, files_below
+from quintet.app.open import find_ripgrep
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_the_search_with_and_without_the_fast_matcher(tree: Path, query: str, fo
 def test_without_the_fast_matcher_installed_files_are_found_all_the_same(tree: Path) -> None:
     code = (
         "import sys, asyncio; sys.modules['frizbee'] = None\n"
-        "from quintet.adapters.file_finder import ProjectFinder\n"
+        "from quintet.adapters.files.file_finder import ProjectFinder\n"
         f"print(asyncio.run(ProjectFinder({str(tree)!r}).find('tallyc', 8)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

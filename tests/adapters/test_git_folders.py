@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.git_folders import GitFolders, git_folders, read_plain
-from quintet.adapters.sandbox.linked_git import linked
+from quintet.adapters.git.git_folders import GitFolders, git_folders, read_plain
+from quintet.adapters.protected.linked_git import linked
 
 
 def git(root: Path, *words: str) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters import host_programs
-from quintet.adapters.host_programs import folders, host_path, program, stay_out_of
-from quintet.adapters.processes import own_environment
+from quintet.adapters.processes import host_programs
+from quintet.adapters.processes.host_programs import folders, host_path, program, stay_out_of
+from quintet.adapters.processes.processes import own_environment
 
 NAME = "quintet-test-program"
 

@@ -19,11 +19,12 @@ import h11
 import pytest
 from model_server import ModelServer, Reply
 
-from quintet.adapters import http_client, server_events
-from quintet.adapters.addresses import place_of, proxy_for
-from quintet.adapters.http_client import HttpClient, Response
-from quintet.adapters.server_events import ServerEvents
-from quintet.domain.errors import ModelBadResponse, ModelError, ModelTimeout, ModelUnreachable
+from quintet.adapters.http import client as http_client
+from quintet.adapters.http import sse as server_events
+from quintet.adapters.http.addresses import place_of, proxy_for
+from quintet.adapters.http.client import HttpClient, Response
+from quintet.adapters.http.sse import ServerEvents
+from quintet.domain.base.errors import ModelBadResponse, ModelError, ModelTimeout, ModelUnreachable
 
 PLAIN = Reply(body='{"ok":1}', framing="length")
 
@@ -622,7 +623,7 @@ def test_an_event_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_importing_it_is_cheap() -> None:
-    wires = "quintet.adapters.chat_completions, quintet.adapters.anthropic_messages"
+    wires = "quintet.adapters.models.chat_completions, quintet.adapters.models.anthropic"
     code = f"import asyncio, sys; import {wires}; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ}

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from quintet.adapters import input_history
-from quintet.adapters.input_history import MOST, MOST_CHARACTERS, InputHistory
+from quintet.adapters.files import input_history
+from quintet.adapters.files.input_history import MOST, MOST_CHARACTERS, InputHistory
 
 
 def test_inputs_are_there_again_in_their_order_without_repetitions(tmp_path: Path) -> None:

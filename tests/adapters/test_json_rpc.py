@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from quintet.adapters.json_rpc import Connection, ConnectionLost
+from quintet.features.language_servers.json_rpc import Connection, ConnectionLost
 
 
 class Closed:
@@ -26,7 +26,7 @@ def test_a_program_that_has_ended_is_said_to_have_ended_whichever_pipe_tells_fir
         if ends:
             asyncio.get_running_loop().call_soon(lambda: asyncio.get_running_loop().call_soon(reader.feed_eof))
         else:
-            monkeypatch.setattr("quintet.adapters.json_rpc.END_SECONDS", 0.01)
+            monkeypatch.setattr("quintet.features.language_servers.json_rpc.END_SECONDS", 0.01)
         with pytest.raises(ConnectionLost) as lost:
             await connection.request("initialize", {})
         await connection.close()

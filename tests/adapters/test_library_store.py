@@ -6,9 +6,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from quintet.adapters.embeddings import nearest_by_signs, signs
-from quintet.adapters.sqlite.library_store import LibraryStore, NewDocument
-from quintet.domain.errors import NotFound, StoreDamaged, StoreNewer
+from quintet.adapters.models.embeddings import nearest_by_signs, signs
+from quintet.domain.base.errors import NotFound, StoreDamaged, StoreNewer
+from quintet.features.library.store import LibraryStore, NewDocument
 
 
 def new(path: str = "/a.pdf", digest: str = "d") -> NewDocument:

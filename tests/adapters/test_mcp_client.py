@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from tests.mcp_servers.evil_http import evil_http
 
-from quintet.adapters.mcp_client.connected import Lost, connect
-from quintet.adapters.mcp_client.server_pool import MOST_ENDS, McpPool
-from quintet.adapters.piped import Piped
-from quintet.adapters.places import locate
-from quintet.adapters.terms import make_terms
-from quintet.app import make_containment
-from quintet.domain.errors import ToolFailed
-from quintet.domain.mcp_port import McpPart, McpServer
-from quintet.domain.settings import SandboxSettings, Settings
+from quintet.adapters.files.paths import locate
+from quintet.adapters.processes.piped_child import Piped
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.app.open import make_containment
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.ports.mcp import McpPart, McpServer
+from quintet.domain.settings.settings import SandboxSettings, Settings
+from quintet.features.mcp.connection import Lost, connect
+from quintet.features.mcp.pool import MOST_ENDS, McpPool
 
 SERVERS = Path(__file__).parent.parent / "mcp_servers"
 Use = Callable[[McpPool], Awaitable[None]]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.mcp_client.server_files import servers
-from quintet.adapters.project_pieces import server_piece, written
-from quintet.domain.mcp_port import McpServer
-from quintet.domain.mcp_settings import McpServerSettings
-from quintet.domain.trusted_content import Trust, digest
+from quintet.adapters.settings.mcp_servers import servers
+from quintet.adapters.settings.project_pieces import server_piece, written
+from quintet.domain.permission.trusted_content import Trust, digest
+from quintet.domain.ports.mcp import McpServer
+from quintet.domain.settings.mcp_settings import McpServerSettings
 
 VARIABLES = {"TOKEN": "t0k3n", "EMPTY": ""}
 

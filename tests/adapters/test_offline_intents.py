@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from offline_running import BUILD, CHAT, calls, contents, run
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
 
 pytestmark = pytest.mark.usefixtures("replays")
 RESTRICTED = AxesChange(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)

@@ -11,11 +11,21 @@ from offline_running import NORMAL, calls, contents, run
 from quintet.adapters.offline_rules.intents import CAN_DO, Find, GitDiff, Intent, RunTests
 from quintet.adapters.offline_rules.model import OfflineRules
 from quintet.adapters.offline_rules.phrasing import parse
+from quintet.adapters.offline_rules.program_steps import Said
 from quintet.adapters.offline_rules.programs import program
-from quintet.adapters.offline_rules.steps import Said
-from quintet.domain import protocol as p
-from quintet.domain.grants import Effect
-from quintet.domain.messages import CallPart, EndPart, Finish, Message, Request, Role, TextPart, ToolCall, ToolSchema
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
+from quintet.domain.turn.messages import (
+    CallPart,
+    EndPart,
+    Finish,
+    Message,
+    Request,
+    Role,
+    TextPart,
+    ToolCall,
+    ToolSchema,
+)
 
 pytestmark = pytest.mark.usefixtures("replays")
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from quintet.domain.errors import SettingsError
-from quintet.domain.settings import ModelSettings, Settings
-from quintet.models import Models
+from quintet.adapters.models.registry import Models
+from quintet.domain.base.errors import SettingsError
+from quintet.domain.settings.settings import ModelSettings, Settings
 
 
 def test_a_missing_extra_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:

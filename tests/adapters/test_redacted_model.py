@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.adapters.redacted_model import RedactedModel
-from quintet.domain.messages import EndPart, Finish, Message, Part, Request, Role
-from quintet.domain.redaction import Redaction
+from quintet.adapters.models.redacted import RedactedModel
+from quintet.domain.base.redaction import Redaction
+from quintet.domain.turn.messages import EndPart, Finish, Message, Part, Request, Role
 
 FIRST, SECOND = "correct-horse", "battery-staple"
 

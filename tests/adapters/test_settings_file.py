@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.places import Places, locate
-from quintet.adapters.settings_file import UserSettings
-from quintet.domain.errors import SettingsError
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.settings.file import UserSettings
+from quintet.domain.base.errors import SettingsError
 
 COMMENTED = """\
 # how I like it

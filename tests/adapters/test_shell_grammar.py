@@ -7,11 +7,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quintet.adapters.shell_flat import flat
-from quintet.adapters.shell_grammar import LONGEST, BashGrammar
-from quintet.domain.grants import Effect
-from quintet.domain.shell_effects import judge
-from quintet.domain.shell_syntax import Assignment, Command, Redirect, Script, Word
+from quintet.adapters.shell_grammar.fast_path import flat
+from quintet.adapters.shell_grammar.parse import LONGEST, BashGrammar
+from quintet.domain.permission.effects import Effect
+from quintet.domain.shell.judge import judge
+from quintet.domain.shell.syntax import Assignment, Command, Redirect, Script, Word
 
 GRAMMAR = BashGrammar()
 
@@ -242,7 +242,7 @@ def test_deep_nesting_is_read_or_refused(line: str) -> None:
 
 def test_the_grammar_is_loaded_when_the_first_line_that_needs_it_is_read() -> None:
     script = (
-        "import sys; from quintet.adapters.shell_grammar import BashGrammar; g = BashGrammar(); "
+        "import sys; from quintet.adapters.shell_grammar.parse import BashGrammar; g = BashGrammar(); "
         "assert 'tree_sitter' not in sys.modules; g.parse('ls | wc'); "
         "assert 'tree_sitter' not in sys.modules; g.parse('(ls)'); assert 'tree_sitter' in sys.modules"
     )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.places import locate
-from quintet.adapters.trust import set_trust, trust_of, trusted_folders
-from quintet.domain.errors import SettingsError, StoreUnwritable
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings.trust import set_trust, trust_of, trusted_folders
+from quintet.domain.base.errors import SettingsError, StoreUnwritable
 
 
 @pytest.fixture

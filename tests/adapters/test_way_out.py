@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from quintet.adapters.browser.way_out import WayOut
-from quintet.adapters.web_fetch import Resolve
+from quintet.adapters.http.fetch import Resolve
+from quintet.features.browser.proxy import WayOut
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 REFUSED = b"\x05\x04\x00\x01" + bytes(6)

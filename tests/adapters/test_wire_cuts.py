@@ -10,12 +10,12 @@ import asyncio
 import pytest
 from model_server import MODEL, ModelServer, Reply, answer, events, message_events
 
-from quintet.adapters.anthropic_messages import AnthropicMessages
-from quintet.adapters.chat_completions import ChatCompletions
-from quintet.adapters.http_model import HttpModel
-from quintet.domain.errors import ModelError
-from quintet.domain.messages import EndPart, Message, Part, Request, Role
-from quintet.domain.settings import ModelSettings
+from quintet.adapters.models.anthropic import AnthropicMessages
+from quintet.adapters.models.chat_completions import ChatCompletions
+from quintet.adapters.models.http_model import HttpModel
+from quintet.domain.base.errors import ModelError
+from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.turn.messages import EndPart, Message, Part, Request, Role
 
 ASKED = Request(MODEL, (Message(Role.USER, "hello"),))
 RECORDED = Reply(

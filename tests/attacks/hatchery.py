@@ -35,19 +35,19 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 SETTLING_SECONDS = 20.0  # a limit: what was killed may take its time to go
 # setpriv can start a program that the user cannot start again
-RUNNABLE = "import apsw, quintet.app, ssl, subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)"
+RUNNABLE = "import apsw, quintet.app.open, ssl, subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)"
 ALSO_IMPORTED = (
     "tomllib",
     "ssl",
-    "quintet.mcp_serving",
+    "quintet.features.mcp.serve",
     "quintet.surfaces.plain",
-    "quintet.surfaces.tui.terminal_ui",
-    "quintet.tui_wiring",
-    "quintet.doctor_lookups",
+    "quintet.surfaces.tui.app",
+    "quintet.app.tui_wiring",
+    "quintet.cli.doctor",
     "quintet.adapters.sandbox.bubblewrap",
     "quintet.adapters.sandbox.landlock",
-    "quintet.adapters.http_model",
-    "quintet.adapters.shell_grammar",
+    "quintet.adapters.models.http_model",
+    "quintet.adapters.shell_grammar.parse",
 )
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.domain import protocol as p
+from quintet.domain.journal import protocol as p
 from tests.adapters.model_server import Reply
 from tests.attacks.hatchery import Hatchery, Run
 from tests.attacks.world import World, put

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.processes import LocalProcesses
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.ports import Finished
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.ports.ports import Finished
 from tests.attacks.running import Attacker, bash, call
 from tests.attacks.test_sandbox_reach import Inside
 from tests.attacks.world import World, make_repository, put
@@ -98,7 +98,7 @@ def test_taking_rights_away_keeps_nothing_from_being_moved(world: World, attacke
 
 @bwrap
 def test_what_cannot_be_moved_to_another_file_system_gets_another_name(repo: Path, tmp_path: Path) -> None:
-    from quintet.adapters.sandbox.appeared import put_aside
+    from quintet.adapters.protected.moved_aside import put_aside
 
     other = Path("/dev/shm") if os.stat("/dev/shm").st_dev != os.stat(repo).st_dev else None
     if other is None:

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quintet.adapters.ai_clis.lines import event_in
-from quintet.adapters.config import from_text
-from quintet.adapters.loose_json import as_object, decoded
-from quintet.domain import protocol as p
-from quintet.domain.compression import _arguments
-from quintet.domain.errors import SettingsError, ToolFailed
-from quintet.domain.messages import CallPart, ToolCall
-from quintet.domain.qa import read_report
-from quintet.domain.tape import Unplayable, read
-from quintet.domain.toolspec import CallStatus
-from quintet.domain.visible import brief
+from quintet.adapters.files.loose_json import as_object, decoded
+from quintet.adapters.settings.layers import from_text
+from quintet.app.tool_registry import ALL, BY_NAME
+from quintet.domain.base.errors import SettingsError, ToolFailed
+from quintet.domain.base.safe_text import brief
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.recording import Unplayable, read
+from quintet.domain.turn.compression import _arguments
+from quintet.domain.turn.messages import CallPart, ToolCall
+from quintet.domain.turn.qa_report import read_report
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.features.ai_clis.lines import event_in
 from quintet.testing import ScriptedModel
 from quintet.tools.declare import MOST_ARGUMENTS
-from quintet.tools.registry import ALL, BY_NAME
 from tests.engine.driving import Driver, drive
 
 DEEP = [

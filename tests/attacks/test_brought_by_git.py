@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox
 from tests.attacks.test_sandbox_reach import Inside
 from tests.attacks.world import make_repository, put
 

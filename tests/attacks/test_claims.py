@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.cycle_words import words
-from quintet.domain.executors import CallBegan, CallEnded, Ended, ExecutorPart, Said
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe_cycle import words
+from quintet.domain.tasks.executors import CallBegan, CallEnded, Ended, ExecutorPart, Said
 from quintet.testing import FrozenClock, ScriptedExecutors
 from tests.engine.cycles import rules, statuses, stretch
 from tests.engine.driving import Driver, drive

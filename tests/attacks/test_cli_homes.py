@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.ai_clis.installed import KINDS
-from quintet.domain.executors import Ended
-from quintet.domain.gate import Sandbox
-from quintet.domain.settings import ExecutorSettings, Settings
-from quintet.left_behind import left_behind
+from quintet.cli.aside import left_behind
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.settings.settings import ExecutorSettings, Settings
+from quintet.domain.tasks.executors import Ended
+from quintet.features.ai_clis.installed import KINDS
 from tests.adapters.executing import Executing, put_on_path
 from tests.attacks.test_killed import until
 from tests.attacks.world import put

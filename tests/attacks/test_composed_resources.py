@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.places import locate
-from quintet.domain import known_resources
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.domain.rules import subject_of
-from quintet.domain.state import fold
+from quintet.adapters.files.paths import locate
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import fold
+from quintet.domain.permission import known_resources
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.permission.rules import subject_of
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 

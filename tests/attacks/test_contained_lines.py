@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.axes import PermissionProfile
-from quintet.domain.gate import Verdict
-from quintet.domain.grants import Grant
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.permission.effects import Grant
+from quintet.domain.permission.gate import Verdict
 from tests.domain.hostile_lines import bad, decided, rows
 from tests.faults.second_wall import Field
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.errors import StoreError
-from quintet.prompt_wiring import at_hand
+from quintet.app.prompt_wiring import at_hand
+from quintet.domain.base.errors import StoreError
 from tests.surfaces.tui.typing import at_prompt
 from tests.trusted import trust_now
 

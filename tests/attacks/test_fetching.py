@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.command_line import format_own_call
-from quintet.domain.gate import Verdict
-from quintet.domain.state import fold
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.input.slash_line import format_own_call
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import fold
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.loopback import Answer, Asked, Server, serving

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.places import locate
-from quintet.domain.axes import Axes
-from quintet.domain.badge import title
-from quintet.trusting import at_home, trust_question
+from quintet.adapters.files.paths import locate
+from quintet.cli.trust_question import at_home, trust_question
+from quintet.domain.dials.axes import Axes
+from quintet.domain.dials.badge import title
 from tests.trusted import trust_now
 
 NAME = "p\x1b]0;PWN\x07\x1b[2J\nTrusted already.\u202eq\x9bz"
@@ -41,7 +41,7 @@ def hostile(tmp_path: Path) -> Path:
 
 
 def program(*words: str) -> tuple[str, ...]:
-    return (sys.executable, "-c", "import sys; from quintet.cli import main; sys.exit(main())", *words)
+    return (sys.executable, "-c", "import sys; from quintet.cli.main import main; sys.exit(main())", *words)
 
 
 def steering(text: str) -> list[str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox
 from tests.attacks.test_sandbox_reach import Inside
 from tests.attacks.world import put
 

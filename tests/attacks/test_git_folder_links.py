@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.sandbox.git_links import links_in
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect
+from quintet.adapters.protected.git_links import links_in
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox
 from tests.attacks.test_sandbox_reach import BWRAP, GIT, Inside
 from tests.attacks.world import put
 

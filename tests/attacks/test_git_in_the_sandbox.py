@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.processes import LocalProcesses
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.domain import sandbox_notes as notes
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.ports import Finished
-from quintet.domain.shell_effects import judge
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.domain.git import sandbox_notes as notes
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.ports.ports import Finished
+from quintet.domain.shell.judge import judge
 from tests.tools.calling import Caller
 
 pytestmark = pytest.mark.system("bwrap")

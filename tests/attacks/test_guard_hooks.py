@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.project_pieces import unlooked
-from quintet.domain import protocol as p
-from quintet.domain.hook_places import HookEnd, HookPlace, judged
+from quintet.adapters.settings.project_pieces import unlooked
+from quintet.domain.journal import protocol as p
+from quintet.domain.settings.hooks import HookEnd, HookPlace, judged
 from quintet.testing import ScriptedModel, call
 from tests.attacks.running import Attacker, bash
 from tests.attacks.world import World, put

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from quintet.engine.rewinding import HIDDEN, UNSURE
+from quintet.engine.checkpoints.rewind import HIDDEN, UNSURE
 from quintet.testing import call
 from tests.engine.driving import Driver, drive
 from tests.engine.test_rewind import replies

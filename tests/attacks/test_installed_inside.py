@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 import quintet
-from quintet.adapters.own_code import run_from
-from quintet.adapters.sandbox.ground import installed_in
-from quintet.domain.gate import Sandbox
-from quintet.engine.toolbox import Prepared
+from quintet.adapters.processes.own_code import run_from
+from quintet.adapters.sandbox.project_watch import installed_in
+from quintet.domain.permission.gate import Sandbox
+from quintet.engine.turn.toolbox import Prepared
 from tests.attacks.world import put
 from tests.tools.calling import Caller
 
@@ -21,12 +21,12 @@ ATTACK = r"""
 import asyncio, sys
 from pathlib import Path
 import quintet
-from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.processes.processes import LocalProcesses
 from quintet.adapters.sandbox import confine, contain, inside
-from quintet.adapters.sandbox.ground import Ground
-from quintet.adapters.sandbox.guarded import Scanner
-from quintet.domain.grants import Effect, Grant, Sandbox
-from quintet.domain.protected import PROTECTION
+from quintet.adapters.sandbox.project_watch import Ground
+from quintet.adapters.protected.scan import Scanner
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.protected_paths import PROTECTION
 
 root, kind, times = sys.argv[1], Sandbox(sys.argv[2]), int(sys.argv[3])
 assert quintet.__file__.startswith(root) and sys.executable.startswith(root)
@@ -46,7 +46,7 @@ async def run():
 asyncio.run(run())
 """
 PLANT = """
-for name in inside room confine user_network; do
+for name in inside kept_sandbox_init confine user_network; do
     echo 'import os; os.write(2, b"PLANTED SCRIPT"); open("{host}", "a").close(); os._exit(0)' \
         > lib/quintet/adapters/sandbox/$name.py
 done
@@ -84,7 +84,7 @@ def attacked(project: Path, kind: str, lib: str = "lib") -> subprocess.Completed
 def test_walls_are_not_put_up_by_what_a_call_wrote(project: Path, tmp_path: Path, kind: str) -> None:
     done = attacked(project, kind)
     assert done.returncode == 0, done.stderr
-    assert "PLANTED" in (project / "lib/quintet/adapters/sandbox/room.py").read_text()
+    assert "PLANTED" in (project / "lib/quintet/adapters/sandbox/kept_sandbox_init.py").read_text()
     assert (project / ".venv/bin/python").read_text().startswith("#!")
     assert "PLANTED" not in done.stdout + done.stderr
     assert done.stdout.count("ran\n 0\n") == 4, done.stdout
@@ -100,25 +100,26 @@ def test_a_command_does_not_write_what_is_installed_in_the_project(project: Path
         project / "plant.sh",
         f"for f in inside processes; do echo x > $(find {lib}/quintet -name $f.py); done; rm -r {lib}/quintet",
     )
-    before = (project / lib / "quintet/adapters/processes.py").read_text()
+    before = (project / lib / "quintet/adapters/processes/processes.py").read_text()
     done = attacked(project, "bwrap", lib)
     assert done.stdout.count("ran\n 0\n") == 4, done.stdout + done.stderr
-    assert (project / lib / "quintet/adapters/processes.py").read_text() == before
+    assert (project / lib / "quintet/adapters/processes/processes.py").read_text() == before
 
 
 LATER = r"""
 import sys
 from pathlib import Path
-from quintet.adapters.own_code import load_all
+from quintet.adapters.processes.own_code import load_all
 
 root = Path(sys.argv[1])
 load_all(str(root))
 for path in (root / "lib/quintet").rglob("*.py"):
     path.write_text("print('PLANTED')")
-from quintet.adapters.apart import source
-from quintet.adapters.sandbox import appeared, secret_covers
-from quintet.surfaces.tui import terminal_ui
-print("PLANTED" in source("page_child.py"), appeared.put_aside.__name__)
+from quintet.adapters.processes.isolated_script import source
+from quintet.adapters.protected import moved_aside, secret_covers
+from quintet.features.web_search.web import CHILD
+from quintet.surfaces.tui import app
+print("PLANTED" in source(CHILD), moved_aside.put_aside.__name__)
 """
 
 
@@ -139,7 +140,7 @@ def test_the_environment_that_quintet_runs_from_is_not_written(project: Path, mo
         other.setattr(sys, "prefix", str(project / ".venv"))
         found = run_from(str(project))
     assert found == (str(project / ".venv"),)
-    monkeypatch.setattr("quintet.adapters.terms.run_from", lambda _: found)
+    monkeypatch.setattr("quintet.adapters.settings.gate_terms.run_from", lambda _: found)
     caller = Caller(project, Sandbox.BWRAP)
     put(project / "plant.sh", "echo x > .venv/new.pth; rm -r .venv; mv .venv v; echo later")
     done = caller("bash", command="bash plant.sh")

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.places import locate
-from quintet.cli import main
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect
-from quintet.domain.settings import Settings
-from quintet.left_behind import left_behind, left_note
+from quintet.adapters.files.paths import locate
+from quintet.cli.aside import left_behind, left_note
+from quintet.cli.main import main
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.settings.settings import Settings
 from tests.adapters.model_server import Reply
 from tests.attacks.running import Attacker
 from tests.attacks.test_appearing import PLANT

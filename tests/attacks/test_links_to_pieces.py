@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters import config, user_tools
-from quintet.adapters.agent_shelf import all_agents
-from quintet.adapters.mcp_client.server_files import servers
-from quintet.adapters.places import locate
-from quintet.adapters.project_pieces import Link, pieces
-from quintet.adapters.trust import trust_of
-from quintet.places_of_prompts import own_prompts
-from quintet.trusting import effects, trust_question
+from quintet.adapters.agents.catalogue import all_agents
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings import user_tools
+from quintet.adapters.settings.mcp_servers import servers
+from quintet.adapters.settings.project_pieces import Link, pieces
+from quintet.adapters.settings.trust import trust_of
+from quintet.app.places_of_prompts import own_prompts
+from quintet.cli.trust_question import effects, trust_question
 from tests.trusted import trust_now
 
 CANARY = "canary-of-somewhere-else"

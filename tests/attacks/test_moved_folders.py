@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.filesystem import ProjectFiles
-from quintet.adapters.places import locate
-from quintet.adapters.terms import make_terms
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.errors import ToolFailed
-from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.grants import Effect
-from quintet.domain.settings import Settings
+from quintet.adapters.files.paths import locate
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox, Verdict
+from quintet.domain.settings.settings import Settings
 from tests.attacks.running import Attacker, bash, call
 from tests.attacks.test_sandbox_reach import Inside
 from tests.attacks.world import World, make_repository, put

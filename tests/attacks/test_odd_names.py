@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.sandbox.appeared import put_aside
-from quintet.domain.gate import Sandbox
-from quintet.domain.visible import on_one_line
+from quintet.adapters.protected.moved_aside import put_aside
+from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.permission.gate import Sandbox
 from tests.attacks.test_sandbox_reach import Inside
 from tests.attacks.world import put
 from tests.surfaces.program import Program

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.grants import Effect
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox, Verdict
 from tests.attacks.test_brought_by_git import git
 from tests.attacks.test_sandbox_reach import BWRAP, Inside
 from tests.attacks.world import put

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.branch import branch
-from quintet.adapters.checkpoint_store import ShadowCheckpoints
-from quintet.adapters.file_finder import files_below
-from quintet.adapters.filesystem import ProjectFiles
-from quintet.adapters.git_folders import git_folders
-from quintet.adapters.places import locate
-from quintet.adapters.premises import PremisesHere
-from quintet.adapters.repository import GitRepository
+from quintet.adapters.files.file_finder import files_below
+from quintet.adapters.files.paths import locate
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.git.branch import branch
+from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
+from quintet.adapters.git.git_folders import git_folders
+from quintet.adapters.git.repository import GitRepository
 from quintet.adapters.sandbox import confine
-from quintet.domain.errors import UsageError
-from quintet.domain.gate import Sandbox
-from quintet.domain.subjects import WORKING_TREE
-from quintet.tui_wiring import surroundings
+from quintet.adapters.tasks.health_look import PremisesHere
+from quintet.app.tui_wiring import surroundings
+from quintet.domain.base.errors import UsageError
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.turn.review_subject import WORKING_TREE
 from tests.attacks.world import GIT_ENV, put
 from tests.tools.calling import Caller
 

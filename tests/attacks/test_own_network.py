@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters import sandbox
-from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.processes.background_shells import BackgroundShells
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.protected.scan import Scanner
 from quintet.adapters.sandbox.bubblewrap import Bubblewrap
-from quintet.adapters.sandbox.ground import Ground
-from quintet.adapters.sandbox.guarded import Scanner
-from quintet.adapters.shells import BackgroundShells
-from quintet.domain.errors import ToolFailed
-from quintet.domain.grants import Effect, Grant, Sandbox
-from quintet.domain.ports import Finished
-from quintet.domain.protected import PROTECTION
+from quintet.adapters.sandbox.project_watch import Ground
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.protected_paths import PROTECTION
+from quintet.domain.ports.ports import Finished
 from tests.attacks.listening import Doors
 from tests.looking import put_up_a_room
 

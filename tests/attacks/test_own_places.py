@@ -9,19 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters import host_programs, own_git, own_temporary
-from quintet.adapters.mcp_client.server_pool import McpPool
-from quintet.adapters.own_temporary import temporary_folder, unnamed_file
-from quintet.adapters.places import cache_folder, config_home, locate, own_paths, state_folder
-from quintet.adapters.processes import own_environment
-from quintet.adapters.sandbox.ground import Ground
-from quintet.adapters.sandbox.guarded import Scanner
+from quintet.adapters.files import own_temporary
+from quintet.adapters.files.own_temporary import temporary_folder, unnamed_file
+from quintet.adapters.files.paths import cache_folder, config_home, locate, own_paths, state_folder
+from quintet.adapters.git import own_git
+from quintet.adapters.processes import host_programs
+from quintet.adapters.processes.processes import own_environment
+from quintet.adapters.protected.scan import Scanner
+from quintet.adapters.sandbox.project_watch import Ground
 from quintet.adapters.sandbox.uncontained import Uncontained
-from quintet.adapters.terms import protection_of
-from quintet.domain.errors import UsageError
-from quintet.domain.mcp_port import McpServer
-from quintet.domain.protected import PROTECTION
-from quintet.domain.settings import Settings
+from quintet.adapters.settings.gate_terms import protection_of
+from quintet.domain.base.errors import UsageError
+from quintet.domain.permission.protected_paths import PROTECTION
+from quintet.domain.ports.mcp import McpServer
+from quintet.domain.settings.settings import Settings
+from quintet.features.mcp.pool import McpPool
 from tests.attacks.conftest import World
 from tests.attacks.running import Attacker
 from tests.attacks.world import make_repository, put
@@ -144,7 +146,7 @@ def test_settings_that_lie_in_the_project_are_told(attacker: Attacker, world: Wo
 
 
 def test_settings_that_a_link_leads_to_in_the_project_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quintet.trusting import own_inside
+    from quintet.cli.trust_question import own_inside
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configs"))
     (tmp_path / "configs").mkdir()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.domain.grants import Effect
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Verdict
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 

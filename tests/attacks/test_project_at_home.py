@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.filesystem import ProjectFiles
-from quintet.adapters.places import locate
-from quintet.adapters.terms import make_terms
-from quintet.domain import protocol as p
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.errors import ToolFailed
-from quintet.domain.gate import Sandbox, Verdict, decide
-from quintet.domain.settings import SandboxSettings, Settings
+from quintet.adapters.files.paths import locate
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.gate import Sandbox, Verdict, decide
+from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.testing import ScriptedModel, call
-from quintet.tools.registry import BY_NAME
 from tests.attacks.conftest import World
 from tests.attacks.running import Attacker, bash
 from tests.attacks.world import put

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.domain.protocol import CallDecided
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal.protocol import CallDecided
+from quintet.domain.permission.gate import Verdict
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.tools.browsing import LOOPBACK, Browsing, browsing

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters import config
-from quintet.adapters.places import locate
-from quintet.adapters.terms import make_terms
-from quintet.app import make_containment
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.mcp_port import McpServer
-from quintet.domain.toolspec import CallStatus
-from quintet.mcp_wiring import make_mcp
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.app.open import make_containment
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.ports.mcp import McpServer
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.features.mcp.wiring import make_mcp
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.trusted import trust_now

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.engine.toolbox import Prepared
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.gate import Verdict
+from quintet.engine.turn.toolbox import Prepared
 from tests.tools.calling import Caller
 
 NORMAL = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)

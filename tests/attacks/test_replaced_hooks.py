@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.gate import Sandbox
+from quintet.domain.permission.gate import Sandbox
 from tests.attacks.test_sandbox_reach import BWRAP, Inside
 from tests.attacks.world import put
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.messages import CallPart
-from quintet.engine.rewinding import KEPT
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.messages import CallPart
+from quintet.engine.checkpoints.rewind import KEPT
 from quintet.testing import ScriptedModel, call
 from tests.attacks.world import put
 from tests.engine.driving import Driver, drive

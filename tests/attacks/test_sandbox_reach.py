@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.processes import LocalProcesses
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.ports import Finished
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.ports.ports import Finished
 from tests.attacks.world import make_repository, put
 from tests.looking import put_up_a_room
 from tests.tools.calling import Caller

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.checkpoint_store import ShadowCheckpoints
-from quintet.adapters.input_history import InputHistory
-from quintet.adapters.places import locate
-from quintet.cli import main
-from quintet.domain import protocol as p
-from quintet.domain.protected import PROTECTION
-from quintet.prompt_wiring import at_hand
+from quintet.adapters.files.input_history import InputHistory
+from quintet.adapters.files.paths import locate
+from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
+from quintet.app.prompt_wiring import at_hand
+from quintet.cli.main import main
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.sandbox.linked_git import hooks_in, in_tree
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.grants import Effect
+from quintet.adapters.protected.linked_git import hooks_in, in_tree
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox, Verdict
 from tests.attacks.test_sandbox_reach import GIT, Inside
 from tests.attacks.world import put
 from tests.tools.calling import Caller

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters import config
-from quintet.adapters.places import locate
-from quintet.trusting import trust_question
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings import layers as config
+from quintet.cli.trust_question import trust_question
 from tests.surfaces.program import PROGRAM, Program
 
 SETTINGS = """\

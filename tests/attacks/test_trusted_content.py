@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters import config, user_tools
-from quintet.adapters.places import locate
-from quintet.adapters.trust import trust_of
-from quintet.domain import protocol as p
-from quintet.places_of_prompts import own_prompts
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings import user_tools
+from quintet.adapters.settings.trust import trust_of
+from quintet.app.places_of_prompts import own_prompts
+from quintet.cli.trust_question import not_loaded, sound_agents, trust_question
+from quintet.domain.journal import protocol as p
 from quintet.testing import ScriptedModel
-from quintet.trusting import not_loaded, sound_agents, trust_question
 from tests.engine.driving import Driver, drive
 from tests.surfaces.program import Program
 from tests.trusted import trust_now

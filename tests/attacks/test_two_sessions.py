@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox
 from tests.attacks.test_sandbox_reach import BWRAP, Inside
 
 EXECUTE, COMMIT = Effect.EXECUTE, Effect.COMMIT

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters import config
-from quintet.adapters.places import locate
-from quintet.domain.described import about
-from quintet.domain.settings import FREE, TIGHTEN, Settings, catalogue, is_tighter
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings import layers as config
+from quintet.domain.settings.meta import about
+from quintet.domain.settings.settings import FREE, TIGHTEN, Settings, catalogue, is_tighter
 
 # Everything a stranger may set, and why that is harmless. A new setting is in neither list until somebody has thought.
 HARMLESS = {

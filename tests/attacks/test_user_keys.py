@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.processes import LocalProcesses
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.domain import gate
-from quintet.domain.access import access
-from quintet.domain.axes import INTERACTIVE, Axes, AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Decision, Sandbox, Terms
-from quintet.domain.grants import Grant
-from quintet.domain.ports import Finished
-from quintet.domain.shell_effects import with_lines
-from quintet.domain.user_keys import KEYS, PUBLISHING
-from quintet.tools.registry import BY_NAME
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission import gate
+from quintet.domain.permission.access import access
+from quintet.domain.permission.effects import Grant
+from quintet.domain.permission.gate import Decision, Sandbox, Terms
+from quintet.domain.permission.user_keys import KEYS, PUBLISHING
+from quintet.domain.ports.ports import Finished
+from quintet.domain.shell.judge import with_lines
 from tests.attacks.world import put
 from tests.tools.calling import Caller
 

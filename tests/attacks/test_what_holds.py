@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.access import OUTSIDE, UNCONTAINED
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.describe import question
-from quintet.domain.grants import Sandbox
-from quintet.engine.reasons import why
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import question
+from quintet.domain.permission.access import OUTSIDE, UNCONTAINED
+from quintet.domain.permission.effects import Sandbox
+from quintet.engine.session.reasons import why
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.surfaces.program import Program

@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Decision, Sandbox, Terms, decide
-from quintet.domain.shell_effects import with_lines
-from quintet.domain.toolspec import Touch
-from quintet.tools.registry import BY_NAME
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.gate import Decision, Sandbox, Terms, decide
+from quintet.domain.shell.judge import with_lines
+from quintet.domain.turn.tool_spec import Touch
 
 FOLDER = Path(__file__).parent / "corpus"
 BASH = BY_NAME["bash"]

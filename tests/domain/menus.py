@@ -3,9 +3,9 @@
 from functools import cache
 from pathlib import Path
 
-from quintet.adapters.crew_packages import read_package
-from quintet.domain.agents import Agent, Handler, HandlerKind, MenuItem, Persona, visible_menu
-from quintet.domain.axes import Surface
+from quintet.adapters.agents.package import read_package
+from quintet.domain.agents.agent import Agent, Handler, HandlerKind, MenuItem, Persona, visible_menu
+from quintet.domain.dials.axes import Surface
 
 FOLDER = Path(__file__).parent / "corpus"
 

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from quintet.domain.access import OUTSIDE, UNCONTAINED, access
-from quintet.domain.grants import Effect, Grant, Sandbox
+from quintet.domain.permission.access import OUTSIDE, UNCONTAINED, access
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
 
 ROOT = "/work/app"
 EDITS = Grant((Effect.EDIT,), (ROOT,))

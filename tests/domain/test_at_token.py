@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quintet.domain.at_token import AtToken, at_token, completed, quoted, unquoted
+from quintet.domain.input.at_file import AtToken, at_token, completed, quoted, unquoted
 
 PATHS = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), min_size=1, max_size=30)
 LINES = st.text(alphabet=" \t@ab.'\"\\/", max_size=20)

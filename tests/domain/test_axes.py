@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.axes import (
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials.axes import (
     INTERACTIVE,
     UNATTENDED,
     Axes,
@@ -21,7 +22,6 @@ from quintet.domain.axes import (
     parse_axis,
     tightens,
 )
-from quintet.domain.errors import UsageError
 
 AXES = st.builds(
     Axes,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.backoff import Again, GiveUp, after_failure, linear
-from quintet.domain.executors import RETRY, Failure, Retry
-from quintet.domain.settings import RetrySettings
+from quintet.domain.settings.settings import RetrySettings
+from quintet.domain.tasks.backoff import Again, GiveUp, after_failure, linear
+from quintet.domain.tasks.executors import RETRY, Failure, Retry
 
 DEFAULT = RetrySettings()
 TRIED_AGAIN = [failure for failure in Failure if RETRY[failure] is not Retry.NEVER]

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain import badge
-from quintet.domain.axes import Axes, ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.dials import badge
+from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, WorkMode
 from tests.domain.test_axes import AXES
 
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED, ModelMode.SMART)

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.carrying import Below, above_own, completes_repository, judged, stays_foreign
-from quintet.domain.protected import PROTECTION, Protection
+from quintet.domain.permission.moved_folders import Below, above_own, completes_repository, judged, stays_foreign
+from quintet.domain.permission.protected_paths import PROTECTION, Protection
 
 NAMES = st.sampled_from(["a", "b.txt", ".env", ".git", ".vscode", "HEAD", "objects", "refs", ".quintet", "x.pem"])
 

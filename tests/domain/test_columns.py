@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.columns import cells, table
+from quintet.domain.base.text_table import cells, table
 
 
 def test_columns_stand_below_each_other_and_no_line_ends_in_spaces() -> None:

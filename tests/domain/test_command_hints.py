@@ -2,7 +2,7 @@
 
 import pytest
 
-from quintet.domain.command_hints import Usage, hints, words_of
+from quintet.domain.input.slash_hints import Usage, hints, words_of
 
 TABLE = (
     Usage("mode", "/mode chat|plan|build [--autonomous] [SCOPE]", "what kind of work"),

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.command_line import (
+from quintet.domain.base.errors import UsageError
+from quintet.domain.input.slash_line import (
     CommandLine,
     command_name,
     format_command,
@@ -12,8 +13,7 @@ from quintet.domain.command_line import (
     own_call,
     parse,
 )
-from quintet.domain.errors import UsageError
-from quintet.engine import commands
+from quintet.engine.commands import table as commands
 
 VALUED = frozenset({"permission-profile", "model-mode"})
 SWITCHES = frozenset({"autonomous"})

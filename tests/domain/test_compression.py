@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.domain import compression
-from quintet.domain import protocol as p
-from quintet.domain.axes import Axes
-from quintet.domain.compression import LAST_REQUESTS, Outcome, Summary
-from quintet.domain.messages import Message, Original, Role, ToolCall
-from quintet.domain.settings import CompressionSettings
-from quintet.domain.state import SessionState, fold
-from quintet.domain.todos import Todo, TodoStatus
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import Axes
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import SessionState, fold
+from quintet.domain.settings.settings import CompressionSettings
+from quintet.domain.turn import compression
+from quintet.domain.turn.compression import LAST_REQUESTS, Outcome, Summary
+from quintet.domain.turn.messages import Message, Original, Role, ToolCall
+from quintet.domain.turn.todos import Todo, TodoStatus
+from quintet.domain.turn.tool_spec import CallStatus
 
 SMALL = CompressionSettings(max_messages=10, max_tokens=0, keep_messages=4)
 REASONED = "<ide_reasoning>\nAnalyze: the secret thought\n</ide_reasoning>\nThe parser is split. Two files now."

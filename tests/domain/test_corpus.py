@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.errors import ToolFailed
-from quintet.domain.gate import Sandbox, Terms, decide
-from quintet.domain.toolspec import Touch
-from quintet.tools.registry import BY_NAME
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.gate import Sandbox, Terms, decide
+from quintet.domain.turn.tool_spec import Touch
 
 FOLDER = Path(__file__).parent / "corpus"
 PROFILES = tuple(PermissionProfile)
@@ -36,8 +36,8 @@ ATTACKS, HARMLESS = read("attacks.jsonl"), read("harmless.jsonl")
 @cache
 def judged(line: str) -> Touch | None:
     """What the line would do; None if it is not even taken as an argument."""
-    from quintet.adapters import shell_grammar
-    from quintet.domain.shell_effects import with_lines
+    from quintet.adapters.shell_grammar import parse as shell_grammar
+    from quintet.domain.shell.judge import with_lines
 
     bash = BY_NAME["bash"]
     try:

@@ -8,18 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from quintet.domain import cycle, plan_text
-from quintet.domain.axes import PermissionProfile, RunControl
-from quintet.domain.cycle import Accept, Approve, Board, Execute, Plan, Rest, Verify, board, next_step
-from quintet.domain.cycle_events import CycleMoved, CycleResumed, PlanAccepted, PlanMade, PlannedTask
-from quintet.domain.cycle_phases import PHASE_MOVES, TERMINAL, CyclePhase
-from quintet.domain.cycle_state import CycleState, after
-from quintet.domain.messages import Usage
-from quintet.domain.pieces import Piece, is_several, pieces
-from quintet.domain.settings import CycleSettings
-from quintet.domain.task_page import read_page
-from quintet.domain.task_scan import summarise
-from quintet.domain.tasks import Task, TaskStatus, TaskText, moved
+from quintet.domain.dials.axes import PermissionProfile, RunControl
+from quintet.domain.journal.cycle_events import CycleMoved, CycleResumed, PlanAccepted, PlanMade, PlannedTask
+from quintet.domain.journal.cycle_state import CycleState, after
+from quintet.domain.settings.settings import CycleSettings
+from quintet.domain.tasks import cycle
+from quintet.domain.tasks import plan as plan_text
+from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Rest, Verify, board, next_step
+from quintet.domain.tasks.cycle_phases import PHASE_MOVES, TERMINAL, CyclePhase
+from quintet.domain.tasks.drift import summarise
+from quintet.domain.tasks.page import read_page
+from quintet.domain.tasks.request_split import Piece, is_several, pieces
+from quintet.domain.tasks.task import Task, TaskStatus, TaskText, moved
+from quintet.domain.turn.messages import Usage
 
 S = TaskStatus
 A, M = RunControl.AUTONOMOUS, RunControl.MANUAL

@@ -4,10 +4,10 @@ from datetime import datetime
 
 import pytest
 
-from quintet.domain.axes import PermissionProfile
-from quintet.domain.executor_faults import Fault, by_status, judge
-from quintet.domain.executor_flags import BYPASS, permission_flags, reading_flags
-from quintet.domain.executors import AI_CLIS, Failure
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.tasks.executor_errors import Fault, by_status, judge
+from quintet.domain.tasks.executor_flags import BYPASS, permission_flags, reading_flags
+from quintet.domain.tasks.executors import AI_CLIS, Failure
 
 NOW = datetime.fromisoformat("2026-03-05T14:00:00+00:00")
 RESTRICTED, NORMAL, TRUSTED, UNRESTRICTED = PermissionProfile

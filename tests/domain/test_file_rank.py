@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.file_rank import ranked, score
+from quintet.domain.input.file_rank import ranked, score
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,13 @@ import itertools
 
 import pytest
 
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Sandbox, Terms, Verdict, decide, visible
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.shell_effects import with_lines
-from quintet.domain.toolspec import Touch
-from quintet.tools.registry import BY_NAME
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox, Terms, Verdict, decide, visible
+from quintet.domain.shell.judge import with_lines
+from quintet.domain.turn.tool_spec import Touch
 
 ROOT = "/project"
 GRAMMAR = BashGrammar()

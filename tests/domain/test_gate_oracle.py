@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import axes as dials
-from quintet.domain.axes import Axes
-from quintet.domain.gate import Sandbox, Terms, decide, visible
-from quintet.domain.grants import Effect
-from quintet.domain.toolspec import Touch
-from quintet.tools.registry import BY_NAME
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials import axes as dials
+from quintet.domain.dials.axes import Axes
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox, Terms, decide, visible
+from quintet.domain.turn.tool_spec import Touch
 from tests.domain import oracle
 
 ROOT = "/project"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from quintet.domain.git_lines import brings_by_git
-from quintet.domain.grants import Effect, Grant
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.shell.git_lines import brings_by_git
 
 EDIT, COMMIT = Effect.EDIT, Effect.COMMIT
 

@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 
-from quintet.domain.axes import PermissionProfile, WorkMode
-from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.grants import Effect
+from quintet.domain.dials.axes import PermissionProfile, WorkMode
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox, Verdict
 from tests.domain.hostile_lines import bad, decided, good, rows
 
 BOUNDED = {Effect.READ, Effect.EDIT, Effect.EXECUTE, Effect.BUILD}  # effects that open nothing but the project

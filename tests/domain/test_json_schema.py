@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quintet.domain.json_schema import flaw, misfit, unusable, wanted
+from quintet.domain.base.json_schema import flaw, misfit, unusable, wanted
 
 PERSON = {
     "type": "object",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.kept_in_git import (
+from quintet.domain.git.kept_in_git import (
     Entry,
     about_index,
     blob_of,
@@ -18,7 +18,7 @@ from quintet.domain.kept_in_git import (
     root_of,
     staged,
 )
-from quintet.domain.protected import kept
+from quintet.domain.permission.protected_paths import kept
 
 A, B, NULL = "a" * 40, "b" * 40, "0" * 40
 

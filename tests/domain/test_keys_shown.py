@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from quintet.domain.grants import Effect
-from quintet.domain.line_needs import Part
-from quintet.domain.user_keys import AGENT, FETCHING, HOSTS, PRIVATE, keys_for, said
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.user_keys import AGENT, FETCHING, HOSTS, PRIVATE, keys_for, said
+from quintet.domain.shell.line_needs import Part
 
 PUBLISH = frozenset({Effect.PUBLISH, Effect.NETWORK})
 NETWORK = frozenset({Effect.NETWORK, Effect.COMMIT})

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.grants import Effect
-from quintet.domain.known_addresses import addresses_in, composed, normalised, take_in, with_known
-from quintet.domain.toolspec import Touch
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.known_addresses import addresses_in, composed, normalised, take_in, with_known
+from quintet.domain.turn.tool_spec import Touch
 
 GIVEN = "See https://docs.example.com/guide?page=2, and (http://Example.COM:80/a/B#part)."
 KNOWN = addresses_in(GIVEN)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from quintet.domain.errors import UsageError
-from quintet.domain.library import Document, checked_citations, chosen, fused, match_query
+from quintet.domain.base.errors import UsageError
+from quintet.domain.ports.library import Document, checked_citations, chosen, fused, match_query
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 import pytest
 
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Decision, Sandbox, Terms, Verdict, decide
-from quintet.domain.grants import Effect
-from quintet.domain.rules import Rule, exactly
-from quintet.domain.shell_effects import with_lines
-from quintet.tools.registry import BY_NAME
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Decision, Sandbox, Terms, Verdict, decide
+from quintet.domain.permission.rules import Rule, exactly
+from quintet.domain.shell.judge import with_lines
 
 GRAMMAR = BashGrammar()
 BASH = BY_NAME["bash"]

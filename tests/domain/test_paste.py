@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.paste import (
+from quintet.domain.input.paste import (
     FOLD_CHARACTERS,
     FOLD_LINES,
     RAPID_RESET_SECONDS,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.plain_git import (
+from quintet.domain.git.plain_git import (
     branch_of,
     config_text,
     is_head,

@@ -4,13 +4,13 @@ import itertools
 
 import pytest
 
-from quintet.domain import policy
-from quintet.domain.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
-from quintet.domain.policy import Menu, Reasoning, broken_invariant, plan_stage
-from quintet.domain.standing import Stage, Standing
-from quintet.domain.swe_phases import PHASES, PhaseState
-from quintet.domain.tool_menu import META_TOOLS, TOOL_MODES, Presentation
-from quintet.tools.registry import BY_NAME
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
+from quintet.domain.permission.call_context import Stage, Standing
+from quintet.domain.turn import stage_policy as policy
+from quintet.domain.turn.stage_policy import Menu, Reasoning, broken_invariant, plan_stage
+from quintet.domain.turn.swe_phases import PHASES, PhaseState
+from quintet.domain.turn.tool_menu import META_TOOLS, TOOL_MODES, Presentation
 
 EVERY_AXES = [
     Axes(*values) for values in itertools.product(WorkMode, RunControl, PermissionProfile, ModelMode, Surface)

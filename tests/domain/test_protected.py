@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.protected import (
+from quintet.domain.permission.protected_paths import (
     GUARDED,
     KEPT,
     asks,
@@ -16,7 +16,7 @@ from quintet.domain.protected import (
     may_not_appear,
     only_holds,
 )
-from quintet.domain.shell_paths import guarded
+from quintet.domain.shell.paths import guarded
 
 NEVER = [
     *(".git", ".git/HEAD", ".git/index", ".git/commondir", ".git/config.worktree", ".git/modules/lib/config"),

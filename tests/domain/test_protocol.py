@@ -6,11 +6,11 @@ from typing import get_args
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.describe import describe
-from quintet.domain.state import fold
-from quintet.domain.summary import summarise
-from quintet.domain.visible import visible
+from quintet.domain.base.safe_text import visible
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import describe
+from quintet.domain.journal.session_summary import summarise
+from quintet.domain.journal.state import fold
 
 GOLDEN = Path(__file__).parent / "golden"
 

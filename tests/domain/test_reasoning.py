@@ -2,15 +2,15 @@
 
 import pytest
 
-from quintet.domain.axes import Axes, WorkMode
-from quintet.domain.corrections import Correction, wrong
-from quintet.domain.delivery import Deed, DeliveryState, claimed, evidence, lacking
-from quintet.domain.grants import Effect
-from quintet.domain.loops import going_in_circles
-from quintet.domain.policy import Reasoning
-from quintet.domain.qa import QaReport, Severity, read_report
-from quintet.domain.reasoning import ReasoningOutcome, kept, outcome, problem, without
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import Axes, WorkMode
+from quintet.domain.permission.effects import Effect
+from quintet.domain.turn.corrections import Correction, wrong
+from quintet.domain.turn.delivery import Deed, DeliveryState, claimed, evidence, lacking
+from quintet.domain.turn.loop_detection import going_in_circles
+from quintet.domain.turn.qa_report import QaReport, Severity, read_report
+from quintet.domain.turn.reasoning import ReasoningOutcome, kept, outcome, problem, without
+from quintet.domain.turn.stage_policy import Reasoning
+from quintet.domain.turn.tool_spec import CallStatus
 
 MACRO = """<ide_reasoning>
 Analyze: the user wants the parser to accept tabs

@@ -1,6 +1,6 @@
 """Walking through past inputs."""
 
-from quintet.domain.recall import Recall
+from quintet.domain.input.recall import Recall
 
 
 def test_older_and_newer_and_back_to_the_draft() -> None:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain import protocol as p
-from quintet.domain.env_files import changed_env, read_env
-from quintet.domain.grants import Effect
-from quintet.domain.redaction import Redaction
-from quintet.domain.secret_names import exposures, granted, is_secret_name
-from quintet.domain.settings import SecretSettings
-from quintet.domain.toolspec import Touch
+from quintet.domain.base.env_file import changed_env, read_env
+from quintet.domain.base.redaction import Redaction
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.secret_exposure import exposures, granted, is_secret_name
+from quintet.domain.settings.settings import SecretSettings
+from quintet.domain.turn.tool_spec import Touch
 
 # Any text a secret may be, of eight characters or more, not of one letter only: that would hide in its own stand-in.
 SECRETS = st.text(st.characters(codec="utf-8", exclude_characters="*"), min_size=8, max_size=40).filter(

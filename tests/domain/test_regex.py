@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.regex import LateRegex, regex
+from quintet.domain.base.lazy_regex import LateRegex, regex
 
 SRC = Path(__file__).parents[2] / "src"
 HOLDERS = [

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.domain import menu_match
-from quintet.domain.agents import Agent, HandlerKind, visible_menu
-from quintet.domain.axes import Surface
-from quintet.domain.menu_index import compiled
-from quintet.domain.menu_match import nearest_items
-from quintet.domain.routing import Candidate, CommandKind, Confidence, ResolvedCommand, resolve
-from quintet.domain.spoken import MOST_LETTERS
-from quintet.domain.workflows import is_classic, is_workflow, names_workflow
+from quintet.domain.agents import menu_match
+from quintet.domain.agents.agent import Agent, HandlerKind, visible_menu
+from quintet.domain.agents.menu_index import compiled
+from quintet.domain.agents.menu_match import nearest_items
+from quintet.domain.agents.route import Candidate, CommandKind, Confidence, ResolvedCommand, resolve
+from quintet.domain.agents.spoken import MOST_LETTERS
+from quintet.domain.agents.workflow import is_classic, is_workflow, names_workflow
+from quintet.domain.dials.axes import Surface
 from tests.domain.menus import EVERY_FORM, agent, corpus_agents, item, labels
 
 TERMINALS = (Surface.TUI, Surface.HEADLESS, Surface.RPC)
@@ -458,7 +458,7 @@ def test_a_longer_input_takes_no_more_steps(unit: str) -> None:
 SCRIPT = """
 import hashlib, json, locale
 from tests.domain.menus import FOLDER, corpus_agents
-from quintet.domain.routing import resolve
+from quintet.domain.agents.route import resolve
 try:
     locale.setlocale(locale.LC_ALL, "")
 except locale.Error:

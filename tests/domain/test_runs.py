@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.agents import Agent, Persona
-from quintet.domain.failures import CODES, ErrorInfo
-from quintet.domain.progress import Finished, by_itself, chosen, entered, moved, passes
-from quintet.domain.run_phases import MOVES, TERMINAL, RunPhase, outcome
-from quintet.domain.templates import render
-from quintet.domain.toolspec import Move
-from quintet.domain.workflows import Edge, Graph, Node, NodeKind, Workflow
+from quintet.domain.agents.agent import Agent, Persona
+from quintet.domain.agents.run_errors import CODES, ErrorInfo
+from quintet.domain.agents.run_phases import MOVES, TERMINAL, RunPhase, outcome
+from quintet.domain.agents.templates import render
+from quintet.domain.agents.workflow import Edge, Graph, Node, NodeKind, Workflow
+from quintet.domain.agents.workflow_progress import Finished, by_itself, chosen, entered, moved, passes
+from quintet.domain.turn.tool_spec import Move
 
 LEADER = Agent("a", "A", Persona("r"))
 

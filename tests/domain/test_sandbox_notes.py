@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from quintet.domain import sandbox_notes as notes
-from quintet.domain.grants import Effect, Grant, Sandbox
-from quintet.domain.sandbox_notes import Failure, explained
-from quintet.domain.user_keys import FETCHING
+from quintet.domain.git import sandbox_notes as notes
+from quintet.domain.git.sandbox_notes import Failure, explained
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.user_keys import FETCHING
 
 GRANT = Grant((Effect.COMMIT, Effect.NETWORK), ("/work/app",), True)
 GPG = "error: gpg failed to sign the data:\n(no gpg output)\nfatal: failed to write commit object\n"

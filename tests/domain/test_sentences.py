@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from quintet.domain.agents import visible_menu
-from quintet.domain.axes import Surface
-from quintet.domain.routing import CommandKind, resolve
+from quintet.domain.agents.agent import visible_menu
+from quintet.domain.agents.route import CommandKind, resolve
+from quintet.domain.dials.axes import Surface
 from tests.domain.menus import FOLDER, corpus_agents
 
 MOST_WRONG = 0.01

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.trusted_content import shares
+from quintet.domain.permission.trusted_content import shares
 
 COUNT = st.integers(0, 5_000)
 

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.adapters.shell_flat import flat
-from quintet.adapters.shell_grammar import LONGEST, MOST_MARKS, BashGrammar
-from quintet.domain.grants import Effect
-from quintet.domain.shell_effects import added_up, judge, with_lines
-from quintet.domain.shell_plain_reading import plain_paths
-from quintet.domain.shell_syntax import Command, Script, Word
-from quintet.domain.toolspec import Touch
+from quintet.adapters.shell_grammar.fast_path import flat
+from quintet.adapters.shell_grammar.parse import LONGEST, MOST_MARKS, BashGrammar
+from quintet.domain.permission.effects import Effect
+from quintet.domain.shell.judge import added_up, judge, with_lines
+from quintet.domain.shell.plain_reading import plain_paths
+from quintet.domain.shell.syntax import Command, Script, Word
+from quintet.domain.turn.tool_spec import Touch
 
 GRAMMAR = BashGrammar()
 BLANKS = "\u00a0\u1680\u2000\u2028\u2029\u202f\u205f\u3000\x85\x1c\x0b\x0c \t\n"

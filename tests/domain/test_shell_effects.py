@@ -2,13 +2,13 @@
 
 import pytest
 
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.domain.grants import Effect
-from quintet.domain.rules import Rule, denying
-from quintet.domain.secret_names import granted
-from quintet.domain.shell_effects import judge, with_lines
-from quintet.domain.shell_syntax import Script
-from quintet.domain.toolspec import Touch
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.rules import Rule, denying
+from quintet.domain.permission.secret_exposure import granted
+from quintet.domain.shell.judge import judge, with_lines
+from quintet.domain.shell.syntax import Script
+from quintet.domain.turn.tool_spec import Touch
 
 GRAMMAR = BashGrammar()
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.domain.shell_effects import with_lines
-from quintet.domain.shell_plain_reading import plain_paths
-from quintet.domain.toolspec import Touch
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.domain.shell.judge import with_lines
+from quintet.domain.shell.plain_reading import plain_paths
+from quintet.domain.turn.tool_spec import Touch
 
 PLAIN = {
     "ls": "",

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.settings import ModelSettings
-from quintet.domain.spans import Span, Spans
+from quintet.domain.journal import protocol as p
+from quintet.domain.settings.settings import ModelSettings
+from quintet.features.otel.spans import Span, Spans
 from tests.made_sessions import ASKED, SAID, Made
 
 MODELS = {

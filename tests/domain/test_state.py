@@ -6,10 +6,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain import protocol as p
-from quintet.domain.messages import Role
-from quintet.domain.state import SessionState, fold
-from quintet.domain.summary import SessionSummary, summarise
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.session_summary import SessionSummary, summarise
+from quintet.domain.journal.state import SessionState, fold
+from quintet.domain.turn.messages import Role
 
 GOLDEN = Path(__file__).parent / "golden" / f"v{p.VERSION}.jsonl"
 EVENTS = [p.decode_event(line) for line in GOLDEN.read_text().splitlines()[:-1]]

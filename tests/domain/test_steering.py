@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import INTERACTIVE, Axes, AxesChange, ModelMode, PermissionProfile, WorkMode
-from quintet.domain.state import SessionState, fold
-from quintet.domain.steering import Activity, Boundary, Scope, Transition, due, landing
-from quintet.engine import dials
+from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange, ModelMode, PermissionProfile, WorkMode
+from quintet.domain.dials.transitions import Activity, Boundary, Scope, Transition, due, landing
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import SessionState, fold
+from quintet.engine.session import dials
 from quintet.testing import CountingIds
 from tests.domain.test_axes import CHANGES
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain import swe_phases
-from quintet.domain.errors import ToolFailed
-from quintet.domain.grants import Effect
-from quintet.domain.swe_phases import FINISHED, PHASES, PhaseMove, PhaseState, Proof
-from quintet.domain.tool_menu import META_TOOLS, TOOL_MODES, validate_tool_coverage
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.effects import Effect
+from quintet.domain.turn import swe_phases
+from quintet.domain.turn.swe_phases import FINISHED, PHASES, PhaseMove, PhaseState, Proof
+from quintet.domain.turn.tool_menu import META_TOOLS, TOOL_MODES, validate_tool_coverage
 
 TABLE = {
     "localization": (15, ["suspect_files", "hypothesis"], ["grep", "glob", "web_search", "Read", "lsp_tool"]),

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.task_page import read_page, with_id, write_page
-from quintet.domain.tasks import Approval, Intent, Mutation, Risk, TaskText
+from quintet.domain.tasks.page import read_page, with_id, write_page
+from quintet.domain.tasks.task import Approval, Intent, Mutation, Risk, TaskText
 
 PAGE = """\
 ---

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.errors import UsageError
-from quintet.domain.task_order import Knot, blocked_by, dispatch_order, knots, next_task
-from quintet.domain.tasks import (
+from quintet.domain.base.errors import UsageError
+from quintet.domain.tasks.order import Knot, blocked_by, dispatch_order, knots, next_task
+from quintet.domain.tasks.task import (
     LEGAL_MOVES,
     Intent,
     Task,

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain import todos
-from quintet.domain.errors import ToolFailed
-from quintet.domain.grants import Effect
-from quintet.domain.todos import Check, Criterion, Draft, Todo, TodoStatus, with_criteria
-from quintet.domain.toolspec import Touch
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.effects import Effect
+from quintet.domain.turn import todos
+from quintet.domain.turn.todos import Check, Criterion, Draft, Todo, TodoStatus, with_criteria
+from quintet.domain.turn.tool_spec import Touch
 
 EXPLAINED = "the parser is written and its tests pass"
 RUNS = Criterion("command_exit_zero", command="pytest -q")

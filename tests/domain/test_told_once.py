@@ -2,10 +2,10 @@
 
 import pytest
 
-from quintet.domain.axes import Axes
-from quintet.domain.protocol import Event, Recorded, ToolFinished, TurnFinished, TurnStarted
-from quintet.domain.told_once import ToldOnce
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import Axes
+from quintet.domain.journal.protocol import Event, Recorded, ToolFinished, TurnFinished, TurnStarted
+from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.turn.tool_spec import CallStatus
 
 ASKS = "publish always asks; nobody is attached to ask"
 BEGUN = TurnStarted(turn="turn-1", run="run-1", submission="s-1", text="push", axes=Axes())

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.errors import ToolFailed
-from quintet.domain.tool_menu import (
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.turn.tool_menu import (
     META_TOOLS,
     TOOL_MODES,
     MenuManager,
@@ -15,7 +16,6 @@ from quintet.domain.tool_menu import (
     validate_tool_coverage,
     visible_tools,
 )
-from quintet.tools.registry import BY_NAME
 
 ABOUT = {name: spec.description for name, spec in BY_NAME.items()}
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from quintet.domain.described import OWN
-from quintet.domain.listing import listed
-from quintet.domain.settings import catalogue
-from quintet.domain.trust_words import Wanted, file_lines, server_line, settings_lines
-from quintet.domain.trusted_content import ProjectSetting, ignored
+from quintet.domain.base.listing import listed
+from quintet.domain.permission.trust_words import Wanted, file_lines, server_line, settings_lines
+from quintet.domain.permission.trusted_content import ProjectSetting, ignored
+from quintet.domain.settings.meta import OWN
+from quintet.domain.settings.settings import catalogue
 
 AS_YOU = "as you, outside the sandbox"
 

@@ -4,12 +4,12 @@ from itertools import product
 
 import pytest
 
-from quintet.domain import gate
-from quintet.domain.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
-from quintet.domain.gate import Sandbox, Terms, Verdict
-from quintet.domain.grants import Effect
-from quintet.domain.toolspec import Touch
-from quintet.tools.registry import BY_NAME
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
+from quintet.domain.permission import gate
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox, Terms, Verdict
+from quintet.domain.turn.tool_spec import Touch
 
 
 @pytest.mark.parametrize("person", [True, False])

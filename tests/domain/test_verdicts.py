@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain import protocol as p
-from quintet.domain.tasks import Intent, TaskText
-from quintet.domain.verdicts import Outcome, Shown, files_named, verdict
+from quintet.domain.journal import protocol as p
+from quintet.domain.tasks.task import Intent, TaskText
+from quintet.domain.tasks.verdicts import Outcome, Shown, files_named, verdict
 
 V, F, N = Outcome.VERIFIED, Outcome.FAILED, Outcome.NOT_VERIFIED
 ONE = TaskText("a", "create one.txt")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.web_addresses import (
+from quintet.domain.permission.private_hosts import (
     Access,
     access_for,
     allowed,

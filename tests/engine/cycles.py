@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
+from quintet.adapters.models.registry import Models
 from quintet.adapters.sqlite.database import connect_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
-from quintet.domain import protocol as p
-from quintet.domain.cycle_phases import PHASE_MOVES, CyclePhase
-from quintet.domain.settings import Settings
-from quintet.models import Models
+from quintet.domain.journal import protocol as p
+from quintet.domain.settings.settings import Settings
+from quintet.domain.tasks.cycle_phases import PHASE_MOVES, CyclePhase
 from tests.engine.driving import Driver, drive
 
 NOTE = 'create the file NEWS.md with "words is count_words", verified by `grep -q count_words tally/count.py`'

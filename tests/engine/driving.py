@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from quintet.app import open_session
-from quintet.domain import protocol as p
-from quintet.domain.axes import Axes, AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.engine.session import Session
+from quintet.app.open import open_session
+from quintet.domain.dials.axes import Axes, AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.engine.session.session import Session
 from quintet.testing import CountingIds, FrozenClock, ScriptedModel
 
 BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)

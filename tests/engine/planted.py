@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from quintet.domain.messages import Request, Role
+from quintet.domain.turn.messages import Request, Role
 
 SHOP = """\
 import os

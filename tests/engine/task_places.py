@@ -6,15 +6,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from quintet.adapters.clock import SystemClock
-from quintet.adapters.places import locate
-from quintet.adapters.proc import process_start
+from quintet.adapters.files.paths import locate
+from quintet.adapters.processes.clock import SystemClock
+from quintet.adapters.processes.proc_fs import process_start
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.sqlite.task_store import SqliteTasks
-from quintet.adapters.task_folder import TaskFolder
-from quintet.domain.axes import Axes
-from quintet.domain.ports import Clock
-from quintet.engine.task_keeper import TaskKeeper
+from quintet.adapters.tasks.task_folder import TaskFolder
+from quintet.domain.dials.axes import Axes
+from quintet.domain.ports.ports import Clock
+from quintet.engine.cycle.task_keeper import TaskKeeper
 
 T = TypeVar("T")
 

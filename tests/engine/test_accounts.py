@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.app import open_session
-from quintet.domain import protocol as p
-from quintet.domain.axes import INTERACTIVE, Axes, AxesChange, WorkMode
-from quintet.domain.errors import ModelAuthFailed, ModelRateLimited, UsageError
-from quintet.domain.messages import Usage
-from quintet.domain.state import fold
-from quintet.engine import accounts
-from quintet.engine.session_report import Report, report, report_lines
+from quintet.app.open import open_session
+from quintet.domain.base.errors import ModelAuthFailed, ModelRateLimited, UsageError
+from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import fold
+from quintet.domain.turn.messages import Usage
+from quintet.engine.reports import accounts
+from quintet.engine.reports.session_report import Report, report, report_lines
 from quintet.testing import FrozenClock, ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.test_turns import Waiting

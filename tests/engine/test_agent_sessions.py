@@ -8,17 +8,17 @@ from typing import Any
 import apsw
 import pytest
 
-from quintet.adapters.agent_source import LocalAgents
-from quintet.adapters.places import locate
-from quintet.adapters.trust import set_trust
-from quintet.app import open_session
-from quintet.domain import protocol as p
-from quintet.domain.agents import Agent
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.errors import ModelAuthFailed, ModelTimeout, RunFailed
-from quintet.domain.messages import Role
-from quintet.domain.ports import Loaded
-from quintet.domain.run_phases import RunPhase
+from quintet.adapters.agents.agents import LocalAgents
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings.trust import set_trust
+from quintet.app.open import open_session
+from quintet.domain.agents.agent import Agent
+from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.base.errors import ModelAuthFailed, ModelTimeout, RunFailed
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.ports.ports import Loaded
+from quintet.domain.turn.messages import Role
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.packages import item, row, write

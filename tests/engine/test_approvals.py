@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from quintet.app import open_session
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.domain.toolspec import CallStatus
+from quintet.app.open import open_session
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 
@@ -146,8 +146,8 @@ def test_the_same_within_one_turn(repo: Path) -> None:
 
 ANSWER = """
 import asyncio, sys
-from quintet.app import open_session
-from quintet.domain.protocol import Answer
+from quintet.app.open import open_session
+from quintet.domain.journal.protocol import Answer
 async def run():
     async with open_session(sys.argv[1], resume=sys.argv[2], person=True) as session:
         assert not session.owned_here

@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from quintet.app import open_session
-from quintet.domain import protocol as p
-from quintet.domain.describe import describe
-from quintet.domain.errors import ModelUnreachable
-from quintet.domain.messages import EndPart, Finish, Request, Role, TextPart, Usage
-from quintet.domain.state import fold
+from quintet.app.open import open_session
+from quintet.domain.base.errors import ModelUnreachable
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import describe
+from quintet.domain.journal.state import fold
+from quintet.domain.turn.messages import EndPart, Finish, Request, Role, TextPart, Usage
 from quintet.testing import Reply, ScriptedModel, call
 from tests.engine.driving import BUILD, Driver, drive
 from tests.engine.test_sessions import stored

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from quintet.domain import protocol as p
-from quintet.domain.messages import Usage
-from quintet.engine import accounts
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.messages import Usage
+from quintet.engine.reports import accounts
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.describe import describe
-from quintet.domain.executors import (
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import describe
+from quintet.domain.permission.gate import Sandbox, Verdict
+from quintet.domain.tasks.executors import (
     Assignment,
     CallBegan,
     CallEnded,
@@ -20,9 +21,8 @@ from quintet.domain.executors import (
     Said,
     Spent,
 )
-from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.messages import Usage
-from quintet.engine.task_keeper import TaskKeeper
+from quintet.domain.turn.messages import Usage
+from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.testing import HANG, FrozenClock, ScriptedExecutors, ScriptedModel
 from tests.engine.cycles import phases, statuses, stretch, units, until_stopped
 from tests.engine.driving import BUILD, Driver, drive

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import connect
-from quintet.domain import protocol as p
-from quintet.domain.axes import Axes, AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.cycle_phases import CyclePhase
-from quintet.domain.errors import ModelAuthFailed
-from quintet.domain.messages import Request, Role
-from quintet.domain.steering import Actor
-from quintet.domain.tasks import TaskStatus
-from quintet.engine.task_keeper import TaskKeeper
+from quintet.domain.base.errors import ModelAuthFailed
+from quintet.domain.dials.axes import Axes, AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.dials.transitions import Actor
+from quintet.domain.journal import protocol as p
+from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.task import TaskStatus
+from quintet.domain.turn.messages import Request, Role
+from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.testing import FrozenClock, ScriptedModel, call
 from tests.engine.cycles import THREE, TWO, phases, rules, run, statuses, stretch, turned, units, until_stopped
 from tests.engine.driving import Driver, drive

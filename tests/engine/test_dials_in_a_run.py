@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import ModelMode, PermissionProfile, RunControl, WorkMode
-from quintet.domain.messages import CallPart
-from quintet.domain.steering import Scope
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.dials.transitions import Scope
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.messages import CallPart
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.test_turns import Waiting

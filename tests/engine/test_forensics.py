@@ -8,14 +8,14 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from quintet.domain import badge
-from quintet.domain import protocol as p
-from quintet.domain.errors import UsageError
-from quintet.engine import forensics
-from quintet.engine.forensics import CallEntry, Forensics, NoteEntry, RequestEntry, examine
-from quintet.engine.forensics_charts import GRAIN
-from quintet.engine.forensics_page import page
-from quintet.engine.forensics_text import forensics_lines
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials import badge
+from quintet.domain.journal import protocol as p
+from quintet.engine.reports import forensics
+from quintet.engine.reports.forensics import CallEntry, Forensics, NoteEntry, RequestEntry, examine
+from quintet.engine.reports.forensics_charts import GRAIN
+from quintet.engine.reports.forensics_page import page
+from quintet.engine.reports.forensics_text import forensics_lines
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.test_accounts import journal

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from quintet.domain import protocol as p
-from quintet.domain.toolspec import CallStatus, ToolResult
+from quintet.app import tool_registry as registry
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.testing import ScriptedModel, call
-from quintet.tools import registry
 from tests.engine.driving import Driver, drive
 
 

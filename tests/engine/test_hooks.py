@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.hook_runner import ShellHooks
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.domain.hook_places import HookEnd, HookPlace, HookSaid, both, judged
-from quintet.domain.messages import Role
-from quintet.domain.settings import HookSettings
-from quintet.domain.toolspec import CallStatus
+from quintet.adapters.processes.hooks import ShellHooks
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.settings.hooks import HookEnd, HookPlace, HookSaid, both, judged
+from quintet.domain.settings.settings import HookSettings
+from quintet.domain.turn.messages import Role
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import SECONDS, Driver, drive
 from tests.looking import a_while, alive

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.places import locate
-from quintet.adapters.trust import set_trust
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.domain.grants import Effect
-from quintet.domain.toolspec import CallStatus
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings.trust import set_trust
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.trusted import trust_now

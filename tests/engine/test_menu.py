@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.tool_menu import META_TOOLS, TOOL_MODES
-from quintet.domain.toolspec import CallStatus
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.tool_menu import META_TOOLS, TOOL_MODES
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
-from quintet.tools.registry import BY_NAME
 from tests.engine.driving import Driver, drive
 
 LOCAL_GIT = [tool for tool in TOOL_MODES["git"].tool_list if tool in BY_NAME]

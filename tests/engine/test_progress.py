@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.describe import describe
-from quintet.domain.gate import Verdict
-from quintet.domain.grants import Effect
-from quintet.domain.messages import Part
-from quintet.domain.swe_phases import PHASES
-from quintet.domain.todos import TodoStatus
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import describe
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.messages import Part
+from quintet.domain.turn.swe_phases import PHASES
+from quintet.domain.turn.todos import TodoStatus
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 

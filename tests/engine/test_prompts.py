@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from quintet.cli import main
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.corrections import PAGES, Correction
-from quintet.domain.errors import QuintetError
-from quintet.engine.prompting import VARIABLES, Prompts
-from quintet.places_of_prompts import PROMPTS
+from quintet.app.places_of_prompts import PROMPTS
+from quintet.cli.main import main
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.turn.corrections import PAGES, Correction
+from quintet.engine.turn.prompts import VARIABLES, Prompts
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.trusted import trust_now

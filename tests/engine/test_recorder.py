@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from quintet.domain.errors import ModelRateLimited
-from quintet.domain.messages import Message, Part, Request, Role
-from quintet.engine.recorder import REST, Recorder
-from quintet.engine.recording import RecordedModel
+from quintet.domain.base.errors import ModelRateLimited
+from quintet.domain.turn.messages import Message, Part, Request, Role
+from quintet.engine.replay.record_ports import RecordedModel
+from quintet.engine.replay.recorder import REST, Recorder
 
 
 class Lines:

@@ -16,18 +16,18 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from quintet.app import open_session
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.errors import ModelRateLimited, NotFound, Unplayable
-from quintet.domain.messages import Part, Request, TextPart
-from quintet.domain.redaction import Redaction, secrets_of
-from quintet.domain.tape import Recording
-from quintet.domain.toolspec import ToolResult
-from quintet.engine.prompting import Prompts
-from quintet.engine.replay import Outcome, Parts, Replay, lines, split
-from quintet.places_of_prompts import PROMPTS
-from quintet.replay_lookups import parts
+from quintet.app.open import open_session
+from quintet.app.places_of_prompts import PROMPTS
+from quintet.cli.replay import parts
+from quintet.domain.base.errors import ModelRateLimited, NotFound, Unplayable
+from quintet.domain.base.redaction import Redaction, secrets_of
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.recording import Recording
+from quintet.domain.turn.messages import Part, Request, TextPart
+from quintet.domain.turn.tool_spec import ToolResult
+from quintet.engine.replay.replay import Outcome, Parts, Replay, lines, split
+from quintet.engine.turn.prompts import Prompts
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import BUILD, Driver, drive
 from tests.replaying import loaded, recordings, replay

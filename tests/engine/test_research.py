@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.describe import describe
-from quintet.domain.messages import Role
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import describe
+from quintet.domain.turn.messages import Role
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.planted import fingerprint

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode
-from quintet.domain.describe import describe
-from quintet.domain.messages import Request, Role
+from quintet.domain.dials.axes import AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import describe
+from quintet.domain.turn.messages import Request, Role
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.planted import DEFECTS, SHOP, commit, fingerprint, git, line_of, plant, reports

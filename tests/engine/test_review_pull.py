@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.pull_requests import elsewhere, named, repo_of
+from quintet.domain.journal import protocol as p
+from quintet.features.forge.pull_request import elsewhere, named, repo_of
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.planted import commit, git

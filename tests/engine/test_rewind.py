@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from quintet.domain import protocol as p
-from quintet.domain.changes import CROSSED, OUTSIDE
-from quintet.domain.messages import CallPart
-from quintet.domain.state import fold
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.file_changes import CROSSED, OUTSIDE
+from quintet.domain.journal.state import fold
+from quintet.domain.turn.messages import CallPart
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.test_sessions import stored
@@ -454,9 +454,9 @@ async def _turn_with_yes(driver: Driver) -> None:
 
 def test_a_rewind_brings_back_nothing_protected_but_what_a_file_tool_changed() -> None:
     """What a command planted, and what was moved aside in the turn, would be installed by undoing that."""
-    from quintet.domain.changes import LeftAlone, Plan, Restoration
-    from quintet.domain.protected import PROTECTION
-    from quintet.engine.rewinding import KEPT, spared
+    from quintet.domain.journal.file_changes import LeftAlone, Plan, Restoration
+    from quintet.domain.permission.protected_paths import PROTECTION
+    from quintet.engine.checkpoints.rewind import KEPT, spared
 
     there = "100644 " + "0" * 40
     planted = [Restoration(path, "", there) for path in (".claude/settings.json", ".mcp.json", "sub/.git/config")]
@@ -469,8 +469,8 @@ def test_a_rewind_brings_back_nothing_protected_but_what_a_file_tool_changed() -
 
 
 def test_a_folder_is_made_again_through_no_link(repo: Path, tmp_path: Path) -> None:
-    from quintet.adapters.file_states import missing_folders, put_back
-    from quintet.domain.changes import FOLDER
+    from quintet.adapters.git.file_states import missing_folders, put_back
+    from quintet.domain.journal.file_changes import FOLDER
 
     outside = tmp_path / "outside"
     outside.mkdir()

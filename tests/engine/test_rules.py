@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.rule_book import FileRuleBook
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.errors import NotFound, SettingsError
-from quintet.domain.gate import Verdict
-from quintet.domain.grants import Effect
-from quintet.domain.rules import Rule
-from quintet.domain.toolspec import CallStatus
+from quintet.adapters.settings.rule_book import FileRuleBook
+from quintet.domain.base.errors import NotFound, SettingsError
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.permission.rules import Rule
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.surfaces.program import Program
@@ -247,8 +247,8 @@ def test_a_broken_rules_file_is_said_and_nothing_runs(repo: Path, book: FileRule
 def test_rules_added_by_several_processes_at_once_are_all_there(book: FileRuleBook, tmp_path: Path) -> None:
     add = (
         "import sys\n"
-        "from quintet.adapters.rule_book import FileRuleBook\n"
-        "from quintet.domain.rules import Rule\n"
+        "from quintet.adapters.settings.rule_book import FileRuleBook\n"
+        "from quintet.domain.permission.rules import Rule\n"
         "book = FileRuleBook(sys.argv[1])\n"
         "sys.stdin.readline()\n"
         "for n in range(25): book.add(Rule(f'{sys.argv[2]}-{n}', 'deny', 'bash'))\n"

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.errors import (
+from quintet.domain.base.errors import (
     ModelAuthFailed,
     ModelContextOverflow,
     ModelRateLimited,
     ModelUnreachable,
 )
-from quintet.domain.messages import CallPart, EndPart, Finish, Part, Request, TextPart, ToolCall, Usage
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.messages import CallPart, EndPart, Finish, Part, Request, TextPart, ToolCall, Usage
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.test_turns import Waiting

@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 import pytest
 
-from quintet.adapters.vault import Vault
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.messages import Request
-from quintet.domain.settings import Settings
+from quintet.adapters.secrets.vault import Vault
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.settings.settings import Settings
+from quintet.domain.turn.messages import Request
 from quintet.testing import ScriptedModel, call
 from tests.domain.test_redaction import own_letters
 from tests.engine.driving import Driver, drive
@@ -209,7 +209,7 @@ def test_an_untrusted_project_can_expose_and_ignore_nothing(planted: Path) -> No
 
 
 def test_a_secret_that_is_new_is_kept_back_from_then_on(planted: Path) -> None:
-    from quintet.adapters.places import locate
+    from quintet.adapters.files.paths import locate
 
     vault = Vault(locate(str(planted)), Settings(), os.environ)
     (planted / ".env.local").write_text("NEW_TOKEN=fresh-and-long-enough\n")

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quintet
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.app import open_session
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, WorkMode
-from quintet.domain.errors import NotFound, UsageError
-from quintet.domain.messages import Role
-from quintet.domain.state import SessionState, fold
-from quintet.engine import feed as feeds
+from quintet.app.open import open_session
+from quintet.domain.base.errors import NotFound, UsageError
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import SessionState, fold
+from quintet.domain.turn.messages import Role
+from quintet.engine.session import feed as feeds
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import BUILD, Driver, drive
 
@@ -181,7 +181,7 @@ def test_the_library_opens_the_same_session(repo: Path) -> None:
                 if isinstance(item.event, p.TurnStarted | p.TurnFinished)
             ]
 
-    async def until_finished(session: quintet.engine.session.Session):  # type: ignore[no-untyped-def,name-defined]
+    async def until_finished(session: quintet.engine.session.session.Session):  # type: ignore[no-untyped-def,name-defined]
         async for item in session.events():
             yield item
             if isinstance(item.event, p.TurnFinished):

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.corrections import Correction
-from quintet.domain.messages import Role
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.corrections import Correction
+from quintet.domain.turn.messages import Role
 from quintet.surfaces.transcript import transcript
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
@@ -121,7 +121,7 @@ def test_s1_4_1_reasoning_begins_a_turn_with_a_warm_up(repo: Path) -> None:
 
 
 def _text(text: str) -> list[Any]:
-    from quintet.domain.messages import TextPart
+    from quintet.domain.turn.messages import TextPart
 
     return [TextPart(text)]
 
@@ -250,7 +250,7 @@ def test_what_a_review_found_is_told_at_the_next_turn_if_the_user_wants_that(rep
 
 
 def test_a_review_that_fails_stops_nothing(repo: Path) -> None:
-    from quintet.domain.errors import ModelUnreachable
+    from quintet.domain.base.errors import ModelUnreachable
 
     replies = [[WRITE], "It is written.", "DONE", ModelUnreachable("gone")]
     driver, _ = turned(repo, replies, settings={**REVIEWED, "limits.retries": 0})

@@ -10,18 +10,18 @@ from pathlib import Path
 import apsw
 import pytest
 
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import connect
-from quintet.adapters.task_folder import TaskFolder
-from quintet.adapters.task_input import TaskInput, read_input
-from quintet.domain.axes import Axes
-from quintet.domain.errors import NotFound, StoreError, TaskTaken, UsageError
-from quintet.domain.task_order import next_task
-from quintet.domain.task_ports import Claim
-from quintet.domain.task_scan import DriftKind, summarise
-from quintet.domain.tasks import TaskStatus as S
-from quintet.engine.leases import LEASE_SECONDS
-from quintet.engine.task_keeper import TaskKeeper
+from quintet.adapters.tasks.draft import TaskInput, read_input
+from quintet.adapters.tasks.task_folder import TaskFolder
+from quintet.domain.base.errors import NotFound, StoreError, TaskTaken, UsageError
+from quintet.domain.dials.axes import Axes
+from quintet.domain.ports.tasks import Claim
+from quintet.domain.tasks.drift import DriftKind, summarise
+from quintet.domain.tasks.order import next_task
+from quintet.domain.tasks.task import TaskStatus as S
+from quintet.engine.cycle.task_keeper import TaskKeeper
+from quintet.engine.session.leases import LEASE_SECONDS
 from quintet.testing import FrozenClock
 from tests.engine.task_places import added, keep, keeping, page, todo
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.errors import ModelAuthFailed, ModelRateLimited, ModelUnreachable
-from quintet.domain.gate import Verdict
-from quintet.domain.messages import EndPart, Finish, Message, Part, Request, Role, TextPart, Usage
-from quintet.domain.toolspec import CallStatus
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.base.errors import ModelAuthFailed, ModelRateLimited, ModelUnreachable
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.messages import EndPart, Finish, Message, Part, Request, Role, TextPart, Usage
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
-from quintet.tools.registry import BY_NAME
 from tests.engine.driving import BUILD, Driver, drive
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.places import locate
-from quintet.domain import protocol as p
-from quintet.domain.errors import ModelRateLimited
-from quintet.domain.messages import Request, Role
-from quintet.domain.run_phases import RunPhase
-from quintet.domain.settings import Settings
-from quintet.models import Models
+from quintet.adapters.files.paths import locate
+from quintet.adapters.models.registry import Models
+from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.base.errors import ModelRateLimited
+from quintet.domain.journal import protocol as p
+from quintet.domain.settings.settings import Settings
+from quintet.domain.turn.messages import Request, Role
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.packages import CHOICE, agent, graph, item, row, write

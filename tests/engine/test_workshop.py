@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from quintet.engine.workshop import surely
+from quintet.engine.cycle.context import surely
 
 
 def test_an_interrupt_while_things_are_put_in_order_comes_right_after() -> None:

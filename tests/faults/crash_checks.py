@@ -18,13 +18,13 @@ import msgspec
 from crash_session import FLAT, Person, careful_model, effects_in, label_of
 
 import quintet
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.domain import protocol as p
-from quintet.domain.axes import Axes
-from quintet.domain.errors import QuintetError
-from quintet.domain.state import fold
-from quintet.engine.session import Session
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.dials.axes import Axes
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import fold
+from quintet.engine.session.session import Session
 
 AFTERWARDS = "m99"
 PATIENCE = 120.0  # seconds a recovery may take

@@ -25,7 +25,7 @@ from crash_checks import Row, Witness, recover, witness_of
 from crash_session import Person, ReportingStore, label_of, make_project, reporting_session
 from cut_vfs import CutVfs, DiskLog, Mark
 
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from quintet.testing import CountingIds, FrozenClock
 
 VICTIM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "victim.py")

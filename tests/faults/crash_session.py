@@ -16,38 +16,38 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from quintet.adapters.agent_source import LocalAgents
-from quintet.adapters.checkpoint_store import ShadowCheckpoints
-from quintet.adapters.filesystem import ProjectFiles
-from quintet.adapters.places import locate
-from quintet.adapters.plan_folder import PlanFolder
-from quintet.adapters.processes import LocalProcesses
-from quintet.adapters.repository import GitRepository
-from quintet.adapters.rule_book import FileRuleBook
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.adapters.shells import BackgroundShells
+from quintet.adapters.agents.agents import LocalAgents
+from quintet.adapters.files.paths import locate
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
+from quintet.adapters.git.repository import GitRepository
+from quintet.adapters.processes.background_shells import BackgroundShells
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.settings.rule_book import FileRuleBook
+from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.adapters.terms import make_terms
-from quintet.app import find_ripgrep, make_containment
-from quintet.domain import protocol as p
-from quintet.domain.axes import INTERACTIVE, Surface
-from quintet.domain.messages import CallPart, Part, Request, Role
-from quintet.domain.ports import Batch, Clock, Ids, SessionRow, Workbench
-from quintet.domain.protocol import Answer, Recorded, Submitted
-from quintet.domain.settings import SandboxSettings, Settings
-from quintet.domain.standing import Standing
-from quintet.domain.tool_menu import Presentation
-from quintet.domain.toolspec import ToolResult
-from quintet.engine.core import Core
-from quintet.engine.hands import Hands
-from quintet.engine.owner import Owner
-from quintet.engine.prompting import Prompts
-from quintet.engine.session import Session
-from quintet.engine.sessions import create_session, new_lease
-from quintet.engine.toolbox import Prepared, Toolbox
-from quintet.places_of_prompts import PROMPTS
+from quintet.adapters.tasks.plan_folder import PlanFolder
+from quintet.app.open import find_ripgrep, make_containment
+from quintet.app.places_of_prompts import PROMPTS
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import INTERACTIVE, Surface
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.protocol import Answer, Recorded, Submitted
+from quintet.domain.permission.call_context import Standing
+from quintet.domain.ports.ports import Batch, Clock, Ids, SessionRow, Workbench
+from quintet.domain.settings.settings import SandboxSettings, Settings
+from quintet.domain.turn.messages import CallPart, Part, Request, Role
+from quintet.domain.turn.tool_menu import Presentation
+from quintet.domain.turn.tool_spec import ToolResult
+from quintet.engine.session.core import Core
+from quintet.engine.session.open_session import create_session, new_lease
+from quintet.engine.session.owner import Owner
+from quintet.engine.session.session import Session
+from quintet.engine.turn.hands import Hands
+from quintet.engine.turn.prompts import Prompts
+from quintet.engine.turn.toolbox import Prepared, Toolbox
 from quintet.testing import ScriptedModel, call
-from quintet.tools.registry import BY_NAME
 
 MARK = """\
 #!/bin/sh
@@ -300,7 +300,7 @@ class ReportingToolbox(Toolbox):
 async def reporting_session(
     project: str, store: ReportingStore, report: Report, clock: Clock, ids: Ids, process_start: str = "", tag: str = ""
 ) -> AsyncIterator[Session]:
-    """A new session over `store`, put together as `quintet.app` does it.
+    """A new session over `store`, put together as `quintet.app.open` does it.
 
     Its lease names a process that started at `process_start`, by default one that is gone.
     """

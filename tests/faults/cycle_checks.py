@@ -6,12 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import connect_to_read
 from quintet.adapters.sqlite.rows import Rows
 from quintet.adapters.sqlite.task_rows import TaskRows
-from quintet.domain import protocol as p
-from quintet.domain.tasks import AT_WORK, TaskStatus
+from quintet.domain.journal import protocol as p
+from quintet.domain.tasks.task import AT_WORK, TaskStatus
 
 VICTIM = Path(__file__).parent / "cycle_victim.py"
 ROOT = Path(__file__).parent.parent.parent

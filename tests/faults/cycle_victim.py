@@ -15,10 +15,10 @@ from typing import Any
 from mortal import FOR_EVER, MortalStore, opened
 
 from quintet.adapters.sqlite.rows import Rows
-from quintet.domain.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
-from quintet.domain.cycle_state import live
-from quintet.domain.ports import Batch
-from quintet.domain.protocol import CycleStopped, Recorded
+from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
+from quintet.domain.journal.cycle_state import live
+from quintet.domain.journal.protocol import CycleStopped, Recorded
+from quintet.domain.ports.ports import Batch
 
 TASKS = 10
 AXES = Axes(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.NORMAL, ModelMode.SMART, Surface.RPC)

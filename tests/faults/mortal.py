@@ -6,13 +6,13 @@ import os
 import signal
 from typing import Any
 
-from quintet import app
-from quintet.adapters import config
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.domain.axes import Axes, Surface
-from quintet.domain.ports import Batch
-from quintet.engine.session import Session
+from quintet.app import open as app
+from quintet.domain.dials.axes import Axes, Surface
+from quintet.domain.ports.ports import Batch
+from quintet.engine.session.session import Session
 
 FOR_EVER = 1 << 30
 

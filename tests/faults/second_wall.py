@@ -20,14 +20,14 @@ from pathlib import Path
 
 from tests.looking import put_up_a_room
 
-from quintet.adapters.processes import LocalProcesses
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.protected.scan import Scanner
 from quintet.adapters.sandbox import contain
-from quintet.adapters.sandbox.ground import Ground
-from quintet.adapters.sandbox.guarded import Scanner
-from quintet.domain.errors import ToolFailed
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.protected import PROTECTION
+from quintet.adapters.sandbox.project_watch import Ground
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.permission.protected_paths import PROTECTION
 
 CORPUS = Path(__file__).parent.parent / "domain" / "corpus" / "attacks.jsonl"
 SECRET = "hunter2-canary"

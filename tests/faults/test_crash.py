@@ -10,9 +10,9 @@ from crash_checks import events_of, read_state
 from crash_runs import Recording, cut, kill, record
 from crash_session import ReportingStore
 
-from quintet.adapters.places import locate
-from quintet.domain import protocol as p
-from quintet.domain.state import SessionState
+from quintet.adapters.files.paths import locate
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import SessionState
 
 CUTS = 8
 KILLS = (0.03, 0.2, 0.35, 0.5, 0.7, 0.9)  # parts of the time the whole session takes

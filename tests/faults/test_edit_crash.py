@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.files.project_files import ProjectFiles
 
 KILLS = 80
 SIZE = 300_000
@@ -42,7 +42,7 @@ for line in sys.stdin:
 # Writes once, and stops where a kill would leave the most behind: everything is in the temporary file.
 HALFWAY = """
 import os, sys, time
-from quintet.adapters.filesystem import ProjectFiles
+from quintet.adapters.files.project_files import ProjectFiles
 
 def stop(handle):
     print("written", flush=True)

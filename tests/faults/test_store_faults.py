@@ -28,14 +28,14 @@ from crash_session import (
 from cut_vfs import CutVfs, DiskLog, Mark
 
 import quintet
-from quintet.adapters.clock import RandomIds, SystemClock
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
+from quintet.adapters.processes.clock import RandomIds, SystemClock
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.domain import protocol as p
-from quintet.domain.errors import LeaseLost, QuintetError, StoreDamaged, StoreNewer, StoreUnwritable
-from quintet.domain.ports import Lease
-from quintet.domain.state import fold
-from quintet.engine.session import Session
+from quintet.domain.base.errors import LeaseLost, QuintetError, StoreDamaged, StoreNewer, StoreUnwritable
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import fold
+from quintet.domain.ports.ports import Lease
+from quintet.engine.session.session import Session
 
 PAGE = 4096
 QUINTET = os.path.join(os.path.dirname(sys.executable), "quintet")

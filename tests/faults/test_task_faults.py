@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from tests.engine.task_places import added, keep, page, todo
 
-from quintet.domain.tasks import TaskStatus
-from quintet.engine.task_keeper import TaskKeeper
+from quintet.domain.tasks.task import TaskStatus
+from quintet.engine.cycle.task_keeper import TaskKeeper
 
 HERE = Path(__file__).parents[2]
 KILLS = 12
@@ -23,7 +23,7 @@ TASKS = 4
 MOVER = """
 import asyncio, itertools, sys
 from pathlib import Path
-from quintet.domain.tasks import TaskStatus as S
+from quintet.domain.tasks.task import TaskStatus as S
 from tests.engine.task_places import keeping
 
 async def move():
@@ -41,9 +41,9 @@ asyncio.run(move())
 HALFWAY = """
 import asyncio, os, sys, time
 from pathlib import Path
-from quintet.adapters.task_folder import Step
-from quintet.domain.axes import Axes
-from quintet.domain.tasks import TaskStatus
+from quintet.adapters.tasks.task_folder import Step
+from quintet.domain.dials.axes import Axes
+from quintet.domain.tasks.task import TaskStatus
 from tests.engine.task_places import keeping, page
 
 def stop(step):
@@ -72,9 +72,9 @@ asyncio.run(work())
 FULL = """
 import asyncio, resource, signal, sys
 from pathlib import Path
-from quintet.domain.axes import Axes
-from quintet.domain.errors import StoreUnwritable
-from quintet.domain.tasks import TaskStatus
+from quintet.domain.dials.axes import Axes
+from quintet.domain.base.errors import StoreUnwritable
+from quintet.domain.tasks.task import TaskStatus
 from tests.engine.task_places import keeping, page
 
 async def work():
@@ -128,9 +128,9 @@ drive(repo, script, ScriptedModel([plan, fill, "DONE", "nothing more"]))
 UNKEPT = """
 import resource, signal, sys
 from pathlib import Path
-from quintet.adapters.places import locate
-from quintet.adapters.plan_folder import PlanFolder
-from quintet.domain.errors import StoreUnwritable
+from quintet.adapters.files.paths import locate
+from quintet.adapters.tasks.plan_folder import PlanFolder
+from quintet.domain.base.errors import StoreUnwritable
 
 plans = PlanFolder(locate(sys.argv[1]))
 Path(plans.folder("run-1"), "mine.md").write_text("as the planner wrote it")

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tests.engine.packages import item, row, write
 
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import connect_to_read
 from quintet.adapters.sqlite.rows import Rows
-from quintet.domain import protocol as p
-from quintet.domain.run_phases import RunPhase
-from quintet.domain.state import fold
+from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import fold
 
 VICTIM = Path(__file__).parent / "workflow_victim.py"
 STEPS = 10

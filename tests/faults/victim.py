@@ -14,9 +14,9 @@ from typing import Any
 
 from crash_session import Person, ReportingStore, reporting_session
 
-from quintet.adapters.clock import RandomIds, SystemClock
-from quintet.adapters.places import locate
-from quintet.adapters.proc import process_start
+from quintet.adapters.files.paths import locate
+from quintet.adapters.processes.clock import RandomIds, SystemClock
+from quintet.adapters.processes.proc_fs import process_start
 
 
 def report(what: dict[str, Any]) -> None:

@@ -13,9 +13,9 @@ import sys
 
 from mortal import FOR_EVER, opened
 
-from quintet.domain.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
-from quintet.domain.messages import CallPart, Part, Request, Role
-from quintet.domain.protocol import Recorded, TurnFinished
+from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
+from quintet.domain.journal.protocol import Recorded, TurnFinished
+from quintet.domain.turn.messages import CallPart, Part, Request, Role
 from quintet.testing import ScriptedModel, call
 
 STEPS = 10

@@ -25,18 +25,18 @@ from typing import Any, BinaryIO
 READ_AT_START = ("PYTHON", "LC_", "LANG")
 IMPORTED = (
     "asyncio",
-    "quintet.cli",
-    "quintet.app",
-    "quintet.cli_lookups",
-    "quintet.agent_lookups",
-    "quintet.history_lookups",
-    "quintet.report_lookups",
-    "quintet.task_lookups",
-    "quintet.tool_lookups",
+    "quintet.cli.main",
+    "quintet.app.open",
+    "quintet.cli.commands",
+    "quintet.cli.agents",
+    "quintet.cli.history_lookups",
+    "quintet.cli.reports",
+    "quintet.cli.tasks",
+    "quintet.cli.tools",
     "quintet.surfaces.headless",
     "quintet.surfaces.tables",
 )
-HEAVY = ("mcp", "quintet.adapters.mcp_client.connected")  # only where its extra is installed
+HEAVY = ("mcp", "quintet.features.mcp.connection")  # only where its extra is installed
 MOST_BYTES = 1_000_000  # of a request: its words and its environment
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import apsw
 import pytest
 
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import connect
-from quintet.domain.axes import Axes
-from quintet.domain.tasks import TaskStatus
-from quintet.engine.task_keeper import TaskKeeper
+from quintet.domain.dials.axes import Axes
+from quintet.domain.tasks.task import TaskStatus
+from quintet.engine.cycle.task_keeper import TaskKeeper
 from tests.engine.driving import Driver, drive
 from tests.engine.task_places import added, keep, keeping, page, todo
 from tests.surfaces.program import Program

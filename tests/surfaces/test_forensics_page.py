@@ -10,8 +10,8 @@ from socketserver import BaseRequestHandler, ThreadingTCPServer
 
 import pytest
 
-from quintet.engine.forensics import allowance, examine
-from quintet.engine.forensics_page import page
+from quintet.engine.reports.forensics import allowance, examine
+from quintet.engine.reports.forensics_page import page
 from tests.made_sessions import Made, with_output
 
 SECONDS = 60

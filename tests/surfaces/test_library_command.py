@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from tests.documents import epub, packed, pdf, rewritten, without_page_two
 from tests.embedding_server import embedding
 from tests.surfaces.program import PROGRAM, Program

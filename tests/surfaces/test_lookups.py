@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.settings import catalogue
+from quintet.domain.settings.settings import catalogue
 from tests.adapters.model_server import Reply
 from tests.surfaces.program import Model, Program, call
 

@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters, types
 from mcp.client.streamable_http import streamable_http_client
 
-from quintet.domain.tool_menu import TOOL_MODES
+from quintet.domain.turn.tool_menu import TOOL_MODES
 from tests.surfaces.program import PROGRAM, Program
 
 SECONDS = 120.0

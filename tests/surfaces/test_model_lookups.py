@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from quintet.adapters import discovery
+from quintet.adapters.models import discovery
 from tests.adapters.model_server import MODEL, SIGNATURE, Reply
 from tests.surfaces.program import Model, Program, call
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
+from quintet.domain.journal import protocol as p
 from tests.engine.driving import Driver, drive
 from tests.surfaces.program import BUILD, EDIT, Model, Program, env
 

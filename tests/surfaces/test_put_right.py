@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
-from quintet.adapters.places import locate
+from quintet.adapters.files.paths import locate
 from tests.adapters.model_server import Reply
 from tests.surfaces.program import BUILD, PROGRAM, SECONDS, Model, Program, call
 

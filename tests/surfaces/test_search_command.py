@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.places import Places, locate
-from quintet.domain import protocol as p
-from quintet.domain.axes import INTERACTIVE, Surface
-from quintet.domain.protocol import Recorded
-from quintet.domain.toolspec import CallStatus
+from quintet.adapters.files.paths import Places, locate
+from quintet.domain.dials.axes import INTERACTIVE, Surface
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.protocol import Recorded
+from quintet.domain.turn.tool_spec import CallStatus
 from tests.made_sessions import AXES, BEGAN, Made, store
 from tests.surfaces.program import PROGRAM, Program
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.task_folder import TaskFolder
-from quintet.domain.errors import QuintetError
+from quintet.adapters.tasks.task_folder import TaskFolder
+from quintet.domain.base.errors import QuintetError
 from tests.engine.task_places import page
 from tests.surfaces.program import Program
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.tasks import TaskStatus
+from quintet.domain.journal import protocol as p
+from quintet.domain.tasks.task import TaskStatus
 from tests.engine.driving import Driver, drive
 from tests.engine.task_places import added, page, todo
 from tests.surfaces.program import Program

@@ -10,14 +10,14 @@ from typing import Any
 
 from msgspec import structs
 
-from quintet.adapters.browser.local_browser import LocalBrowser
-from quintet.adapters.filesystem import ProjectFiles
-from quintet.adapters.proc import descendants, process_start
-from quintet.adapters.web_fetch import Resolve
-from quintet.domain.outside_settings import BrowserSettings, WebSettings
-from quintet.domain.settings import Settings
-from quintet.domain.toolspec import CallStatus, ToolResult
-from quintet.engine.hands import Hands
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.http.fetch import Resolve
+from quintet.adapters.processes.proc_fs import descendants, process_start
+from quintet.domain.settings.outside_settings import BrowserSettings, WebSettings
+from quintet.domain.settings.settings import Settings
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult
+from quintet.engine.turn.hands import Hands
+from quintet.features.browser.browser import LocalBrowser
 from tests.tools.calling import Caller
 
 

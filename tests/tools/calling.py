@@ -5,29 +5,29 @@ import json
 from pathlib import Path
 from typing import Any
 
-from quintet.adapters.filesystem import ProjectFiles
-from quintet.adapters.places import locate
-from quintet.adapters.processes import LocalProcesses
-from quintet.adapters.shell_grammar import BashGrammar
-from quintet.adapters.shells import BackgroundShells
-from quintet.adapters.terms import make_terms
-from quintet.app import find_ripgrep, make_containment
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.deploy_settings import DeploySettings
-from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.messages import ToolCall
-from quintet.domain.ports import LanguageServers, Model, Workbench
-from quintet.domain.settings import SandboxSettings, Settings
-from quintet.domain.standing import Standing
-from quintet.domain.swe_phases import PhaseState
-from quintet.domain.tool_menu import Presentation
-from quintet.domain.toolspec import CallStatus, ToolResult
-from quintet.engine.hands import Hands
-from quintet.engine.prompting import Prompts
-from quintet.engine.toolbox import Prepared, Toolbox
-from quintet.outside_wiring import Outside
-from quintet.places_of_prompts import PROMPTS
-from quintet.tools.registry import BY_NAME
+from quintet.adapters.files.paths import locate
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.processes.background_shells import BackgroundShells
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app.open import find_ripgrep, make_containment
+from quintet.app.outside_wiring import Outside
+from quintet.app.places_of_prompts import PROMPTS
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.call_context import Standing
+from quintet.domain.permission.gate import Sandbox, Verdict
+from quintet.domain.ports.ports import LanguageServers, Model, Workbench
+from quintet.domain.settings.deploy_settings import DeploySettings
+from quintet.domain.settings.settings import SandboxSettings, Settings
+from quintet.domain.turn.messages import ToolCall
+from quintet.domain.turn.swe_phases import PhaseState
+from quintet.domain.turn.tool_menu import Presentation
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult
+from quintet.engine.turn.hands import Hands
+from quintet.engine.turn.prompts import Prompts
+from quintet.engine.turn.toolbox import Prepared, Toolbox
 
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
 

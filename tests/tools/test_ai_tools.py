@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from quintet.domain.errors import ModelRateLimited, ModelUnreachable
-from quintet.domain.gate import Verdict
-from quintet.domain.messages import EndPart, Finish, Image, Request, Role, TextPart, Usage
+from quintet.domain.base.errors import ModelRateLimited, ModelUnreachable
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.messages import EndPart, Finish, Image, Request, Role, TextPart, Usage
 from quintet.testing import ScriptedModel
 from tests.documents import pdf
 from tests.tools.calling import Caller

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.toolspec import CallStatus, ToolResult
-from quintet.engine.toolbox import Prepared
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.gate import Sandbox, Verdict
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult
+from quintet.engine.turn.toolbox import Prepared
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.looking import a_while, alive
@@ -353,7 +353,7 @@ def test_all_shells_end_when_their_program_is_killed(repo: Path, use: Sandbox, w
     program = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from quintet.domain.gate import Sandbox\n"
+        "from quintet.domain.permission.gate import Sandbox\n"
         "from tests.tools.calling import Caller\n"
         "async def run():\n"
         "    tools = Caller(Path(sys.argv[1]), Sandbox(sys.argv[2]))\n"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.browser.downloads import Downloads
-from quintet.domain.protocol import ToolFinished
+from quintet.domain.journal.protocol import ToolFinished
+from quintet.features.browser.downloads import Downloads
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.tools.browser_site import Site, serving
@@ -150,7 +150,7 @@ async def crash(page: Any) -> None:
 def test_a_script_that_does_not_end_is_ended(web: Browsing, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     web.ok("navigate", url=site("/form"))
     with monkeypatch.context() as patched:
-        patched.setattr("quintet.adapters.browser.local_browser.EVALUATE_SECONDS", 1.0)
+        patched.setattr("quintet.features.browser.browser.EVALUATE_SECONDS", 1.0)
         assert "took more than 1 s" in web.fails("console", content="while (true) {}")
     assert web.ok("console", content="1 + 1") == "2"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from quintet.domain.axes import PermissionProfile
-from quintet.domain.gate import Verdict
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.permission.gate import Verdict
 from tests.tools.browser_site import Site, serving
 from tests.tools.browsing import Browsing, browsing
 from tests.tools.calling import BUILD, Caller

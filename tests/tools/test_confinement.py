@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Sandbox, Verdict
-from quintet.domain.protected import inside
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.gate import Sandbox, Verdict
+from quintet.domain.permission.protected_paths import inside
 from tests.tools.calling import Caller
 
 SECRET = "the-outside-secret"

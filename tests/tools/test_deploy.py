@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.local_deployments import LocalDeployments
-from quintet.domain.deploy_settings import DeploySettings
-from quintet.domain.gate import Verdict
-from quintet.domain.toolspec import CallStatus, ToolResult
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.settings.deploy_settings import DeploySettings
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult
+from quintet.features.deploy.local import LocalDeployments
 from tests.tools.calling import Caller
 
 APP = """\
@@ -124,7 +124,7 @@ def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path, m
     (repo / "many").mkdir()
     for number in range(51):
         (repo / f"many/{number}.html").touch()
-    monkeypatch.setattr("quintet.tools.deploy_tools.MOST_LOOKED_AT", 50)
+    monkeypatch.setattr("quintet.features.deploy.tools.MOST_LOOKED_AT", 50)
     tools = Caller(repo)
 
     async def fails(says: str, **arguments: Any) -> None:
@@ -187,8 +187,8 @@ def test_a_production_target_always_asks_to_publish(repo: Path) -> None:
 
 @pytest.mark.parametrize("trusted", [True, False])
 def test_a_projects_own_targets_count_once_it_is_trusted(repo: Path, trusted: bool) -> None:
-    from quintet.adapters import config
-    from quintet.adapters.places import locate
+    from quintet.adapters.files.paths import locate
+    from quintet.adapters.settings import layers as config
     from tests.trusted import trust_now
 
     (repo / ".quintet").mkdir()

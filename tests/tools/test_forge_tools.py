@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.forge_token import find_token
-from quintet.adapters.github import GitHub
-from quintet.domain.axes import INTERACTIVE, Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.domain.outside_settings import ForgeSettings
+from quintet.domain.dials.axes import INTERACTIVE, Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.settings.outside_settings import ForgeSettings
+from quintet.features.forge.github import GitHub
+from quintet.features.forge.token import find_token
 from tests.hub import HEAD, TOKEN, Hub, hub, limited, user
 from tests.loopback import Answer
 from tests.tools.calling import Caller

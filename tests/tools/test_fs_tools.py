@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.gate import Verdict
 from tests.tools.calling import Caller
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.sandbox.guarded import Scanner
-from quintet.domain.protected import PROTECTION
+from quintet.adapters.protected.scan import Scanner
+from quintet.domain.permission.protected_paths import PROTECTION
 
 FILE_AND_FOLDER = [(".env", "notes.txt"), (".claude", "build")]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.library_filling import fill
-from quintet.adapters.places import locate
-from quintet.adapters.sqlite.library_store import LibraryStore
-from quintet.domain.protected import PROTECTION
+from quintet.adapters.files.paths import locate
+from quintet.domain.permission.protected_paths import PROTECTION
+from quintet.features.library.fill import fill
+from quintet.features.library.store import LibraryStore
 from tests.documents import pdf
 from tests.tools.calling import Caller
 

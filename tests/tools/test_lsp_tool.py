@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from quintet.adapters.filesystem import ProjectFiles
-from quintet.adapters.host_programs import stay_out_of
-from quintet.adapters.language_servers import LocalLanguageServers
-from quintet.adapters.proc import descendants, process_start
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl
-from quintet.domain.gate import Verdict
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.protocol import ToolFinished
-from quintet.domain.toolspec import CallStatus
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.processes.host_programs import stay_out_of
+from quintet.adapters.processes.proc_fs import descendants, process_start
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl
+from quintet.domain.journal.protocol import ToolFinished
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.features.language_servers.servers import LocalLanguageServers
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.tools.calling import BUILD, Caller
@@ -392,9 +392,9 @@ def test_a_session_ends_the_servers_it_started(repo: Path) -> None:
 def test_a_server_ends_when_quintet_is_killed(repo: Path) -> None:
     script = f"""
 import asyncio
-from quintet.adapters.filesystem import ProjectFiles
-from quintet.adapters.host_programs import stay_out_of
-from quintet.adapters.language_servers import LocalLanguageServers
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.processes.host_programs import stay_out_of
+from quintet.features.language_servers.servers import LocalLanguageServers
 async def main():
     path = {str(repo / "tally/count.py")!r}
     await LocalLanguageServers(ProjectFiles({str(repo)!r})).diagnostics(path, open(path).read())

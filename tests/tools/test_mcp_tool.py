@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.mcp_client.server_pool import McpPool
-from quintet.domain.mcp_port import McpServer
-from quintet.domain.toolspec import CallStatus, ToolResult
+from quintet.domain.ports.mcp import McpServer
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult
+from quintet.features.mcp.pool import McpPool
 from tests.tools.calling import Caller
 
 SCRIPTS = Path(__file__).parent.parent / "mcp_servers"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.domain.swe_phases import PhaseState
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.swe_phases import PhaseState
+from quintet.domain.turn.tool_spec import CallStatus
 from tests.tools.calling import Caller
 
 COUNTS = "tests/test_count.py::Words::test_counts"

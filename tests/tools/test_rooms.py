@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.processes import LocalProcesses
-from quintet.domain.errors import ToolFailed
-from quintet.domain.gate import Sandbox
-from quintet.domain.grants import Effect, Grant
-from quintet.domain.ports import Finished
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.ports.ports import Finished
 from tests.looking import a_while, alive, put_up_a_room
 from tests.tools.calling import Caller
 

@@ -4,7 +4,8 @@ import ast
 from pathlib import Path
 
 from quintet.adapters import sandbox
-from quintet.adapters.sandbox import bubblewrap, confine, inside, room, user_network
+from quintet.adapters.sandbox import bubblewrap, confine, inside, user_network
+from quintet.adapters.sandbox import kept_sandbox_init as room
 
 SCRIPTS = [confine, inside, room, user_network]
 

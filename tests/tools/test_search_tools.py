@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from quintet.adapters.processes import LocalProcesses
-from quintet.domain.ports import Finished
-from quintet.engine.hands import Hands
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.domain.ports.ports import Finished
+from quintet.engine.turn.hands import Hands
 from tests.tools.calling import Caller
 
 
@@ -138,7 +138,7 @@ def test_a_search_that_would_never_end_is_stopped(
     endless = tmp_path / "ripgrep"
     endless.write_text("#!/bin/sh\nexec sleep 3600\n")
     endless.chmod(0o755)
-    monkeypatch.setattr("quintet.tools.search_tools.SEARCH_SECONDS", 0.1)
+    monkeypatch.setattr("quintet.tools.search.SEARCH_SECONDS", 0.1)
     bench = structs.replace(tools.toolbox.hands._bench, ripgrep=str(endless))
     tools.toolbox = tools.toolbox.with_hands(Hands(bench), tools.toolbox.specs)
     assert "more than 0.1 s and found nothing" in tools("grep", pattern="o").content

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.gate import Sandbox
+from quintet.domain.permission.gate import Sandbox
 from tests.tools.test_sandbox import BWRAP, COMMIT, Inside
 
 

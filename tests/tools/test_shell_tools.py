@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.gate import Verdict
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.tool_spec import CallStatus
 from tests.looking import a_while, alive
 from tests.tools.calling import Caller
 

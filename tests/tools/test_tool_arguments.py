@@ -2,12 +2,12 @@
 
 import pytest
 
-from quintet.domain.axes import Axes, PermissionProfile, WorkMode
-from quintet.domain.gate import Verdict
-from quintet.domain.standing import Standing
-from quintet.domain.toolspec import CallStatus, ToolResult
-from quintet.engine.toolbox import Prepared
-from quintet.tools.registry import ALL
+from quintet.app.tool_registry import ALL
+from quintet.domain.dials.axes import Axes, PermissionProfile, WorkMode
+from quintet.domain.permission.call_context import Standing
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult
+from quintet.engine.turn.toolbox import Prepared
 from tests.tools.calling import Caller
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters import user_tools
-from quintet.adapters.places import locate
-from quintet.adapters.trust import trust_of
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, RunControl, WorkMode
-from quintet.domain.tool_menu import META_TOOLS, TOOL_MODES
-from quintet.domain.toolspec import CallStatus
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings import user_tools
+from quintet.adapters.settings.trust import trust_of
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.tool_menu import META_TOOLS, TOOL_MODES
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.trusted import trust_now

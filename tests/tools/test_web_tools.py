@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.open_web import OpenWeb
-from quintet.domain.axes import INTERACTIVE
-from quintet.domain.gate import Verdict
-from quintet.domain.outside_settings import WebSettings
-from quintet.domain.toolspec import CallStatus
+from quintet.domain.dials.axes import INTERACTIVE
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.settings.outside_settings import WebSettings
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.features.web_search.web import OpenWeb
 from tests.loopback import Answer, Asked, Server, serving
 from tests.tools.calling import Caller
 

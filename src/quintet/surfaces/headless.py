@@ -15,15 +15,15 @@ from typing import Any, TextIO
 
 import msgspec
 
-from quintet.domain import badge
-from quintet.domain import protocol as p
-from quintet.domain.delivery import DeliveryState, unverified
-from quintet.domain.describe import Line, describe
-from quintet.domain.failures import CODES
-from quintet.domain.results import Heard
-from quintet.domain.told_once import ToldOnce
-from quintet.domain.visible import visible
-from quintet.engine.session import Session
+from quintet.domain.agents.contract_results import Heard
+from quintet.domain.agents.run_errors import CODES
+from quintet.domain.base.safe_text import visible
+from quintet.domain.dials import badge
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import Line, describe
+from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.turn.delivery import DeliveryState, unverified
+from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
 EXIT = {"done": 0, "failed": 1, "blocked": 3, "limit": 4, "interrupted": 130, "cancelled": 130}

@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from quintet.domain import protocol as p
-from quintet.domain.command_line import format_own_call
-from quintet.domain.describe import describe, question
-from quintet.domain.told_once import ToldOnce
-from quintet.domain.toolspec import CallStatus
-from quintet.domain.visible import visible
-from quintet.engine.session import Session
+from quintet.domain.base.safe_text import visible
+from quintet.domain.input.slash_line import format_own_call
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import describe, question
+from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 from quintet.surfaces.tables import say_json
 

@@ -5,8 +5,8 @@ Exit: 0 done, 2 refused.
 
 from __future__ import annotations
 
-from quintet.domain import protocol as p
-from quintet.engine.session import Session
+from quintet.domain.journal import protocol as p
+from quintet.engine.session.session import Session
 from quintet.surfaces.tables import complain, say, say_json
 
 

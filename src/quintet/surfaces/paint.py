@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterable
 from typing import TextIO
 
-from quintet.domain import badge
-from quintet.domain.axes import Axes
-from quintet.domain.describe import Line
+from quintet.domain.dials import badge
+from quintet.domain.dials.axes import Axes
+from quintet.domain.journal.describe import Line
 
 _CODES = {
     "dim": "2",

@@ -14,17 +14,17 @@ import sys
 import time
 from collections.abc import Iterator
 
-from quintet.domain import badge
-from quintet.domain import protocol as p
-from quintet.domain.axes import Axes
-from quintet.domain.command_line import own_call
-from quintet.domain.describe import Line, describe, question
-from quintet.domain.errors import UsageError
-from quintet.domain.messages import Role
-from quintet.domain.reports import is_step
-from quintet.domain.told_once import ToldOnce
-from quintet.domain.visible import visible
-from quintet.engine.session import Session
+from quintet.domain.base.errors import UsageError
+from quintet.domain.base.safe_text import visible
+from quintet.domain.dials import badge
+from quintet.domain.dials.axes import Axes
+from quintet.domain.input.slash_line import own_call
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import Line, describe, question
+from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.turn.messages import Role
+from quintet.domain.turn.review_report import is_step
+from quintet.engine.session.session import Session
 from quintet.surfaces.input_lines import lines_of_input
 from quintet.surfaces.paint import Painter, forgiving
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from quintet.domain.columns import table
-from quintet.domain.visible import visible
+from quintet.domain.base.safe_text import visible
+from quintet.domain.base.text_table import table
 
 __all__ = ["room", "say", "say_json", "say_table", "table"]
 

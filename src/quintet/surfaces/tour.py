@@ -10,13 +10,13 @@ import os
 import shutil
 import sys
 
-from quintet.domain import protocol as p
-from quintet.domain.describe import Line, describe
-from quintet.domain.gate import Verdict
-from quintet.domain.told_once import ToldOnce
-from quintet.domain.toolspec import CallStatus
-from quintet.domain.visible import visible
-from quintet.engine.session import Session
+from quintet.domain.base.safe_text import visible
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import Line, describe
+from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 
 WANTED = """/plan

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from quintet.domain import protocol as p
-from quintet.domain.describe import Line, describe, question
-from quintet.domain.told_once import ToldOnce
-from quintet.domain.visible import visible
+from quintet.domain.base.safe_text import visible
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import Line, describe, question
+from quintet.domain.journal.told_once import ToldOnce
 
 
 def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:

@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from quintet.domain import bounded_json
-from quintet.domain.axes import PermissionProfile
-from quintet.domain.errors import ToolFailed, UsageError
-from quintet.domain.grants import Effect
-from quintet.domain.nearest import did_you_mean
-from quintet.domain.tool_menu import TOOL_MODES
-from quintet.domain.toolspec import ToolResult, ToolSpec, Touch
+from quintet.domain.base import bounded_json
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import ToolFailed, UsageError
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.permission.effects import Effect
+from quintet.domain.turn.tool_menu import TOOL_MODES
+from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
 
 TEXTS = frozenset({"content", "old_string", "new_string"})  # may hold any character
 Function = Callable[..., Awaitable[ToolResult]]

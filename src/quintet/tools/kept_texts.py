@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from quintet.domain.ports import Workbench
+from quintet.domain.ports.ports import Workbench
 
 
 def kept(bench: Workbench, name: str, text: str) -> str:

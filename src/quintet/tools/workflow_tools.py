@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from quintet.domain import progress
-from quintet.domain.errors import ToolFailed
-from quintet.domain.ports import Workbench
-from quintet.domain.toolspec import ToolResult
+from quintet.domain.agents import workflow_progress as progress
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.ports.ports import Workbench
+from quintet.domain.turn.tool_spec import ToolResult
 from quintet.tools.declare import tool
 
 

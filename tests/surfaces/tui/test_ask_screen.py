@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from textual.app import App
 
-from quintet.domain.protocol import Choice
-from quintet.surfaces.tui.ask_screen import AskScreen
+from quintet.domain.journal.protocol import Choice
+from quintet.surfaces.tui.dialogs.ask import AskScreen
 from tests.surfaces.tui.settling import Arrivals
 
 CHOICES = (Choice("y", "trust this folder"), Choice("n", "not now"))

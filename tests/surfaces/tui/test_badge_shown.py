@@ -6,13 +6,13 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quintet.app import open_session
-from quintet.domain import badge
-from quintet.domain import protocol as p
-from quintet.domain.axes import AXIS_WORDS, Surface, parse_axis
-from quintet.domain.state import fold
-from quintet.domain.steering import Actor, Scope
-from quintet.surfaces.tui.header_line import HeaderLine
+from quintet.app.open import open_session
+from quintet.domain.dials import badge
+from quintet.domain.dials.axes import AXIS_WORDS, Surface, parse_axis
+from quintet.domain.dials.transitions import Actor, Scope
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import fold
+from quintet.surfaces.tui.chrome.header import HeaderLine
 from tests.surfaces.tui.watching import Person, watch
 
 KEYS = ("shift+tab", "ctrl+shift+m", "f4", "ctrl+shift+p", "f6", "ctrl+shift+a", "ctrl+shift+i", "ctrl+shift+r")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.axes import AxesChange, RunControl, WorkMode
-from quintet.domain.screen_settings import KeySettings, keys_of, taken_twice
-from quintet.domain.settings import Settings
-from quintet.prompt_wiring import at_hand
+from quintet.app.prompt_wiring import at_hand
+from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
+from quintet.domain.settings.screen import KeySettings, keys_of, taken_twice
+from quintet.domain.settings.settings import Settings
 from tests.surfaces.tui.watching import Person, watch
 
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from quintet.surfaces.tui.markdown_lines import MarkdownLines
-from quintet.surfaces.tui.styled import MOST_CHARACTERS, clean, plain, wrap
+from quintet.surfaces.tui.transcript.markdown import MarkdownLines
+from quintet.surfaces.tui.transcript.rows import MOST_CHARACTERS, clean, plain, wrap
 
 PAGE = '''\
 # Head

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
-from quintet.app import open_session
-from quintet.domain import protocol as p
-from quintet.domain.axes import AxesChange, PermissionProfile, Surface, WorkMode
-from quintet.prompt_wiring import at_hand
-from quintet.surfaces.tui.pickers import Picker, PickList, aligned
+from quintet.app.open import open_session
+from quintet.app.prompt_wiring import at_hand
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, Surface, WorkMode
+from quintet.domain.journal import protocol as p
+from quintet.surfaces.tui.dialogs.picker import Picker, PickList, aligned
 from quintet.testing import ScriptedModel, call
 from tests.surfaces.tui.watching import Person, watch
 

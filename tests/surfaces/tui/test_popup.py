@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.surfaces.tui.popup import PopupState
+from quintet.surfaces.tui.prompt.popup import PopupState
 from tests.surfaces.tui.typing import Typist, at_prompt
 
 

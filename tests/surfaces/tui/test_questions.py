@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import ModelMode
+from quintet.domain.dials.axes import ModelMode
+from quintet.domain.journal import protocol as p
 from quintet.testing import call
 from tests.engine.cycles import rules
 from tests.surfaces.tui.watching import Person, watch

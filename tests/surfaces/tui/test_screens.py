@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.axes import AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode
-from quintet.domain.board import OtherSession, UnderWay
-from quintet.domain.screen_settings import THEMES
-from quintet.domain.tasks import Intent, Task, TaskStatus, TaskText
-from quintet.surfaces.tui.status_line import StatusLine
+from quintet.domain.dials.axes import AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.settings.screen import THEMES
+from quintet.domain.tasks.board import OtherSession, UnderWay
+from quintet.domain.tasks.task import Intent, Task, TaskStatus, TaskText
+from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.testing import call
 from tests.engine.test_turns import Waiting
 from tests.surfaces.tui.watching import Person, watch

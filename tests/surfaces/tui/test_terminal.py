@@ -132,15 +132,15 @@ def test_suspended_and_taken_up_again_it_is_drawn_whole(tmux: Tmux) -> None:
 
 CRASHING = """
 import asyncio, sys
-from quintet.surfaces.tui import terminal_ui
-from quintet.tui_wiring import surroundings
+from quintet.surfaces.tui import app
+from quintet.app.tui_wiring import surroundings
 
-class Fragile(terminal_ui.TerminalUi):
+class Fragile(app.TerminalUi):
     def do_fold(self):
         raise RuntimeError("a defect of ours")
 
-terminal_ui.TerminalUi = Fragile
-asyncio.run(terminal_ui.run(surroundings(".", {})))
+app.TerminalUi = Fragile
+asyncio.run(app.run(surroundings(".", {})))
 """
 
 
@@ -157,11 +157,11 @@ def test_a_defect_gives_the_terminal_back_before_it_is_told(tmux: Tmux, tmp_path
 TOURING = """
 import asyncio
 from msgspec import structs
-from quintet.surfaces.tui import terminal_ui
-from quintet.tui_wiring import surroundings
+from quintet.surfaces.tui import app
+from quintet.app.tui_wiring import surroundings
 
 tour = ("sh", "-c", "echo on tour; sleep 60")
-asyncio.run(terminal_ui.run(structs.replace(surroundings(".", {}), tour=tour)))
+asyncio.run(app.run(structs.replace(surroundings(".", {}), tour=tour)))
 """
 
 

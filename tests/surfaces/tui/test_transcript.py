@@ -4,17 +4,17 @@ import asyncio
 import math
 from pathlib import Path
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import INTERACTIVE, AxesChange
-from quintet.domain.cycle_phases import CyclePhase
-from quintet.domain.messages import EndPart, Finish, TextPart, Usage
-from quintet.domain.reports import Order
-from quintet.domain.steering import Actor, Scope
-from quintet.domain.toolspec import CallStatus
-from quintet.surfaces.tui.blocks import Call, Folded, Joined
-from quintet.surfaces.tui.scrollback import MOST_ROWS, SLACK
-from quintet.surfaces.tui.story import Story
-from quintet.surfaces.tui.styled import plain
+from quintet.domain.dials.axes import INTERACTIVE, AxesChange
+from quintet.domain.dials.transitions import Actor, Scope
+from quintet.domain.journal import protocol as p
+from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.turn.messages import EndPart, Finish, TextPart, Usage
+from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.surfaces.tui.transcript.blocks import Call, Folded, Joined
+from quintet.surfaces.tui.transcript.rows import plain
+from quintet.surfaces.tui.transcript.scrollback import MOST_ROWS, SLACK
+from quintet.surfaces.tui.transcript.story import Story
 from quintet.testing import ScriptedModel, call
 from tests.engine.test_turns import Waiting
 from tests.surfaces.tui.watching import Person, watch

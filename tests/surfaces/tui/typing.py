@@ -12,13 +12,13 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from quintet.app import open_session
-from quintet.domain.axes import Surface
-from quintet.engine.session import Session
-from quintet.prompt_wiring import at_hand
-from quintet.surfaces.tui.popup import Popup
-from quintet.surfaces.tui.prompt import Prompt
-from quintet.surfaces.tui.prompt_area import PromptArea
+from quintet.app.open import open_session
+from quintet.app.prompt_wiring import at_hand
+from quintet.domain.dials.axes import Surface
+from quintet.engine.session.session import Session
+from quintet.surfaces.tui.prompt.popup import Popup
+from quintet.surfaces.tui.prompt.prompt import Prompt
+from quintet.surfaces.tui.prompt.text_area import PromptArea
 from quintet.testing import ScriptedModel
 from tests.surfaces.tui.settling import SECONDS, Arrivals
 

@@ -9,17 +9,17 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from quintet.app import open_session
-from quintet.domain.axes import Axes, AxesChange, Surface
-from quintet.domain.settings import Settings
-from quintet.engine.session import Session
-from quintet.surfaces.tui.header_line import HeaderLine
-from quintet.surfaces.tui.prompt import Prompt
-from quintet.surfaces.tui.question_panel import QuestionPanel
-from quintet.surfaces.tui.scrollback import Scrollback
-from quintet.surfaces.tui.status_line import StatusLine
-from quintet.surfaces.tui.surroundings import Surroundings
-from quintet.surfaces.tui.terminal_ui import TerminalUi
+from quintet.app.open import open_session
+from quintet.domain.dials.axes import Axes, AxesChange, Surface
+from quintet.domain.settings.settings import Settings
+from quintet.engine.session.session import Session
+from quintet.surfaces.tui.app import TerminalUi
+from quintet.surfaces.tui.chrome.header import HeaderLine
+from quintet.surfaces.tui.chrome.status_line import StatusLine
+from quintet.surfaces.tui.context import Surroundings
+from quintet.surfaces.tui.prompt.prompt import Prompt
+from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
+from quintet.surfaces.tui.transcript.scrollback import Scrollback
 from quintet.testing import CountingIds, FrozenClock, ScriptedModel
 from tests.surfaces.tui.settling import SECONDS, Arrivals
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from quintet.adapters.offline_rules.own_tests import Outcome, command_if_unasked, no_worse, run_command
-from quintet.adapters.offline_rules.steps import FEW, Call, Step, Steps, ask
+from quintet.adapters.offline_rules.program_steps import FEW, Call, Step, Steps, ask
+from quintet.adapters.offline_rules.run_tests import Outcome, command_if_unasked, no_worse, run_command
 
 NEAR = 3  # changed lines with at most so many between them are one edit
 PROSE = (".md", ".rst", ".txt", ".adoc")

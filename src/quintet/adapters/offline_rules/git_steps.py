@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from quintet.adapters.offline_rules.intents import GitCommit, GitDiff
-from quintet.adapters.offline_rules.steps import Program, Said, Steps, ask, counted, listed, refused
-from quintet.domain.regex import regex
+from quintet.adapters.offline_rules.program_steps import Program, Said, Steps, ask, counted, listed, refused
+from quintet.domain.base.lazy_regex import regex
 
 _CHANGED = regex(r"(?P<staged>.)(?P<unstaged>.) (?P<path>.+)")
 _COMMITTED = regex(r"[0-9a-f]{7,40} ")

@@ -12,16 +12,16 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 from msgspec import Struct
 
-from quintet.adapters.loose_json import as_dict, decoded
+from quintet.adapters.files.loose_json import as_dict, decoded
 from quintet.adapters.offline_rules.intents import CAN_DO, Intent, RunTests
 from quintet.adapters.offline_rules.phrasing import parse
+from quintet.adapters.offline_rules.program_steps import Call, Said, Step
 from quintet.adapters.offline_rules.programs import needs, program
-from quintet.adapters.offline_rules.steps import Call, Said, Step
 from quintet.adapters.offline_rules.task_plan import plan
-from quintet.domain.grants import Effect
-from quintet.domain.messages import CallPart, EndPart, Finish, Message, Part, Request, Role, TextPart, ToolCall
-from quintet.domain.regex import regex
-from quintet.domain.tool_menu import toolsets_of
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.permission.effects import Effect
+from quintet.domain.turn.messages import CallPart, EndPart, Finish, Message, Part, Request, Role, TextPart, ToolCall
+from quintet.domain.turn.tool_menu import toolsets_of
 
 HOME = "swe"  # the toolset most of the work is done in
 MENU = "menu_enter"

@@ -26,8 +26,8 @@ from quintet.adapters.offline_rules.intents import (
     Summarise,
     Tidy,
 )
-from quintet.domain.pieces import split
-from quintet.domain.regex import regex
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.tasks.request_split import split
 
 _FILLER = regex(
     r"^(?:please|now|ok(?:ay)?|could you|can you|would you|will you|then|first|next|finally|also|just|let's"

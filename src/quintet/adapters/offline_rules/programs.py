@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 
-from quintet.adapters.offline_rules import (
-    file_steps,
-    git_steps,
-    own_tests,
-    project_facts,
-    renaming,
-    replacing,
-    tidying,
-)
+from quintet.adapters.offline_rules import files_steps as file_steps
+from quintet.adapters.offline_rules import git_steps
+from quintet.adapters.offline_rules import lint_format as tidying
+from quintet.adapters.offline_rules import rename as renaming
+from quintet.adapters.offline_rules import replace as replacing
+from quintet.adapters.offline_rules import run_tests as own_tests
+from quintet.adapters.offline_rules import summarise as project_facts
 from quintet.adapters.offline_rules.intents import (
     AddFile,
     DeleteFile,
@@ -29,7 +27,7 @@ from quintet.adapters.offline_rules.intents import (
     Summarise,
     Tidy,
 )
-from quintet.adapters.offline_rules.steps import Program, Said, ask, counted, refused, shown_lines
+from quintet.adapters.offline_rules.program_steps import Program, Said, ask, counted, refused, shown_lines
 
 
 def program(intent: Intent, *, tests_follow: bool = False) -> Program:

@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from quintet.adapters.offline_rules.steps import parsed
-from quintet.domain.regex import regex
+from quintet.adapters.offline_rules.program_steps import parsed
+from quintet.domain.base.lazy_regex import regex
 
 
 class ImportRef(Struct, frozen=True):

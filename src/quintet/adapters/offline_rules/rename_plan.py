@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from quintet.adapters.offline_rules.intents import Rename
+from quintet.adapters.offline_rules.program_steps import counted, shown_lines
 from quintet.adapters.offline_rules.python_names import (
     EXTERNAL,
     OTHER,
@@ -24,7 +25,6 @@ from quintet.adapters.offline_rules.python_names import (
     class_around,
 )
 from quintet.adapters.offline_rules.python_source import Place, Source
-from quintet.adapters.offline_rules.steps import counted, shown_lines
 
 HOW_TO_SAY = "Say which one: rename function X to Y, rename Owner.X to Y, or rename X in FILE to Y."
 

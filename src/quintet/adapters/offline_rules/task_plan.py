@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from quintet.adapters.offline_rules.intents import AddFile, DeleteFile, GitCommit, Intent, MoveFile, Rename, Replace
 from quintet.adapters.offline_rules.phrasing import parse
-from quintet.domain.pieces import Piece, pieces
-from quintet.domain.plan_text import as_text
-from quintet.domain.tasks import Mutation, TaskText
+from quintet.domain.tasks.plan import as_text
+from quintet.domain.tasks.request_split import Piece, pieces
+from quintet.domain.tasks.task import Mutation, TaskText
 
 MOST_TITLE = 80
 _CHANGING = (AddFile, DeleteFile, GitCommit, MoveFile, Rename, Replace)

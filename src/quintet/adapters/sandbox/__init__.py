@@ -14,11 +14,11 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
-from quintet.domain.grants import Sandbox
+from quintet.domain.permission.effects import Sandbox
 
 if TYPE_CHECKING:
     from quintet.adapters.sandbox.containment import Containment
-    from quintet.adapters.sandbox.ground import Ground
+    from quintet.adapters.sandbox.project_watch import Ground
 
 
 def chosen(use: str) -> Sandbox:
@@ -50,7 +50,7 @@ def found_here() -> tuple[Sandbox, str]:
 
 def networks() -> tuple[str, ...]:
     """The programs on this machine that can give a sandbox a network of its own. Nothing is started to find out."""
-    from quintet.adapters.host_programs import program
+    from quintet.adapters.processes.host_programs import program
 
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         return ()

@@ -11,16 +11,16 @@ import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 
-from quintet.adapters import host_programs
+from quintet.adapters.processes import host_programs
+from quintet.adapters.protected.fallen_covers import LaidCovers
+from quintet.adapters.protected.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
+from quintet.adapters.protected.linked_git import in_tree, linked
+from quintet.adapters.protected.nofollow import looked
+from quintet.adapters.protected.scan import Guarded, staying
+from quintet.adapters.protected.secret_covers import SecretCovers
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.containment import Containment
-from quintet.adapters.sandbox.fallen import LaidCovers
-from quintet.adapters.sandbox.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
-from quintet.adapters.sandbox.ground import PACKAGE, Begun, Ground, Launch, Walls
-from quintet.adapters.sandbox.guarded import Guarded, staying
-from quintet.adapters.sandbox.inside import COVER, EMPTY, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
-from quintet.adapters.sandbox.linked_git import in_tree, linked
-from quintet.adapters.sandbox.machine import (
+from quintet.adapters.sandbox.host_mounts import (
     ALIASES,
     CACHES,
     HIDDEN_SYSTEM,
@@ -30,10 +30,11 @@ from quintet.adapters.sandbox.machine import (
     home,
     toolchains,
 )
-from quintet.adapters.sandbox.nofollow import looked
-from quintet.adapters.sandbox.secret_covers import SecretCovers
-from quintet.domain.errors import ToolFailed
-from quintet.domain.grants import Effect, Grant, Sandbox
+from quintet.adapters.sandbox.inside import COVER, EMPTY, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
+from quintet.adapters.sandbox.project_watch import Begun, Ground, Launch, Walls
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.package import FOLDER, INSTALLED
 
 NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -123,7 +124,7 @@ class Bubblewrap(Containment):
     def _room(self, words: Sequence[str], behind: Sequence[str]) -> Walls:
         """The same walls as a room that is kept: its own process is the first one inside."""
         return Walls(
-            (*words, NO_REPORT, GO, *behind, *self.ground.bounded(()), *self.ground.script("room.py")),
+            (*words, NO_REPORT, GO, *behind, *self.ground.bounded(()), *self.ground.script("kept_sandbox_init.py")),
             self.ground.root,
             tuple(_identity(word) for word in words if word[:1] == "/"),
         )
@@ -318,8 +319,8 @@ class Laid:
         folder = os.path.join(self._root, ".quintet")
         if self._written(folder):
             self._lay(WRITABLE, folder, needed=False)
-        if below(PACKAGE, self._root) and "site-packages" in PACKAGE:  # installed here, not worked on
-            self._hold(PACKAGE)
+        if below(FOLDER, self._root) and INSTALLED:  # installed here, not worked on
+            self._hold(FOLDER)
         for path in _tops(guarded.kept) if not lifted else ():
             self._hold(path)
         for path in guarded.from_git if Effect.COMMIT not in self._grant.effects else ():

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from quintet.adapters.sandbox.ground import Begun, Ground, Launch
-from quintet.domain.grants import Effect, Grant, Sandbox
+from quintet.adapters.sandbox.project_watch import Begun, Ground, Launch
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
 
 
 class Containment(ABC):

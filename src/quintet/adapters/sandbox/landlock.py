@@ -13,14 +13,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from quintet.adapters.host_programs import host_path
+from quintet.adapters.processes.host_programs import host_path
+from quintet.adapters.protected.linked_git import linked
+from quintet.adapters.protected.nofollow import looked
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.containment import Containment
-from quintet.adapters.sandbox.ground import READING, Begun, Launch
-from quintet.adapters.sandbox.linked_git import linked
-from quintet.adapters.sandbox.machine import ALIASES, SYSTEM, below, toolchains
-from quintet.adapters.sandbox.nofollow import looked
-from quintet.domain.grants import Effect, Grant, Sandbox
+from quintet.adapters.sandbox.host_mounts import ALIASES, SYSTEM, below, toolchains
+from quintet.adapters.sandbox.project_watch import READING, Begun, Launch
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 

@@ -9,8 +9,8 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 
-from quintet.adapters.sandbox.machine import below, home
-from quintet.domain.user_keys import AGENT, KEYS, PRIVATE
+from quintet.adapters.sandbox.host_mounts import below, home
+from quintet.domain.permission.user_keys import AGENT, KEYS, PRIVATE
 
 AGENT_INSIDE = "/run/ssh-agent"
 MOST_CONFIG = 262_144

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quintet.adapters.host_programs import host_path
+from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.sandbox.containment import Containment
-from quintet.adapters.sandbox.ground import READING, Begun, Launch
-from quintet.domain.grants import Grant, Sandbox
+from quintet.adapters.sandbox.project_watch import READING, Begun, Launch
+from quintet.domain.permission.effects import Grant, Sandbox
 
 
 class Uncontained(Containment):

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 
 import apsw
 
-from quintet.adapters.private_files import private_folder
-from quintet.adapters.proc import process_start
-from quintet.domain.errors import StoreDamaged, StoreError, StoreNewer, StoreUnwritable
+from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.processes.proc_fs import process_start
+from quintet.domain.base.errors import StoreDamaged, StoreError, StoreNewer, StoreUnwritable
 
 SQL_FOLDER = os.path.join(os.path.dirname(__file__), "sql")
 BUSY_MS = 10_000

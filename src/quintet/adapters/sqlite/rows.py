@@ -12,11 +12,11 @@ import apsw
 import msgspec
 
 from quintet.adapters.sqlite.database import load_queries
-from quintet.domain.errors import LeaseLost, NotFound, StoreDamaged, StoreError, UsageError
-from quintet.domain.store_rows import Batch, Lease, SessionRow, Unreadable
+from quintet.domain.base.errors import LeaseLost, NotFound, StoreDamaged, StoreError, UsageError
+from quintet.domain.journal.store_rows import Batch, Lease, SessionRow, Unreadable
 
 if TYPE_CHECKING:  # the protocol is imported where events are read: listings never touch it
-    from quintet.domain.protocol import Event, Recorded, Submitted
+    from quintet.domain.journal.protocol import Event, Recorded, Submitted
 
 _END = (1 << 63) - 1
 PIECE = 1000  # event numbers read at once
@@ -114,7 +114,7 @@ class Rows:
         return int(self._value("count_events", session) or 0)
 
     def inbox(self, session: str) -> list[Submitted | Unreadable]:
-        from quintet.domain.protocol import decode_submitted
+        from quintet.domain.journal.protocol import decode_submitted
 
         found: list[Submitted | Unreadable] = []
         for submission, data in self.connection.execute(self.sql["read_inbox"], (session,)).fetchall():
@@ -131,7 +131,7 @@ class Rows:
         return self.connection.execute(self.sql[query], values).fetchall()[0][0]
 
     def _recorded(self, rows: Iterable[tuple[Any, ...]]) -> list[Recorded]:
-        from quintet.domain.protocol import Recorded, decode_event
+        from quintet.domain.journal.protocol import Recorded, decode_event
 
         events, seq = [], 0
         try:
@@ -148,7 +148,7 @@ class Rows:
         self.connection.execute(self.sql["insert_session"], values)
 
     def append(self, session: str, batch: Batch) -> list[int]:
-        from quintet.domain.protocol import VERSION
+        from quintet.domain.journal.protocol import VERSION
 
         execute = self.connection.execute
         owner = batch.lease.owner if batch.lease else ""
@@ -170,7 +170,7 @@ class Rows:
         return seqs
 
     def submit(self, session: str, submitted: Submitted, at: str) -> None:
-        from quintet.domain.protocol import encode
+        from quintet.domain.journal.protocol import encode
 
         self.connection.execute(self.sql["submit"], (submitted.id, session, at, encode(submitted).decode()))
 

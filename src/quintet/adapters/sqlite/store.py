@@ -16,12 +16,12 @@ from typing import Any
 
 import apsw
 
-from quintet.adapters.private_files import private_folder
+from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.sqlite.database import clear_errors, connect, set_aside
 from quintet.adapters.sqlite.rows import Rows
-from quintet.domain.errors import StoreDamaged, StoreError, StoreUnwritable
-from quintet.domain.ports import Batch, Lease, SessionRow, Unreadable
-from quintet.domain.protocol import Event, Recorded, Submitted
+from quintet.domain.base.errors import StoreDamaged, StoreError, StoreUnwritable
+from quintet.domain.journal.protocol import Event, Recorded, Submitted
+from quintet.domain.ports.ports import Batch, Lease, SessionRow, Unreadable
 
 MOST_PER_COMMIT = 256
 _Job = tuple[Callable[[Rows], Any], "asyncio.Future[Any]"]

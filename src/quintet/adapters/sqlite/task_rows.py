@@ -13,10 +13,10 @@ import apsw
 import msgspec
 
 from quintet.adapters.sqlite.database import load_queries
-from quintet.domain.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
-from quintet.domain.errors import StoreDamaged, TaskTaken, UsageError
-from quintet.domain.task_ports import Claim
-from quintet.domain.tasks import AT_WORK, Task, TaskMove, TaskStatus, TaskText
+from quintet.domain.base.errors import StoreDamaged, TaskTaken, UsageError
+from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
+from quintet.domain.ports.tasks import Claim
+from quintet.domain.tasks.task import AT_WORK, Task, TaskMove, TaskStatus, TaskText
 
 SINCE = 2  # the schema version that brought them
 _decode_text = msgspec.json.Decoder(TaskText).decode

@@ -9,8 +9,8 @@ from quintet.adapters.sqlite.database import clear_errors
 from quintet.adapters.sqlite.rows import Rows
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.sqlite.task_rows import TaskRows
-from quintet.domain.task_ports import Claim
-from quintet.domain.tasks import Task, TaskMove
+from quintet.domain.ports.tasks import Claim
+from quintet.domain.tasks.task import Task, TaskMove
 
 
 class SqliteTasks:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from quintet.domain import protocol as p
-from quintet.domain.axes import AXIS_FIELDS, AXIS_WORDS, Axes, parse_axis
+from quintet.domain.dials.axes import AXIS_FIELDS, AXIS_WORDS, Axes, parse_axis
+from quintet.domain.journal import protocol as p
 
 
 class Aim:

@@ -1,0 +1,229 @@
+"""Port `Agents` on the local disk: agents by name or path, and the files of their packages and of the project.
+
+A path is placed by its words first, then opened beneath its folder, so that neither `..` nor a link leads out. An
+absolute path has to name something inside; an address, a share or somebody's home never does.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from quintet.adapters.agents.package_files import PackageFiles
+from quintet.adapters.files.located_yaml import NotReadable, frontmatter, read_json
+from quintet.adapters.files.paths import Places
+from quintet.adapters.files.private_files import private_folder
+from quintet.domain.agents import run_errors as failures
+from quintet.domain.agents.agent import Agent, Diagnostic
+from quintet.domain.agents.templates import render
+from quintet.domain.agents.workflow import AgentPackage, Workflow, is_classic
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import NotFound, RunFailed, UsageError
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.permission.protected_paths import PROTECTION, Protection
+from quintet.domain.ports.ports import Loaded
+
+_ELSEWHERE = regex(r"[A-Za-z][\w+.-]*:|\\\\|//|~")  # an address, a drive, a share, a home
+_PATH = regex(r"[/\\]|\.\w{1,8}\Z")
+ARTIFACTS = "artifacts"
+
+
+class LocalAgents:
+    def __init__(self, places: Places, protection: Protection = PROTECTION, *, trusted: bool = False) -> None:
+        self._places = places
+        self._protection = protection
+        self.trusted = trusted
+
+    # The readers are imported where an agent is wanted: most sessions have none.
+
+    def listed(self) -> list[tuple[Agent, str]]:
+        from quintet.adapters.agents.catalogue import all_agents
+
+        return [(one.agent, one.origin) for one in all_agents(self._places).agents.values()]
+
+    def find(self, name: str) -> Agent:
+        from quintet.adapters.agents.catalogue import find_agent
+
+        try:
+            return find_agent(name, self._places)[0].agent
+        except NotFound as error:
+            raise RunFailed(failures.AGENT_NOT_FOUND, error.message, hint=error.hint) from None
+        except UsageError as error:
+            raise RunFailed(failures.VALIDATION_FAILED, error.message, hint=error.hint) from None
+
+    def other(self, agent: Agent, id: str) -> Agent:
+        if id == agent.id:
+            return agent
+        package, _ = self._package(agent)
+        found = package.agent(id) if package else None
+        if found is None:
+            names = [one.id for one in package.agents] if package else []
+            raise RunFailed(
+                failures.AGENT_NOT_FOUND, f"there is no agent {id} in {agent.package}.{did_you_mean(id, names)}"
+            )
+        return found
+
+    # ── workflows
+
+    def workflow(self, ref: str, agent: Agent) -> tuple[Workflow, str]:
+        if not ref.strip():
+            raise RunFailed(failures.WORKFLOW_REF_REQUIRED, "no workflow is named")
+        root, path = self._placed(ref, agent) if _PATH.search(ref) else (agent.package, "")
+        if is_classic(ref):
+            raise RunFailed(
+                failures.CLASSIC,
+                f"{ref} is a classic workflow (.yaml, .yml, .xml), and those are not supported",
+                hint="Use a workflow.md, with a graph or step files beside it.",
+            )
+        package, problems = self._package(agent)
+        if found := package.workflow(path if path and root == agent.package else ref) if package else None:
+            return found, agent.package
+        if package is None or problems:
+            self._explain(ref, path, agent, problems)
+        files = PackageFiles(root)
+        if path.endswith(".md") and files.exists(path):
+            return self._alone(files, path), files.root
+        if path.endswith(".md") and os.path.lexists(os.path.join(root, path)):
+            self._read(root, path)  # there, and not to be read: a link that leads out
+        names = [workflow.id for workflow in package.workflows] if package else []
+        raise RunFailed(
+            failures.UNKNOWN_WORKFLOW,
+            f"there is no workflow {ref} in {agent.package}.{did_you_mean(ref, names)}",
+            hint=f"There are: {', '.join(names)}." if names else "It has none.",
+        )
+
+    def _alone(self, files: PackageFiles, path: str) -> Workflow:
+        from quintet.adapters.agents.workflow_files import read_workflow
+
+        workflow, problems = read_workflow(files, path)
+        if workflow is None:
+            raise RunFailed(failures.VALIDATION_FAILED, "\n".join(map(str, problems)))
+        return workflow
+
+    def _explain(self, ref: str, path: str, agent: Agent, problems: list[Diagnostic]) -> None:
+        """Say what is wrong with the workflow that was meant, if the package lists it."""
+        files = PackageFiles(agent.package)
+        listed = self._listed(files)
+        for id, workflow, graph in listed:
+            if ref != id and (not path or path != os.path.normpath(workflow)):
+                continue
+            if not files.exists(workflow):
+                raise RunFailed(failures.WORKFLOW_FILE_NOT_FOUND, f"{files.shown(workflow)}: there is no such file")
+            if graph and not files.exists(graph):
+                raise RunFailed(failures.GRAPH_FILE_NOT_FOUND, f"{files.shown(graph)}: there is no such file")
+        beside = path or f"workflows/{ref}/workflow.md"
+        folder = os.path.dirname(files.shown(beside)) + os.sep
+        mine = [problem for problem in problems if problem.file.startswith(folder)]
+        if mine and folder != files.root + os.sep:
+            raise RunFailed(failures.VALIDATION_FAILED, "\n".join(map(str, mine)))
+
+    def _listed(self, files: PackageFiles) -> list[tuple[str, str, str]]:
+        """The workflows that the manifest lists: id, file, graph."""
+        from quintet.adapters.agents.package import MANIFEST
+
+        if not files.exists(MANIFEST):
+            return []
+        try:
+            value = read_json(files.text(MANIFEST)).value
+        except NotReadable as error:
+            problem = f"{files.shown(MANIFEST)}:{error.line}: {error.problem}"
+            raise RunFailed(failures.MANIFEST_INVALID, problem) from None
+        rows = value.get("workflows", []) if isinstance(value, dict) else None
+        if not isinstance(rows, list):
+            raise RunFailed(failures.MANIFEST_INVALID, f"{files.shown(MANIFEST)}: workflows has to be a list")
+        fields = [row for row in rows if isinstance(row, dict)]
+        return [tuple(str(row.get(name) or "") for name in ("id", "workflow", "graph")) for row in fields]  # type: ignore[misc]
+
+    def _package(self, agent: Agent) -> tuple[AgentPackage | None, list[Diagnostic]]:
+        from quintet.adapters.agents.package import MANIFEST, read_package, read_single
+
+        if not os.path.isdir(self._places.root):
+            raise RunFailed(failures.PROJECT_ROOT_INVALID, f"{self._places.root}: there is no such folder any more")
+        if not os.path.isdir(agent.package):
+            raise RunFailed(failures.PACKAGE_NOT_FOUND, f"{agent.package}: there is no such folder any more")
+        found = read_package(agent.package)
+        if found.package is None and not os.path.exists(os.path.join(agent.package, MANIFEST)):
+            found = read_single(agent.package, os.path.relpath(agent.source, agent.package))
+        return found.package, found.problems
+
+    # ── files
+
+    def text(self, path: str, agent: Agent) -> tuple[str, dict[str, Any], str]:
+        root, inside = self._placed(path, agent)
+        whole = os.path.join(root, inside)
+        try:
+            fields, body = frontmatter(self._read(root, inside))
+        except NotReadable as error:
+            raise RunFailed(failures.VALIDATION_FAILED, f"{whole}:{error.line}: {error.problem}") from None
+        return whole, fields.value, body
+
+    def step(self, path: str, root: str) -> str:
+        try:
+            return frontmatter(PackageFiles(root).text(path))[1].strip()
+        except NotReadable as error:
+            whole = os.path.join(root, path)
+            code = failures.PERMISSION_DENIED if "leads out" in error.problem else failures.PRECONDITION
+            raise RunFailed(code, f"{whole}:{error.line}: {error.problem}") from None
+
+    def data(self, path: str, agent: Agent) -> Loaded:
+        from quintet.adapters.agents.item_data import FORMATS, parsed
+
+        root, inside = self._placed(path, agent)
+        ending = os.path.splitext(inside)[1].lower()
+        format = FORMATS.get(ending)
+        if format is None:
+            raise RunFailed(failures.DATA_LOAD_FAILED, f"{path}: data is one of {', '.join(FORMATS)}")
+        try:
+            return Loaded(inside, format, parsed(format, self._read(root, inside, failures.DATA_LOAD_FAILED)))
+        except NotReadable as error:
+            raise RunFailed(failures.DATA_LOAD_FAILED, f"{path}:{error.line}: {error.problem}") from None
+
+    def _read(self, root: str, path: str, code: str = failures.VALIDATION_FAILED) -> str:
+        try:
+            return PackageFiles(root).text(path)
+        except NotReadable as error:
+            code = failures.PERMISSION_DENIED if "leads out" in error.problem else code
+            raise RunFailed(code, f"{os.path.join(root, path)}:{error.line}: {error.problem}") from None
+
+    def _placed(self, path: str, agent: Agent) -> tuple[str, str]:
+        """The folder, package or project, that a path is in, and the path within it."""
+        package, project = os.path.realpath(agent.package), self._places.root
+        given = path.strip()
+        whole = os.path.normpath(os.path.join(package, given.replace("\\", "/")))
+        if not _ELSEWHERE.match(given) and "\0" not in given:
+            roots = [root for root in (package, project) if _below(whole, root)]
+            inside = [(root, os.path.relpath(whole, root)) for root in roots[:1]]
+            other = os.path.normpath(os.path.join(project, given.replace("\\", "/")))
+            if roots[:1] == [package] and not os.path.lexists(whole) and os.path.lexists(other):
+                inside = [(project, os.path.relpath(other, project))] if _below(other, project) else inside
+            if inside and not self._protection.is_secret(inside[0][1]):
+                return inside[0]
+        raise RunFailed(
+            failures.PERMISSION_DENIED, f"{path}: only files of the agent's package and of the project are read"
+        )
+
+    # ── templates and folders
+
+    def rendered(self, text: str, agent: Agent, run: str = "") -> str:
+        if "{" not in text:
+            return text
+        places = {
+            "project-root": self._places.root,
+            "package-root": agent.package,
+            "artifacts-root": os.path.join(self._places.root, ARTIFACTS),
+            "state-root": os.path.join(self._places.runs, run) if run else self._places.state,
+        }
+        package, _ = self._package(agent)
+        return render(text, places, package.variables if package else {})
+
+    def make_folder(self, run: str) -> None:
+        try:
+            private_folder(os.path.join(self._places.runs, run))
+        except OSError as error:
+            raise RunFailed(
+                failures.STATE_INIT_FAILED, f"{self._places.runs}: the run's folder cannot be made ({error.strerror})"
+            ) from None
+
+
+def _below(path: str, root: str) -> bool:
+    return path.startswith(root.rstrip("/") + "/")

@@ -1,0 +1,141 @@
+"""Every agent there is here: the project's, the user's, and those that come with Quintet; or one by its path.
+
+An agent is called by its id. The first of a name is the one that is meant, the project's before the user's before
+ours. What is malformed is left out and said, and never stands in the way of the rest.
+"""
+
+from __future__ import annotations
+
+import os
+
+from msgspec import Struct, field
+
+from quintet.adapters.agents.package import MANIFEST, Found, agent_files, read_package, read_single
+from quintet.adapters.agents.package_files import PackageFiles
+from quintet.adapters.files.paths import Places
+from quintet.domain.agents.agent import Agent, Diagnostic
+from quintet.domain.agents.workflow import AgentPackage
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import NotFound, UsageError
+from quintet.package import FOLDER
+
+SHIPPED = os.path.join(FOLDER, "agents")
+_ENDINGS = (".yaml", ".yml", ".md", ".json")
+
+
+class Shelved(Struct, frozen=True):
+    agent: Agent
+    package: AgentPackage
+    origin: str  # project, user, shipped, or path
+
+
+class Shelf(Struct):
+    agents: dict[str, Shelved] = field(default_factory=dict)
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def add(self, found: Found, origin: str) -> None:
+        self.problems += found.problems
+        for agent in found.package.agents if found.package else ():
+            before = self.agents.get(agent.id)
+            if before is None and found.package:
+                self.agents[agent.id] = Shelved(agent, found.package, origin)
+            elif before and origin != "shipped":
+                problem = f"there is already an agent {agent.id}, in {before.agent.source}; this one is not reached"
+                self.problems.append(Diagnostic(agent.source, 1, "", problem))
+
+
+def all_agents(places: Places) -> Shelf:
+    shelf = Shelf()
+    for folder in places.project_agents:
+        if _leads_out(folder, places.root):
+            shelf.problems.append(Diagnostic(folder, 1, "", "leads out of the project"))
+        else:
+            _fill(shelf, folder, "project")
+    _fill(shelf, places.user_agents, "user")
+    _fill(shelf, SHIPPED, "shipped")
+    return shelf
+
+
+def find_agent(name: str, places: Places) -> tuple[Shelved, list[Diagnostic]]:
+    """An agent by its id or its name, or by the path of its file or folder; and what is wrong around it."""
+    if _is_path(name):
+        return _by_path(name)
+    shelf = all_agents(places)
+    found = shelf.agents.get(name)
+    if found is None:
+        wanted = name.casefold()
+        called = [
+            one for one in shelf.agents.values() if wanted in (one.agent.id.casefold(), one.agent.name.casefold())
+        ]
+        if len(called) > 1:
+            raise UsageError(
+                f"several agents are called {name}", hint=f"By id: {', '.join(o.agent.id for o in called)}."
+            )
+        if not called:
+            names = ", ".join(shelf.agents)
+            raise NotFound(f"there is no agent {name}.{did_you_mean(name, shelf.agents)}", hint=f"There are: {names}.")
+        found = called[0]
+    return found, shelf.problems
+
+
+def at_path(path: str) -> Found:
+    """What a file or a folder holds."""
+    if os.path.isdir(path):
+        return read_package(path)
+    folder, name = os.path.split(os.path.abspath(path))
+    return read_package(folder) if name == MANIFEST else read_single(folder, name)
+
+
+def _by_path(given: str) -> tuple[Shelved, list[Diagnostic]]:
+    path, id = given, ""
+    if not os.path.exists(path):
+        path, _, id = given.rpartition(":")
+        if not path or not os.path.exists(path):
+            raise NotFound(f"{given}: there is no such file or folder")
+    found = at_path(path)
+    if found.package is None:
+        first, *more = found.problems
+        raise UsageError(str(first), hint="\n".join(map(str, more)))
+    agents = {agent.id: agent for agent in found.package.agents}
+    if not id and len(agents) > 1:
+        raise UsageError(f"{path} holds several agents", hint=f"Name one: {path}:{'|'.join(agents)}")
+    if id and id not in agents:
+        raise NotFound(f"{path} holds no agent {id}.{did_you_mean(id, agents)}")
+    agent = agents[id] if id else found.package.agents[0]
+    return Shelved(agent, found.package, "path"), found.problems
+
+
+def _is_path(name: str) -> bool:
+    return os.sep in name or name.endswith(_ENDINGS) or os.path.isfile(name)
+
+
+def _leads_out(folder: str, root: str) -> bool:
+    return os.path.commonpath((os.path.realpath(folder), root)) != root
+
+
+def _fill(shelf: Shelf, folder: str, origin: str) -> None:
+    """The agents of a folder: packages in folders of their own, YAML files, Markdown pages."""
+    if not os.path.isdir(folder):
+        return
+    files = PackageFiles(folder)
+    for name in agent_files(files):
+        shelf.add(read_single(files.root, name), origin)
+    _pages(shelf, files, origin)
+    for entry in files.entries("."):
+        inner = os.path.join(files.root, entry.name)
+        if entry.kind not in ("folder", "link") or not os.path.isdir(inner):
+            continue
+        if _leads_out(inner, files.root):
+            shelf.problems.append(Diagnostic(inner, 1, "", "leads out of the folder of agents"))
+            continue
+        within = PackageFiles(inner)
+        if within.exists(MANIFEST) or agent_files(within):
+            shelf.add(read_package(inner), origin)
+        else:
+            _pages(shelf, within, origin)
+
+
+def _pages(shelf: Shelf, files: PackageFiles, origin: str) -> None:
+    for entry in files.entries("."):
+        if entry.kind in ("file", "link") and entry.name.endswith(".md") and entry.name.casefold() != "readme.md":
+            shelf.add(read_single(files.root, entry.name), origin)

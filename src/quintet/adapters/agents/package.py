@@ -1,0 +1,223 @@
+"""A folder of agents with the workflows they share: a package with bmad.json, or agents with `workflows/` beside them.
+
+What is malformed is left out and said; the rest of the package is still read.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from msgspec import Struct
+
+from quintet.adapters.agents.bmad_file import YAML_ENDINGS, read_agent, short_id
+from quintet.adapters.agents.fields import read_menu, read_persona, read_prompts
+from quintet.adapters.agents.package_files import PackageFiles
+from quintet.adapters.agents.workflow_files import read_workflow
+from quintet.adapters.files.checked_fields import Checked
+from quintet.adapters.files.located_yaml import NotReadable, Place, read_json, read_yaml
+from quintet.domain.agents.agent import Agent, Diagnostic
+from quintet.domain.agents.workflow import AgentPackage, Workflow
+from quintet.domain.turn.tool_menu import TOOL_MODES
+
+MANIFEST = "bmad.json"
+MOST_AGENTS = 100
+_TOOLS = frozenset(name for toolset in TOOL_MODES.values() for name in toolset.tool_list)
+_FILE_TOOLS = frozenset(
+    name for name in _TOOLS if name.startswith("fs_") or name in ("Read", "Edit", "Write", "grep", "glob", "bash")
+)
+
+
+class Found(Struct):
+    package: AgentPackage | None
+    problems: list[Diagnostic]
+
+
+def read_package(root: str) -> Found:
+    """The package a folder is."""
+    files = PackageFiles(root)
+    return _from_manifest(files) if files.exists(MANIFEST) else _from_folder(files)
+
+
+def read_single(root: str, path: str) -> Found:
+    """One file of agents, with the workflows that lie beside it."""
+    files = PackageFiles(root)
+    if path.endswith(".json"):
+        problems: list[Diagnostic] = []
+        return _gathered(files, short_id(path), _agents(files, path, problems), problems)
+    agent, problems = read_agent(files, path)
+    return _gathered(files, agent.id if agent else "", [agent] if agent else [], problems)
+
+
+def agent_files(files: PackageFiles) -> list[str]:
+    """The agents' YAML files of a folder."""
+    return [entry.name for entry in files.entries(".") if entry.name.endswith(YAML_ENDINGS)]
+
+
+def _from_folder(files: PackageFiles) -> Found:
+    problems: list[Diagnostic] = []
+    agents: dict[str, Agent] = {}
+    for path in agent_files(files)[:MOST_AGENTS]:
+        agent, wrong = read_agent(files, path)
+        problems += wrong
+        if agent and agent.id in agents:
+            problems.append(Diagnostic(agent.source, 1, "agent.metadata.id", f"{agent.id} stands twice in this folder"))
+        elif agent:
+            agents[agent.id] = agent
+    if not agents and not problems:
+        problems.append(Diagnostic(files.root, 1, "", "no agent here: neither bmad.json nor *.agent.yaml"))
+    return _gathered(files, posixpath.basename(files.root), list(agents.values()), problems)
+
+
+def _gathered(files: PackageFiles, name: str, agents: list[Agent], problems: list[Diagnostic]) -> Found:
+    if not agents:
+        return Found(None, problems)
+    workflows, variables = _beside(files, problems), _variables(files, problems)
+    return Found(AgentPackage(files.root, name, tuple(agents), workflows, variables=variables), problems)
+
+
+def _beside(files: PackageFiles, problems: list[Diagnostic]) -> tuple[Workflow, ...]:
+    """The workflows of `workflows/NAME/workflow.md`."""
+    found = []
+    for entry in files.entries("workflows"):
+        path = f"workflows/{entry.name}/workflow.md"
+        if entry.kind == "folder" and files.exists(path):
+            workflow, wrong = read_workflow(files, path, entry.name)
+            problems += wrong
+            found += [workflow] if workflow else []
+    return tuple(found)
+
+
+def _variables(files: PackageFiles, problems: list[Diagnostic]) -> dict[str, str]:
+    """The package's own configuration, for templates: the plain values of its config.yaml."""
+    if not files.exists("config.yaml"):
+        return {}
+    try:
+        value = read_yaml(files.text("config.yaml")).value
+    except NotReadable as error:
+        problems.append(Diagnostic(files.shown("config.yaml"), error.line, "", error.problem))
+        return {}
+    pairs = value.items() if isinstance(value, dict) else ()
+    return {name: str(plain) for name, plain in pairs if isinstance(plain, str | int | float)}
+
+
+def _from_manifest(files: PackageFiles) -> Found:
+    try:
+        checked = Checked(files.shown(MANIFEST), read_json(files.text(MANIFEST)))
+    except NotReadable as error:
+        return Found(None, [Diagnostic(files.shown(MANIFEST), error.line, "", error.problem)])
+    checked.fields(())
+    name = checked.text(("name",))
+    entry = checked.fields(("entry",), required=False)
+    if checked.problems:
+        return Found(None, checked.problems)
+    agents = _agents(files, checked.text(("entry", "agents"), required=False) or "agents.json", checked.problems)
+    if not agents:
+        return Found(None, checked.problems)
+    workflows, first = _workflows(files, checked, bool(entry))
+    package = AgentPackage(
+        files.root,
+        name,
+        tuple(agents),
+        tuple(workflows),
+        first,
+        checked.text(("version",), required=False),
+        checked.text(("description",), required=False),
+        _variables(files, checked.problems),
+    )
+    return Found(package, checked.problems)
+
+
+def _workflows(files: PackageFiles, checked: Checked, entered: bool) -> tuple[list[Workflow], str]:
+    """The workflows that the manifest lists, and the id of the one it opens with."""
+    found: list[Workflow] = []
+    listed: set[str] = set()
+    for number in checked.items(("workflows",), required=False):
+        at: Place = ("workflows", number)
+        checked.fields(at)
+        id, path = checked.text((*at, "id")), checked.text((*at, "workflow"))
+        if any(workflow.id == id for workflow in found):
+            checked.note((*at, "id"), f"{id} stands twice")
+        elif id and path:
+            graph = checked.text((*at, "graph"), required=False)
+            title = checked.text((*at, "displayName"), required=False)
+            about = checked.text((*at, "description"), required=False)
+            listed.add(posixpath.normpath(path))
+            _take(files, found, checked.problems, path, id, graph, title, about)
+    path = posixpath.normpath(checked.text(("entry", "workflow"), required=False)) if entered else ""
+    first = next((workflow.id for workflow in found if workflow.path == path), "")
+    if path not in ("", ".", *listed) and files.exists(path):
+        graph = checked.text(("entry", "graph"), required=False)
+        first = _take(files, found, checked.problems, path, "", graph)
+    return found, first
+
+
+def _take(
+    files: PackageFiles,
+    found: list[Workflow],
+    problems: list[Diagnostic],
+    path: str,
+    id: str,
+    graph: str,
+    title: str = "",
+    description: str = "",
+) -> str:
+    path = posixpath.normpath(path)
+    workflow, wrong = read_workflow(files, path, id, graph and posixpath.normpath(graph), title, description)
+    problems += wrong
+    if workflow is None:
+        return ""
+    found.append(workflow)
+    return workflow.id
+
+
+def _agents(files: PackageFiles, path: str, problems: list[Diagnostic]) -> list[Agent]:
+    try:
+        document = read_json(files.text(path))
+    except NotReadable as error:
+        problems.append(Diagnostic(files.shown(path), error.line, "", error.problem))
+        return []
+    whole = Checked(files.shown(path), document)
+    numbers = whole.items(("agents",), least=1)
+    problems += whole.problems
+    agents: dict[str, Agent] = {}
+    for number in numbers[:MOST_AGENTS]:
+        one = Checked(whole.file, document)
+        agent = _agent(one, ("agents", number), files.root)
+        if agent.id in agents and agent.id:
+            one.note(("agents", number, "id"), f"{agent.id} stands twice")
+        problems += one.problems
+        if not one.problems:
+            agents[agent.id] = agent
+    return list(agents.values())
+
+
+def _agent(checked: Checked, at: Place, root: str) -> Agent:
+    checked.fields(at)
+    about = (*at, "metadata")
+    checked.fields(about)
+    name, title = checked.text((*about, "name")), checked.text((*about, "title"))
+    return Agent(
+        short_id(checked.text((*at, "id"))),
+        name,
+        read_persona(checked, (*at, "persona")),
+        title,
+        checked.text((*about, "icon"), required=False),
+        checked.text((*about, "module"), required=False),
+        checked.texts((*at, "critical_actions"), required=False),
+        read_prompts(checked, (*at, "prompts")),
+        read_menu(checked, (*at, "menu"), strict=False),
+        _policy(checked, (*at, "tools")),
+        checked.text((*at, "systemPrompt"), required=False),
+        checked.file,
+        root,
+    )
+
+
+def _policy(checked: Checked, at: Place) -> frozenset[str] | None:
+    """The tools an agent keeps to: all, but for the files or the servers that it is denied."""
+    policy = checked.fields(at, required=False)
+    denied: frozenset[str] = frozenset()
+    for name, tools in (("fs", _FILE_TOOLS), ("mcp", frozenset({"mcp_tool"}))):
+        if name in policy and checked.get((*at, name, "enabled")) is False:
+            denied |= tools
+    return _TOOLS - denied if denied else None

@@ -1,0 +1,219 @@
+"""YAML and JSON read as plain values together with the line each stands on.
+
+Strict and bounded: no tags, no second document, no key twice, and what aliases would multiply is counted before it is
+built. `NotReadable` says what is wrong and on which line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from msgspec import Struct
+
+from quintet.domain.base.lazy_regex import regex
+
+MOST_NODES = 20_000  # values in a document, those that aliases repeat counted each time
+MOST_DEPTH = 50
+
+Place = tuple[str | int, ...]  # keys and positions, from the outermost inwards
+
+
+class NotReadable(Exception):
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+        self.problem = problem
+
+
+class Located(Struct):
+    value: Any
+    lines: dict[Place, int]
+
+    def line(self, place: Place) -> int:
+        """The line of a value, or of the nearest thing around one that is missing."""
+        while place and place not in self.lines:
+            place = place[:-1]
+        return self.lines.get(place, 1)
+
+
+class _Open(Struct):
+    """A collection that is being read."""
+
+    value: Any
+    place: Place
+    anchor: str | None
+    weight: int = 1
+    key: str | None = None
+
+
+def read_yaml(text: str, first_line: int = 1, *, twice: bool = False) -> Located:
+    """`twice`: a key may stand twice, and the last one holds."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _Builder(first_line, twice).build(yaml.parse(text, Loader=loader), yaml)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + first_line if mark else first_line
+        raise NotReadable(line, f"not valid YAML: {error.problem or error.context}") from None
+    except yaml.YAMLError as error:
+        raise NotReadable(first_line, f"not valid YAML: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise NotReadable(first_line, "nested too deeply") from None
+
+
+_PAIR = regex(r"(?<!\\)((?:\\\\)*)\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE)
+
+
+def read_json(text: str) -> Located:
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise NotReadable(error.lineno, f"not valid JSON: {error.msg}") from None
+    except UnicodeEncodeError:
+        raise NotReadable(1, "not valid JSON: half a character") from None
+    except (RecursionError, ValueError):
+        raise NotReadable(1, "not valid JSON: nested too deeply, or a number too long") from None
+    try:
+        return Located(value, read_yaml(_PAIR.sub(_character, text)).lines)
+    except NotReadable as error:  # JSON that YAML does not read has its values and no lines; what is too much has none
+        if "not valid YAML" not in error.problem:
+            raise
+        return Located(value, {})
+
+
+def _character(pair: re.Match[str]) -> str:
+    high, low = int(pair[2], 16), int(pair[3], 16)
+    return pair[1] + chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
+
+
+def frontmatter(text: str) -> tuple[Located, str]:
+    """The YAML between `---` lines at the top of a page, and the page below it; no frontmatter is an empty one."""
+    head, *lines = text.split("\n")
+    if head.rstrip() != "---":
+        return Located({}, {}), text
+    end = next((number for number, line in enumerate(lines) if line.rstrip() == "---"), None)
+    if end is None:
+        raise NotReadable(1, "the frontmatter is not closed by a line of ---")
+    found = read_yaml("\n".join(lines[:end]), first_line=2, twice=True)  # pages in the wild repeat keys
+    if found.value is None:
+        found.value = {}
+    if not isinstance(found.value, dict):
+        raise NotReadable(2, "the frontmatter has to be fields, each `name: value`")
+    return found, "\n".join(lines[end + 1 :])
+
+
+class _Builder:
+    """Values from the parser's events, without recursion."""
+
+    def __init__(self, first_line: int, twice: bool) -> None:
+        self.first_line = first_line
+        self.twice = twice
+        self.open: list[_Open] = []
+        self.lines: dict[Place, int] = {}
+        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.nodes = 0
+        self.documents = 0
+        self.result: Any = None
+
+    def build(self, events: Any, yaml: Any) -> Located:
+        for event in events:
+            line = event.start_mark.line + self.first_line
+            if isinstance(event, yaml.DocumentStartEvent):
+                self.documents += 1
+                if self.documents > 1:
+                    raise NotReadable(line, "a second document begins; one file holds one")
+            elif isinstance(event, yaml.ScalarEvent):
+                self._scalar(event, line)
+            elif isinstance(event, yaml.AliasEvent):
+                self._alias(event.anchor, line)
+            elif isinstance(event, yaml.CollectionStartEvent):
+                self._start({} if isinstance(event, yaml.MappingStartEvent) else [], event, line)
+            elif isinstance(event, yaml.CollectionEndEvent):
+                done = self.open.pop()
+                if done.anchor:
+                    self.anchors[done.anchor] = (done.value, done.weight)
+                self._weigh(done.weight)
+        return Located(self.result, self.lines)
+
+    def _weigh(self, weight: int) -> None:
+        if self.open:
+            self.open[-1].weight += weight
+
+    def _count(self, nodes: int, line: int) -> None:
+        self.nodes += nodes
+        if self.nodes > MOST_NODES:
+            raise NotReadable(line, f"more than {MOST_NODES} values, aliases counted each time")
+
+    def _scalar(self, event: Any, line: int) -> None:
+        if event.tag and event.tag not in ("!", "tag:yaml.org,2002:str"):
+            raise NotReadable(line, f"the tag {event.tag} is not taken; write a plain value")
+        self._count(1, line)
+        if self.open and isinstance(self.open[-1].value, dict) and self.open[-1].key is None:
+            self._key(event.value, line)
+            return
+        value = _plain(event.value) if event.implicit[0] and not event.tag else event.value
+        if event.anchor:
+            self.anchors[event.anchor] = (value, 1)
+        self._add(value, line)
+        self._weigh(1)
+
+    def _key(self, name: str, line: int) -> None:
+        mapping = self.open[-1]
+        if name in mapping.value and not self.twice:
+            raise NotReadable(line, f"{name} stands twice")
+        mapping.key = name
+        self.lines[(*mapping.place, name)] = line
+
+    def _alias(self, anchor: str, line: int) -> None:
+        if anchor not in self.anchors:
+            raise NotReadable(line, f"*{anchor} refers to nothing before it")
+        value, weight = self.anchors[anchor]
+        self._count(weight, line)
+        self._add(value, line)
+        self._weigh(weight)
+
+    def _start(self, value: Any, event: Any, line: int) -> None:
+        if event.tag and event.tag != "!":
+            raise NotReadable(line, f"the tag {event.tag} is not taken; write a plain value")
+        if len(self.open) >= MOST_DEPTH:
+            raise NotReadable(line, "nested too deeply")
+        self._count(1, line)
+        self.open.append(_Open(value, self._add(value, line), event.anchor))
+
+    def _add(self, value: Any, line: int) -> Place:
+        if not self.open:
+            self.result = value
+            self.lines[()] = line
+            return ()
+        holder = self.open[-1]
+        if isinstance(holder.value, list):
+            place: Place = (*holder.place, len(holder.value))
+            holder.value.append(value)
+        elif holder.key is None:
+            raise NotReadable(line, "a key has to be a plain word")
+        else:
+            place = (*holder.place, holder.key)
+            holder.value[holder.key] = value
+            holder.key = None
+        self.lines.setdefault(place, line)
+        return place
+
+
+_WHOLE = regex(r"[-+]?[0-9]{1,18}")
+_REAL = regex(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?")
+_WORDS: dict[str, bool | None] = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
+_WORDS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+
+def _plain(text: str) -> Any:
+    """An unquoted value as YAML 1.2 reads it; dates, `yes` and `no` stay words."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if len(text) < 40 and _REAL.fullmatch(text) else text

@@ -1,0 +1,90 @@
+"""Temporary folders of Quintet's own, for what it runs or reads itself, or has its helpers read.
+
+They are 0700 and lie in Quintet's state, which no command sees: never in a temporary folder that lies in a project,
+where a command could change them meanwhile. What a killed process left is removed a day later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from typing import IO
+
+from quintet.adapters.files.paths import state_folder
+from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.processes.host_programs import is_apart
+
+OLD_SECONDS = 86_400.0
+_swept: set[str] = set()
+
+
+def temporary_folder(*, seen: bool = False, longest: int = 0) -> str:
+    """Make one; whoever makes it removes it. OSError if there is no place for it.
+
+    `seen`: a command is to find it at the same path, so it may not lie in the project, where Quintet's state is
+    covered. `longest`: how many letters the path may have, for what keeps sockets there.
+    """
+    problem: OSError | None = None
+    for place, ours in _places():
+        if (ours and not seen) or is_apart(place):
+            path = os.path.join(place, f"quintet-{os.getpid()}-{os.urandom(4).hex()}")
+            if longest and len(path) > longest:
+                continue
+            try:
+                if ours:
+                    private_folder(place)
+                    _sweep(place)
+                os.mkdir(path, 0o700)
+            except OSError as error:
+                problem = problem or error
+            else:
+                return path
+    raise problem or OSError(f"no place for a temporary folder outside the project; {state_folder()} is too long")
+
+
+@contextlib.contextmanager
+def temporary(*, seen: bool = False) -> Iterator[str]:
+    """One that is gone afterwards."""
+    path = temporary_folder(seen=seen)
+    try:
+        yield path
+    finally:
+        from shutil import rmtree
+
+        rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def unnamed_file() -> Iterator[IO[bytes]]:
+    """A file without a name, to be written and read again."""
+    import tempfile
+
+    with temporary() as folder, tempfile.TemporaryFile(dir=folder) as file:
+        yield file
+
+
+def _places() -> Iterator[tuple[str, bool]]:
+    """Where one could be, and whether that is a folder of Quintet's own; the best first."""
+    yield os.path.join(state_folder(), "tmp"), True
+    import tempfile  # takes a while to load, and the state can nearly always be written
+
+    for place in (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp"):
+        if os.path.isabs(place):
+            yield place, False
+
+
+def _sweep(place: str) -> None:
+    """Remove, once in a process, what processes left that are gone."""
+    if place in _swept:
+        return
+    _swept.add(place)
+    for name in os.listdir(place):
+        path, number = os.path.join(place, name), name.split("-")[1:2]
+        with contextlib.suppress(OSError):
+            old = time.time() - os.lstat(path).st_mtime > OLD_SECONDS
+            if old and not os.path.exists(f"/proc/{''.join(number) or '-'}"):
+                from shutil import rmtree
+
+                rmtree(path, ignore_errors=True)

@@ -1,0 +1,219 @@
+"""Checkpoints on disk: trees in a shadow git repository, and the contents of single files beside them.
+
+Everything here blocks on files and processes, so it happens in threads. Without git there are no trees; single files
+are kept all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.git.file_states import missing_folders, put_back, state_of, take_away
+from quintet.adapters.git.loose_objects import LooseObjects
+from quintet.adapters.git.shadow_git import ShadowGit
+from quintet.adapters.git.shadow_maintenance import Roots, Tidier
+from quintet.domain.base.errors import QuintetError, ToolFailed
+from quintet.domain.journal.file_changes import FOLDER, FileChange, LeftAlone, Restoration, counted_lines, same
+from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside
+from quintet.domain.ports.ports import Compared, Snapshot
+
+AT_ONCE = 200  # files whose contents are held in memory together
+LOST = "its content is no longer kept"
+T = TypeVar("T")
+
+
+class ShadowCheckpoints:
+    def __init__(self, folder: str, root: str, protection: Protection = PROTECTION) -> None:
+        self._shadow = ShadowGit(folder, root, protection)
+        self._protection = protection
+        self._objects = LooseObjects(self._shadow.objects, self._shadow.project.algorithm)
+        self._roots = Roots(folder)
+        self._tidier = Tidier(self._shadow, self._roots)
+        self._root = root
+        self._folder = folder
+        self._first = "", ""  # the newest point, and its first tree: its ignore rules hold for all of it
+
+    @property
+    def whole(self) -> bool:
+        return self._shadow.there
+
+    async def snapshot(self, point: str) -> Snapshot:
+        def take() -> Snapshot:
+            with self._shadow.locked() as lock:
+                tree, lacking = self._shadow.tree(lock, self._first[1] if point == self._first[0] else "")
+                if point != self._first[0]:
+                    self._first = point, tree
+                self._roots.add(point, [tree])
+                return Snapshot(tree, tuple(lacking))
+
+        return await _apart(take)
+
+    async def compare(self, before: str, after: str, *, folders: bool = False) -> Compared:
+        def look() -> Compared:
+            with self._shadow.locked() as lock:
+                found = self._shadow.difference(lock, before, after)
+                new = [path for path, was, _, _, _ in found if not was] if folders else []
+                made = self._made_folders(lock, before, new)
+            changes = [FileChange(path, was, now or (FOLDER if path in made else "")) for path, was, now, _, _ in found]
+            made -= {path for path, *_ in found}
+            added, removed = sum(f[3] for f in found), sum(f[4] for f in found)
+            return Compared([*changes, *(FileChange(path, "", FOLDER) for path in sorted(made))], added, removed)
+
+        return await _apart(look)
+
+    async def ignored(self, tree: str, paths: Iterable[str]) -> set[str]:
+        names = [os.fsencode(path) for path in paths]
+
+        def ask() -> set[str]:
+            with self._shadow.locked() as lock:
+                return {os.fsdecode(name) for name in self._shadow.rules_of(lock, tree).ignored(names)}
+
+        return await _apart(ask)
+
+    async def hidden(self, tree: str, since: float) -> list[str]:
+        def look() -> list[str]:
+            with self._shadow.locked() as lock:
+                files, folders = self._shadow.rules_of(lock, tree).hidden()
+            new = [folder for folder in map(os.fsdecode, folders) if self._hides_since(folder, since)]
+            return [*map(os.fsdecode, files), *new]
+
+        return await _apart(look)
+
+    def _hides_since(self, folder: str, since: float) -> bool:
+        """By when its ignore file changed, which nobody but the kernel sets."""
+        try:
+            return os.lstat(os.path.join(self._root, folder.lstrip("/"), ".gitignore")).st_ctime >= since
+        except OSError:
+            return False
+
+    def _made_folders(self, lock: int, before: str, new: Iterable[str]) -> set[str]:
+        """The folders of new files that the tree before has nothing in."""
+        above = {folder for path in new for folder in _above(path)}
+        asked = [folder for folder in sorted(above) if "\n" not in folder]
+        if not asked:
+            return set()
+        given = os.fsencode("".join(f"{before}:{folder}\n" for folder in asked))
+        said = self._shadow.run(lock, "cat-file", "--batch-check=%(objecttype)", given=given).splitlines()
+        return {folder for folder, line in zip(asked, said, strict=True) if line != b"tree"}
+
+    async def keep(self, point: str, paths: Iterable[str]) -> dict[str, str]:
+        def states() -> dict[str, str]:
+            kept = []
+
+            def keep(data: bytes) -> str:
+                name = self._objects.keep(data)
+                kept.append(name)
+                return name
+
+            private_folder(self._folder)
+            secret = self._protection.is_secret  # whose content is named, and not kept
+            found = {p: state_of(self._root, p, self._objects.name if secret(p) else keep) for p in paths}
+            self._roots.add(point, kept or [""])  # the point is on the list, though it keeps nothing
+            return found
+
+        return await _apart(states)
+
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(os.path.join(self._root, inside(path, self._root) or path))
+
+    def touched(self, paths: Iterable[str]) -> list[str]:
+        """The paths that writing to these may change: themselves, what they link to, and folders to be made."""
+        found: dict[str, None] = {}
+        for path in paths:
+            own = inside(path, self._root)
+            if own in (None, "."):
+                continue
+            assert own
+            real = inside(os.path.realpath(os.path.join(self._root, own)), self._root)
+            for one in (own, real):
+                if one and one != ".":
+                    found |= dict.fromkeys([*missing_folders(self._root, one), one])
+        return list(found)
+
+    async def now(self, paths: Iterable[str]) -> dict[str, str]:
+        wanted = list(paths)
+        return await _apart(lambda: {path: state_of(self._root, path, self._objects.name) for path in wanted})
+
+    async def lines(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
+        def count() -> list[tuple[int, int]]:
+            counts = []
+            for start in range(0, len(pairs), AT_ONCE):
+                some = pairs[start : start + AT_ONCE]
+                held = self._contents(state for pair in some for state in pair)
+                counts += [counted_lines(held.get(_name(a), b""), held.get(_name(b), b"")) for a, b in some]
+            return counts
+
+        return await _apart(count)
+
+    async def restore(self, wanted: Sequence[Restoration]) -> list[LeftAlone]:
+        """Put files back; those that could not be, with the reason."""
+
+        def put() -> list[LeftAlone]:
+            left: list[LeftAlone] = []
+            files = [one for one in wanted if FOLDER not in (one.now, one.target) and not one.target]
+            folders = [one for one in reversed(wanted) if one.now == FOLDER and not one.target]
+            rest = [one for one in wanted if one.target]
+            for one in [*files, *folders]:
+                self._carefully(one, left, lambda one: take_away(self._root, one.path))
+            for start in range(0, len(rest), AT_ONCE):
+                some = rest[start : start + AT_ONCE]
+                held = self._contents(one.target for one in some)
+                for one in some:
+                    self._carefully(one, left, lambda one, held=held: self._put(one, held))  # type: ignore[misc]
+            return left
+
+        return await _apart(put)
+
+    def _put(self, one: Restoration, held: Mapping[str, bytes]) -> None:
+        if one.target != FOLDER and _name(one.target) not in held:
+            raise ToolFailed(LOST)
+        put_back(self._root, one.path, one.target, one.now, held.get(_name(one.target), b""))
+
+    def _carefully(self, one: Restoration, left: list[LeftAlone], act: Callable[[Restoration], None]) -> None:
+        """Somebody may have saved the file since it was looked at."""
+        try:
+            is_now = state_of(self._root, one.path, self._objects.name)
+            if not same(is_now, one.now) and not (is_now == FOLDER and not one.now):
+                left.append(LeftAlone(one.path, "changed from outside just now"))
+            else:
+                act(one)
+        except (OSError, QuintetError) as error:
+            left.append(LeftAlone(one.path, str(getattr(error, "strerror", "") or error)))
+
+    def _contents(self, states: Iterable[str]) -> dict[str, bytes]:
+        names = {name for state in states if (name := _name(state))}
+        found = {name: data for name in names if (data := self._objects.read(name)) is not None}
+        if len(found) < len(names):
+            with self._shadow.locked() as lock:
+                found |= self._shadow.contents(lock, names - found.keys())
+        return found
+
+    async def kept(self) -> set[str]:
+        return await _apart(lambda: set(self._roots.read()))
+
+    async def tidy(self, keep: int) -> None:
+        await _apart(lambda: self._tidier.run(keep))
+
+    async def close(self) -> None:
+        self._tidier.stop()
+
+
+async def _apart(work: Callable[[], T]) -> T:
+    try:
+        return await asyncio.to_thread(work)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise ToolFailed(f"{where}{error.strerror or error}") from error
+
+
+def _name(state: str) -> str:
+    return state.partition(" ")[2]
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]

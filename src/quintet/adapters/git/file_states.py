@@ -1,0 +1,120 @@
+"""Files of the project as states: told as they are, and put back as they were.
+
+No path is followed through a link: what a link hides is not there. Each file is put back as a whole, by a rename.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Iterator
+from itertools import count
+
+from quintet.adapters.files.project_files import TEMPORARY, sweep
+from quintet.domain.journal.file_changes import FOLDER
+
+_numbers = count(1_000_000)  # apart from those of the file tools, whose temporary names these are like
+
+
+def state_of(root: str, path: str, name: Callable[[bytes], str]) -> str:
+    """The state of a path; `name` names a content, and may keep it."""
+    try:
+        with _parent(root, path) as (at, last):
+            info = os.stat(last, dir_fd=at, follow_symlinks=False)
+            if stat.S_ISLNK(info.st_mode):
+                return f"120000 {name(os.fsencode(os.readlink(last, dir_fd=at)))}"
+            if stat.S_ISDIR(info.st_mode):
+                return FOLDER
+            if not stat.S_ISREG(info.st_mode):
+                return f"{info.st_mode:o}"
+            handle = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            with open(handle, "rb") as file:
+                return f"{info.st_mode:o} {name(file.read())}"
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def missing_folders(root: str, path: str) -> list[str]:
+    """The folders above a path that are not there, the outermost first."""
+    parts = path.split("/")[:-1]
+    above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+    return [folder for folder in above if state_of(root, folder, lambda _: "") != FOLDER]
+
+
+def take_away(root: str, path: str) -> None:
+    """Remove a file, or a folder that is empty."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), _parent(root, path) as (at, last):
+        if stat.S_ISDIR(os.stat(last, dir_fd=at, follow_symlinks=False).st_mode):
+            with contextlib.suppress(OSError):  # it holds what is not ours
+                os.rmdir(last, dir_fd=at)
+        else:
+            os.unlink(last, dir_fd=at)
+
+
+def put_back(root: str, path: str, target: str, now: str, data: bytes) -> None:
+    """Make a path what it was: a file with this content, a link that says it, or a folder."""
+    bits = int(target.partition(" ")[0], 8)
+    with _parent(root, path, make=True) as (at, last):
+        if target == FOLDER:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(last, dir_fd=at)
+            return
+        with contextlib.suppress(FileNotFoundError):
+            if stat.S_ISDIR(os.stat(last, dir_fd=at, follow_symlinks=False).st_mode):
+                os.rmdir(last, dir_fd=at)
+        sweep(at)
+        temporary = f"{TEMPORARY}{os.getpid()}-{next(_numbers)}"
+        if stat.S_ISLNK(bits):
+            os.symlink(os.fsdecode(data), temporary, dir_fd=at)
+            os.replace(temporary, last, src_dir_fd=at, dst_dir_fd=at)
+            return
+        handle = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=at
+        )
+        with open(handle, "wb") as file:
+            with contextlib.suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+            file.write(data)
+            file.flush()
+            os.fchmod(file.fileno(), _access(bits, now))
+            os.fsync(file.fileno())
+            os.replace(temporary, last, src_dir_fd=at, dst_dir_fd=at)
+
+
+def _access(bits: int, now: str) -> int:
+    """The access bits: as they were kept; where only git's were, those of the file there is, run or not as it was."""
+    kept = stat.S_IMODE(bits)
+    if kept not in (0o644, 0o755):
+        return kept
+    if now.startswith("100"):
+        usual = stat.S_IMODE(int(now.partition(" ")[0], 8)) & ~0o111
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        usual = 0o666 & ~mask
+    return usual | (usual >> 2 & 0o111) if kept & 0o100 else usual
+
+
+@contextlib.contextmanager
+def _parent(root: str, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+    """The folder that a path is in, opened without following any link, and the path's last part."""
+    *folders, last = path.split("/")
+    at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for folder in folders:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(folder, dir_fd=at)
+            try:
+                step = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            except OSError as error:
+                if isinstance(error, FileNotFoundError):
+                    raise
+                raise NotADirectoryError(error.errno, error.strerror, folder) from error
+            os.close(at)
+            at = step
+        yield at, last
+    finally:
+        os.close(at)

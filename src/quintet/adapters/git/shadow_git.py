@@ -1,0 +1,300 @@
+"""A git repository of Quintet's own, beside the project's: trees of the project's files, whatever git the project has.
+
+Its folder, index and configuration are its own; the project's repository is only read, as a source of objects and of a
+first index. Nothing of the user's or the project's configuration is in force, so no hook, filter or monitor runs, and
+contents are kept byte by byte. Whoever works here holds the lock, and so do the processes they start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+
+from quintet.adapters.git.git_folders import git_folders, is_plain, read_plain
+from quintet.adapters.git.own_git import environment, git_program, looking, ran, settings_for, user_settings
+from quintet.adapters.git.shadow_rules import OldRules, are_rules
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.protected_paths import PROTECTION, Protection
+
+LARGEST_FILE = 100_000_000
+# Contents as they are: no attribute of the project's converts anything. `!` where git takes no plain no.
+ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
+CONFIG = """\
+[core]
+\trepositoryformatversion = {version}
+\tbare = false
+\tlogAllRefUpdates = false
+\thooksPath = /dev/null
+\tfsmonitor = false
+\tautocrlf = false
+\tsafecrlf = false
+\tlooseCompression = 1
+\texcludesFile = {excludes}
+[gc]
+\tauto = 0
+[extensions]
+\tobjectFormat = {algorithm}
+"""
+_CONVERTING = ("text", "crlf", "eol", "ident", "filter", "working-tree-encoding")
+_PLAIN = (b"unspecified", b"unset")
+
+
+class ProjectGit:
+    """Where the project's own repository keeps things; found without running git."""
+
+    def __init__(self, root: str) -> None:
+        found = git_folders(root)
+        self.folder = found.own if found else ""
+        self.common = found.common if found else ""
+        config = read_plain(os.path.join(self.common, "config")).decode("utf-8", "replace") if found else ""
+        self.algorithm = "sha256" if re.search(r"^\s*objectformat\s*=\s*sha256", config, re.M | re.I) else "sha1"
+
+    @property
+    def objects(self) -> str:
+        return os.path.join(self.common, "objects") if self.common else ""
+
+    @property
+    def index(self) -> str:
+        return os.path.join(self.folder, "index") if self.folder else ""
+
+    @property
+    def exclude(self) -> str:
+        return os.path.join(self.common, "info", "exclude") if self.common else ""
+
+
+class ShadowGit:
+    """Blocking: to be called from a thread."""
+
+    def __init__(self, folder: str, root: str, protection: Protection = PROTECTION) -> None:
+        self.folder = folder
+        self.root = root
+        self._protection = protection
+        self.objects = os.path.join(folder, "objects")
+        self.project = ProjectGit(root)
+        self._index = os.path.join(folder, "index")
+        self._made = False
+        self._ruled_anew = ""  # the tree since which an ignore file was changed
+
+    @property
+    def there(self) -> bool:
+        """Whether there is a git to work with."""
+        return bool(git_program())
+
+    @contextlib.contextmanager
+    def locked(self, name: str = "lock", *, wait: bool = True) -> Iterator[int]:
+        """Hold the lock; its handle goes to every process that works under it. BlockingIOError if not to wait."""
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        handle = os.open(os.path.join(self.folder, name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            yield handle
+        finally:
+            os.close(handle)
+
+    def run(self, lock: int, *arguments: str, given: bytes = b"", accept: Sequence[int] = (0,)) -> bytes:
+        """One git command of the shadow's own; ToolFailed unless it ends as is accepted."""
+        return ran((git_program() or "git", *arguments), self.environment(), self.root, given, accept, (lock,))
+
+    def environment(self) -> dict[str, str]:
+        own = {"GIT_DIR": self.folder, "GIT_WORK_TREE": self.root, "GIT_INDEX_FILE": self._index}
+        return environment(HOME=self.folder, **own)
+
+    # ── trees
+
+    def tree(self, lock: int, since: str = "") -> tuple[str, list[str]]:
+        """The tree of the project's files as they are, and what it does not cover.
+
+        What the rules of the tree `since` do not ignore is in it, whatever rules there are now.
+        """
+        self._make(lock)
+        try:
+            return self._tree(lock, since)
+        except ToolFailed:  # an index that is damaged, or that another program's features are in: once more without
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._index)
+            return self._tree(lock, since)
+
+    def rules_of(self, lock: int, tree: str) -> OldRules:
+        return OldRules(self, lock, tree)
+
+    def _tree(self, lock: int, since: str) -> tuple[str, list[str]]:
+        listed = self.run(lock, "ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
+        changed: list[bytes] = []
+        lacking: list[bytes] = []
+        for name in dict.fromkeys(listed.split(b"\0")[:-1]):
+            (lacking if name.endswith(b"/") or self._left_out(name) else changed).append(name)
+        if since and (since == self._ruled_anew or are_rules(changed)):
+            self._ruled_anew = since
+            changed += [name for name in self.rules_of(lock, since).hidden()[0] if not self._left_out(name)]
+        known = "" if changed else self._known_tree()
+        if changed:
+            self.run(
+                lock,
+                "update-index",
+                "-z",
+                "--add",
+                "--remove",
+                "--replace",
+                "--stdin",
+                given=b"\0".join(changed) + b"\0",
+            )
+        if not known:
+            known = self.run(lock, "write-tree").decode().strip()
+            self._note_tree(known)
+        return known, [os.fsdecode(name) for name in lacking]
+
+    def _left_out(self, name: bytes) -> bool:
+        return self._protection.is_secret(os.fsdecode(name)) or self._too_large(name)
+
+    def _too_large(self, name: bytes) -> bool:
+        try:
+            path = os.path.join(os.fsencode(self.root), name)
+            return os.lstat(path).st_size > LARGEST_FILE or not (os.path.islink(path) or os.access(path, os.R_OK))
+        except OSError:
+            return False
+
+    def _known_tree(self) -> str:
+        """The tree of the index, if it was noted of this very index."""
+        with contextlib.suppress(OSError, ValueError), open(f"{self._index}.tree", encoding="ascii") as file:
+            tree, stamp = file.read().split()
+            return tree if stamp == self._stamp() else ""
+        return ""
+
+    def _note_tree(self, tree: str) -> None:
+        with open(f"{self._index}.tree", "w", encoding="ascii") as file:
+            file.write(f"{tree} {self._stamp()}")
+
+    def _stamp(self) -> str:
+        info = os.stat(self._index)
+        return f"{info.st_ino}-{info.st_mtime_ns}-{info.st_size}"
+
+    def refresh(self, lock: int) -> None:
+        """Look at files that were touched and not changed, so that they need not be read every time."""
+        if os.path.exists(self._index) and (tree := self._known_tree()):
+            self.run(lock, "update-index", "-q", "--refresh", accept=(0, 1))
+            self._note_tree(tree)
+
+    def difference(self, lock: int, before: str, after: str) -> list[tuple[str, str, str, int, int]]:
+        """What differs between two trees: path, state before and after, lines added and removed."""
+        said = self.run(
+            lock, "diff-tree", "-r", "-z", "--no-renames", "--raw", "--numstat", "--no-abbrev", before, after
+        )
+        fields = said.split(b"\0")
+        states: dict[bytes, tuple[str, str]] = {}
+        counts: dict[bytes, tuple[int, int]] = {}
+        at = 0
+        while at < len(fields) - 1:
+            field = fields[at]
+            if field.startswith(b":"):
+                old, new, was, now, _ = field[1:].decode("ascii").split(" ")
+                states[fields[at + 1]] = (_state(old, was), _state(new, now))
+                at += 2
+            else:
+                added, removed, name = field.split(b"\t", 2)
+                counts[name] = (0, 0) if added == b"-" else (int(added), int(removed))
+                at += 1
+        return [(os.fsdecode(name), *pair, *counts.get(name, (0, 0))) for name, pair in states.items()]
+
+    def contents(self, lock: int, names: Iterable[str]) -> dict[str, bytes]:
+        """Contents by their names; those that are lost are left out."""
+        wanted = list(dict.fromkeys(names))
+        if not wanted or not self.there:
+            return {}
+        said = self.run(lock, "cat-file", "--batch", given="\n".join([*wanted, ""]).encode())
+        found, at = {}, 0
+        while at < len(said):
+            end = said.index(b"\n", at)
+            name, kind, *size = said[at:end].decode("ascii").split(" ")
+            at = end + 1
+            if kind != "missing":
+                found[name] = said[at : at + int(size[0])]
+                at += int(size[0]) + 1
+        return found
+
+    # ── the beginning
+
+    def _make(self, lock: int) -> None:
+        """What is not there yet, once a process; and what a killed one left."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{self._index}.lock")  # nobody works here but us: we hold the lock
+        if self._made:
+            return
+        for name in ("objects/info", "objects/pack", "refs", "info"):
+            os.makedirs(os.path.join(self.folder, name), mode=0o700, exist_ok=True)
+        version = int(self.project.algorithm != "sha1")
+        excludes = dict(user_settings())["core.excludesfile"].replace("\\", "\\\\").replace('"', '\\"')
+        config = CONFIG.format(version=version, excludes=f'"{excludes}"', algorithm=self.project.algorithm)
+        self._write("HEAD", "ref: refs/heads/none\n")
+        self._write("config", config if version else config.partition("[extensions]")[0])
+        self._write("info/attributes", ATTRIBUTES)
+        self._write("objects/info/alternates", f"{self.project.objects}\n" if self.project.objects else "")
+        excluded = read_plain(self.project.exclude) if self.project.exclude else b""
+        self._write("info/exclude", excluded.decode("utf-8", "surrogateescape"))
+        if not os.path.exists(self._index):
+            with contextlib.suppress(ToolFailed, OSError):
+                self._seed(lock)
+        self._drop_secrets(lock)
+        self._made = True
+
+    def _drop_secrets(self, lock: int) -> None:
+        """Secrets that the project's own repository tracks, or that were taken in when they were not known for such."""
+        known = repr(self._protection)
+        with contextlib.suppress(OSError), open(os.path.join(self.folder, "secrets"), encoding="utf-8") as file:
+            if file.read() == known:
+                return
+        listed = self.run(lock, "ls-files", "-z").split(b"\0")[:-1] if os.path.exists(self._index) else []
+        if secret := [name for name in listed if self._protection.is_secret(os.fsdecode(name))]:
+            given = b"".join(name + b"\0" for name in secret)
+            self.run(lock, "update-index", "-z", "--force-remove", "--stdin", given=given)
+        self._write("secrets", known)
+
+    def _write(self, name: str, text: str) -> None:
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+
+    def _seed(self, lock: int) -> None:
+        """Begin with the project's index, whose stat cache saves reading every file.
+
+        What it says of a file holds for us only if the file is kept as it is: an entry with an attribute that converts,
+        or one that git is told not to look at, is looked at again.
+        """
+        if not is_plain(self.project.index):
+            return
+        beside = f"{self._index}.seed"
+        shutil.copyfile(self.project.index, beside, follow_symlinks=False)
+        for name in os.listdir(self.project.folder):
+            if name.startswith("sharedindex.") and is_plain(source := os.path.join(self.project.folder, name)):
+                shutil.copyfile(source, os.path.join(self.folder, name), follow_symlinks=False)
+        converted = dict(settings_for(self.project.common)).get("core.autocrlf", "").lower()
+        os.replace(beside, self._index)
+        entries = [_entry(line) for line in self.run(lock, "ls-files", "-z", "-s", "-v").split(b"\0")[:-1]]
+        asked = b"".join(path + b"\0" for *_, path in entries)
+        with looking(self.root) as view:
+            answer = view.ask("check-attr", "-z", "--stdin", *_CONVERTING, given=asked) if view else b""
+        said = answer.split(b"\0")
+        doubtful = {path for path, value in zip(said[::3], said[2::3], strict=False) if value not in _PLAIN}
+        everything = converted in ("true", "input") or len(said) // 3 < len(entries) * len(_CONVERTING)
+        lines = []
+        for tag, bits, content, stage, path in entries:
+            if bits == b"160000" or stage != b"0":
+                lines.append(b"0 %s\t%s\0" % (b"0" * len(content), path))
+            elif everything or tag != b"H" or path in doubtful:
+                lines.append(b"%s %s\t%s\0" % (bits, content, path))
+        if lines:
+            self.run(lock, "update-index", "-z", "--index-info", given=b"".join(lines))
+            self.run(lock, "update-index", "-q", "--refresh", accept=(0, 1))
+
+
+def _state(bits: str, name: str) -> str:
+    return "" if bits == "000000" else f"{bits} {name}"
+
+
+def _entry(line: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+    """Tag, access bits, name, stage and path of an index entry."""
+    about, _, path = line.partition(b"\t")
+    tag, bits, name, stage = about.split(b" ")
+    return tag, bits, name, stage, path

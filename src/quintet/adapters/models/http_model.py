@@ -1,0 +1,142 @@
+"""What every model behind HTTP shares: one POST, an answer streamed as server-sent events, parts out.
+
+A reply has its EndPart only if its terminal marker arrived, or a whole JSON answer. Anything else is a ModelError,
+retryable where a second try may cure it. Every call id handed on is new to the conversation, whatever the server sent.
+A wire adds its path, its headers, the body of a request and the reading of a reply.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import msgspec
+
+from quintet import __version__
+from quintet.adapters.files.loose_json import decoded
+from quintet.adapters.http.client import HttpClient
+from quintet.adapters.http.sse import MAX_EVENT_BYTES, ServerEvents
+from quintet.adapters.models.errors import Failures
+from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.turn.messages import Part, Request, Usage
+
+ERROR_BODY_SECONDS = 5.0
+LAST_CHUNK_SECONDS = 0.2  # after the terminal marker, for the end of the body, so that the connection can be kept
+
+
+class HttpModel(ABC):
+    """A model behind a server. The argument `name` is its name in the settings, for hints."""
+
+    path = ""
+
+    def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
+        self.name = settings.model
+        self._settings = settings
+        self._key = api_key.strip()
+        self._failures = Failures(f"models.{name}", self._key, settings.api_key_env)
+        self._client = HttpClient(settings.base_url, settings.timeout, f"models.{name}")
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def stream(self, request: Request) -> AsyncIterator[Part]:
+        """Stream one reply: text and thinking as they come, then each call, then the end."""
+        reply = self._reply(request)
+        body = msgspec.json.encode(self._body(request))
+        async with self._client.post(self.path, self._headers(), body) as response:
+            if not 200 <= response.status < 300:
+                said = await response.rest(ERROR_BODY_SECONDS)
+                failure = self._failures.of_status(response.status, decoded(said), said)
+                failure.retry_after = response.retry_after
+                raise failure
+            async for data in response:
+                for part in reply.feed(data):
+                    yield part
+                if reply.done:
+                    await response.rest(LAST_CHUNK_SECONDS)
+                    break
+        for part in reply.end():
+            yield part
+
+    def _headers(self) -> dict[str, str]:
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise self._failures.of_key("the key holds characters that no key has")
+        own = {"content-type": "application/json", "user-agent": f"quintet/{__version__}"}
+        return {**own, **self._own_headers()}
+
+    @abstractmethod
+    def _own_headers(self) -> dict[str, str]:
+        """The headers that carry the key, as this wire wants them."""
+
+    @abstractmethod
+    def _body(self, request: Request) -> dict[str, Any]:
+        """The request as this wire spells it."""
+
+    @abstractmethod
+    def _reply(self, request: Request) -> StreamedReply:
+        """What reads this wire's answers."""
+
+
+class StreamedReply(ABC):
+    """Bytes of an answer in, parts out, the same for any cut of the bytes."""
+
+    def __init__(self, request: Request, failures: Failures) -> None:
+        self.done = False  # the terminal marker has come
+        self.failures = failures
+        self.begun = False
+        self.finish = ""  # how the reply ended, in the server's word
+        self.usage = Usage()
+        self._step = len(request.messages)
+        self._taken = {call.id for message in request.messages for call in message.calls}
+        self._events = ServerEvents()
+        self._plain = bytearray()  # an answer in one piece of JSON, from a server that does not stream
+        self._sample = b""
+
+    def feed(self, data: bytes) -> Iterator[Part]:
+        self._sample = self._sample if len(self._sample) > 4000 else (self._sample + data).lstrip()
+        if self._sample[:1] in (b"{", b"["):  # no line of an event stream begins so
+            self._plain += data
+            if len(self._plain) > MAX_EVENT_BYTES:
+                raise self.failures.of_reply("the model server's answer is too long", again=False)
+            return
+        for event in self._events.feed(data):
+            if event.strip() == b"[DONE]":
+                self.done = True
+            elif event and not self.done:
+                yield from self._taken_from(decoded(event))
+
+    def end(self) -> Iterator[Part]:
+        """The last parts, once the body has ended."""
+        yield from self.feed(b"\n\n")  # servers forget the last blank line
+        if self._plain:
+            yield from self._taken_from(decoded(self._plain))
+        if not self.begun:
+            again = not self._plain and self._sample[:1] != b"<"  # cut rather than wrong
+            raise self.failures.of_reply("the model server's answer holds no reply", self._sample, again=again)
+        if not (self.done or self.finish or self._plain) or self.finish == "error":
+            raise self.failures.of_reply("the model's reply broke off", again=True)
+        yield from self.last()
+
+    @abstractmethod
+    def take(self, chunk: dict[str, Any]) -> Iterator[Part]:
+        """The parts in one event, or in a whole answer."""
+
+    @abstractmethod
+    def last(self) -> Iterator[Part]:
+        """The calls and the end."""
+
+    def fresh_id(self, sent: str, position: int) -> str:
+        """The id of a call, `sent` if no other call of the conversation has it."""
+        identity = sent
+        if not identity or identity in self._taken:
+            identity = f"call_{self._step}_{position}"
+            while identity in self._taken:
+                identity += "_"
+        self._taken.add(identity)
+        return identity
+
+    def _taken_from(self, chunk: Any) -> Iterator[Part]:
+        if not isinstance(chunk, dict):
+            raise self.failures.of_reply("the model server's answer is not the JSON of a reply", again=True)
+        yield from self.take(chunk)

@@ -1,0 +1,181 @@
+"""Every other provider, through pydantic-ai: the extra `providers`, imported when such a model is first used.
+
+`model` is what pydantic-ai calls it ("google:gemini-…"). Without `api_key_env` its provider looks for a key in the
+variable it knows. A reply with thinking or signatures is kept as it came, for the provider that wants it back.
+"""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from quintet.adapters.files.loose_json import as_object, as_text, sendable
+from quintet.adapters.models.errors import Failures
+from quintet.domain.base import errors
+from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.turn import messages
+from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
+
+INSTALL = "pip install 'quintet[providers]'"
+_FINISH = {"tool_call": Finish.TOOL_CALLS, "length": Finish.LENGTH, "content_filter": Finish.REFUSED}
+
+
+class OtherProvider:
+    """A model that pydantic-ai knows how to reach. The argument `name` is its name in the settings, for hints.
+
+    Raises SettingsError where the extra, the provider's own package or a key is missing, or the name is unknown.
+    """
+
+    def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
+        self.name = settings.model
+        self._settings = settings
+        self._key = api_key.strip()
+        self._setting = f"models.{name}"
+        self._failures = Failures(self._setting, self._key, settings.api_key_env)
+        self._model = self._found()
+
+    async def close(self) -> None:
+        """pydantic-ai shares its clients among models and closes them itself."""
+
+    async def stream(self, request: Request) -> AsyncIterator[Part]:
+        from pydantic_ai.direct import model_request_stream
+        from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior
+        from pydantic_ai.messages import ModelMessagesTypeAdapter
+
+        sent = _conversation(request.messages, self._origin)
+        options, parameters = self._options(request), _parameters(request)
+        try:
+            async with model_request_stream(
+                self._model, sent, model_settings=options, model_request_parameters=parameters
+            ) as stream:
+                async for event in stream:
+                    for part in _streamed(event):
+                        yield part
+                response = stream.get()
+        except ModelAPIError as error:
+            raise self._failed(error) from error
+        except UnexpectedModelBehavior as error:
+            raise self._failures.of_reply(str(error), again=True) from error
+        kept = ModelMessagesTypeAdapter.dump_json([response]).decode()
+        for part in _last(response, messages.Original(self._origin, kept)):
+            yield part
+
+    @property
+    def _origin(self) -> str:
+        return f"pydantic-ai:{self.name}"
+
+    def _found(self) -> Any:
+        try:
+            from pydantic_ai.exceptions import UserError
+            from pydantic_ai.models import infer_model
+            from pydantic_ai.providers import infer_provider_class
+        except ImportError as error:
+            problem = f"{self._setting}.wire is pydantic-ai, which is not installed"
+            raise errors.SettingsError(problem, hint=f"{INSTALL}, or use another wire") from error
+        given = {"api_key": self._key, "base_url": self._settings.base_url}
+        given = {name: value for name, value in given.items() if value}
+        try:
+            return infer_model(self.name, lambda name: infer_provider_class(name)(**given))
+        except (UserError, ImportError, TypeError, ValueError) as error:  # pydantic-ai says which name or key is wrong
+            raise errors.SettingsError(f"{self._setting}: {error}", hint="correct it in your settings") from error
+
+    def _options(self, request: Request) -> Any:
+        wanted = {
+            **request.options,
+            "timeout": self._settings.timeout or None,
+            "max_retries": 0,  # trying again is the engine's, who says so and counts
+            "max_tokens": self._settings.max_tokens or None,
+            "stop_sequences": list(request.stop) or None,
+            "tool_choice": "none" if request.tools and request.tool_choice == "none" else None,
+        }
+        return {name: value for name, value in wanted.items() if value is not None}
+
+    def _failed(self, error: Any) -> errors.ModelError:
+        from pydantic_ai.exceptions import ModelConnectionError, ModelTimeoutError
+
+        if isinstance(error, ModelTimeoutError):
+            return errors.ModelTimeout(str(error), hint=f"try again, or raise {self._setting}.timeout")
+        if isinstance(error, ModelConnectionError):
+            return errors.ModelUnreachable(str(error), hint="check the network and the proxy variables")
+        failure = self._failures.of_status(getattr(error, "status_code", 0), error.body, str(error).encode())
+        failure.retry_after = error.retry_after
+        return failure
+
+
+def _parameters(request: Request) -> Any:
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
+    from pydantic_ai.tools import ToolDefinition
+
+    tools = [
+        ToolDefinition(name=tool.name, parameters_json_schema=tool.parameters, description=tool.description)
+        for tool in request.tools
+    ]
+    if not request.json_schema:
+        return ModelRequestParameters(function_tools=tools)
+    wanted = OutputObjectDefinition(json_schema=request.json_schema, name="reply")
+    return ModelRequestParameters(function_tools=tools, output_mode="native", output_object=wanted)
+
+
+def _conversation(conversation: Iterable[Message], origin: str) -> list[Any]:
+    from pydantic_ai import messages as theirs
+
+    sent: list[Any] = []
+    names: dict[str, str] = {}
+    for message in conversation:
+        names |= {call.id: call.name for call in message.calls}
+        if message.role is Role.ASSISTANT:
+            if message.original and message.original.origin == origin:
+                sent += theirs.ModelMessagesTypeAdapter.validate_json(message.original.data)
+                continue
+            text = [theirs.TextPart(sendable(message.text))] if message.text else []
+            calls = [theirs.ToolCallPart(call.name, as_object(call.arguments), call.id) for call in message.calls]
+            sent.append(theirs.ModelResponse([*text, *calls]))
+            continue
+        if not sent or isinstance(sent[-1], theirs.ModelResponse):
+            sent.append(theirs.ModelRequest([]))
+        sent[-1].parts = [*sent[-1].parts, *_said(message, names)]
+    return sent
+
+
+def _said(message: Message, names: dict[str, str]) -> Iterator[Any]:
+    from pydantic_ai import messages as theirs
+
+    text = sendable(message.text)
+    shown = [theirs.BinaryContent(binascii.a2b_base64(i.data), media_type=i.media_type) for i in message.images]
+    if message.role is Role.SYSTEM:
+        yield theirs.SystemPromptPart(text)
+    elif message.role is Role.TOOL:
+        yield theirs.ToolReturnPart(names.get(message.call_id, "tool"), text, message.call_id)
+        if shown:
+            yield theirs.UserPromptPart(["Images of this result:", *shown])
+    else:
+        yield theirs.UserPromptPart([text, *shown] if shown else text)
+
+
+def _streamed(event: Any) -> Iterator[Part]:
+    """Text and thinking as they come; calls are taken from the whole reply."""
+    kind = getattr(event, "event_kind", "")
+    piece = event.part if kind == "part_start" else event.delta if kind == "part_delta" else None
+    text = as_text(getattr(piece, "content" if kind == "part_start" else "content_delta", None))
+    named = getattr(piece, "part_kind", "") or getattr(piece, "part_delta_kind", "")
+    if text and named == "text":
+        yield messages.TextPart(text)
+    elif text and named == "thinking":
+        yield messages.ThinkingPart(text)
+
+
+def _last(response: Any, original: messages.Original) -> Iterator[Part]:
+    calls = [part for part in response.parts if part.part_kind == "tool-call"]
+    finish = _FINISH.get(response.finish_reason, Finish.TOOL_CALLS if calls else Finish.STOP)
+    if finish is not Finish.REFUSED:
+        for part in calls:
+            arguments = part.args if isinstance(part.args, str) else msgspec.json.encode(part.args or {}).decode()
+            yield messages.CallPart(messages.ToolCall(part.tool_call_id, part.tool_name, arguments))
+        if any(part.part_kind == "thinking" or getattr(part, "provider_details", None) for part in response.parts):
+            yield messages.OriginalPart(original)
+    usage = response.usage
+    yield messages.EndPart(finish, messages.Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens))

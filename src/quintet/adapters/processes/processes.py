@@ -1,0 +1,267 @@
+"""Child processes: contained by their grant, in their own group with a small environment, and ended as a whole.
+
+A command is over when its own process is; what it left behind is ended with it, and does not keep its output open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+
+from msgspec import structs
+
+from quintet.adapters.git.own_git import looking_from
+from quintet.adapters.processes.host_programs import host_path
+from quintet.adapters.processes.output import Inlet, Output, Taker
+from quintet.adapters.processes.proc_fs import descendants, process_start
+from quintet.adapters.protected.secret_covers import closed_files_met
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.kept_sandboxes import Rooms
+from quintet.adapters.sandbox.project_watch import Launch
+from quintet.adapters.secrets.vault import Vault
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.effects import Grant, Sandbox
+from quintet.domain.ports.ports import Finished
+
+PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ", "VIRTUAL_ENV")
+PLAIN_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
+GRACE_SECONDS = 2.0  # between the polite signal and the last one
+
+
+def child_environment() -> dict[str, str]:
+    passed = {key: value for key, value in os.environ.items() if key in PASSED_ON or key.startswith("LC_")}
+    return {"PATH": os.defpath, **passed, "GIT_TERMINAL_PROMPT": "0", "PAGER": "cat", "GIT_PAGER": "cat"}
+
+
+def own_environment() -> dict[str, str]:
+    """For a program that runs outside the sandbox: a child's, without the project's folders on PATH. No secrets."""
+    there = os.environ.get("XDG_CONFIG_HOME", "")
+    named = {"XDG_CONFIG_HOME": there} if os.path.isabs(there) else {}
+    return {**child_environment(), "PATH": host_path(), **named}
+
+
+def _environment(launch: Launch) -> dict[str, str]:
+    return {**child_environment(), **launch.variables}
+
+
+def with_secrets(launch: Launch, grant: Grant, vault: Vault | None) -> Launch:
+    """With the secrets of its grant in its environment, and then in walls of its own."""
+    if not (vault and grant.secrets):
+        return launch
+    return structs.replace(launch, variables={**launch.variables, **vault.values(grant.secrets)}, room=None)
+
+
+def kill_tree(leader: int, tree: Sequence[tuple[int, str]]) -> None:
+    """Kill a group by its leader, and what else was found below it, though it may have left the group."""
+    _signal_group(leader, signal.SIGKILL)
+    for pid, started in tree:
+        if started and process_start(pid) == started:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _signal_group(leader: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
+class LocalProcesses:
+    def __init__(self, containment: Containment, vault: Vault | None = None) -> None:
+        self._containment = containment
+        self._vault = vault
+        self.rooms = Rooms()
+
+    async def close(self) -> None:
+        await self.rooms.close()
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        grant: Grant,
+        timeout: float,
+        keep: int = 30_000,
+        whole: str = "",
+        contained: bool = True,
+        on_output: Callable[[str], None] | None = None,
+    ) -> Finished:
+        launch = Launch(tuple(argv), cwd, {"PATH": host_path()})
+        if contained:  # looking for what has to be covered reads folders: not on the loop
+            launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
+        done = await self._run(launch, grant, timeout, keep, whole, on_output)
+        return self._explained(done, launch, grant) if contained else done
+
+    def _explained(self, done: Finished, launch: Launch, grant: Grant) -> Finished:
+        """With what there is to say of a failure that only the sandbox explains."""
+        if "git" not in done.output and "fatal:" not in done.output and "publickey" not in done.output:
+            return done
+        from quintet.domain.git.sandbox_notes import Failure, explained
+
+        kind = self._containment.kind
+        notes = explained(Failure(done.output, done.exit_code, grant, kind, next(iter(grant.write_roots), launch.cwd)))
+        return structs.replace(done, notes=(*done.notes, *notes)) if notes else done
+
+    async def git(
+        self, words: Sequence[str], *, cwd: str, grant: Grant, timeout: float, keep: int = 30_000
+    ) -> Finished:
+        if self._containment.kind is Sandbox.BWRAP:  # whatever the repository names runs in there, and only reads
+            return await self.run((*PLAIN_GIT, *words), cwd=cwd, grant=grant, timeout=timeout, keep=keep)
+        with contextlib.ExitStack() as look:
+            view = await asyncio.to_thread(look.enter_context, looking_from(cwd))
+            seen = structs.replace(grant, read_roots=(*grant.read_roots, view.folder))
+            launch = await asyncio.to_thread(self._containment.launch, view.argv(words), cwd, seen)
+            launch = structs.replace(launch, variables={**launch.variables, **view.variables})
+            return await self._run(launch, grant, timeout, keep)
+
+    async def _run(
+        self,
+        launch: Launch,
+        grant: Grant,
+        timeout: float,
+        keep: int,
+        whole: str = "",
+        on_output: Callable[[str], None] | None = None,
+    ) -> Finished:
+        launch = with_secrets(launch, grant, self._vault)
+        output = Output(keep, on_output, whole, self._vault.chunks() if self._vault else None)
+        child = await self.rooms.enter(launch, output) or Child(launch, output)
+        timed_out = False
+        try:
+            async with asyncio.timeout(timeout):
+                await child.ended.wait()
+        except TimeoutError:
+            timed_out = True
+            await child.end_tree()
+        except asyncio.CancelledError:
+            await asyncio.shield(child.end_tree())
+            raise
+        finally:
+            child.release()
+            output.close()
+            notes = self._containment.settle(launch)
+            if isinstance(child, Child):
+                self.rooms.settle(launch, _environment(launch))
+        text = output.text()
+        if not timed_out and (failure := child.failure(text)):
+            raise ToolFailed(failure)
+        if launch.closed and child.exit_code:
+            notes += closed_files_met(launch.closed, text)
+        return Finished(child.exit_code, text, timed_out, output.dropped, tuple(notes))
+
+
+class Child:
+    """A started process, its output read as it comes, and an event for its end."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        output: Taker,
+        terminal: tuple[int, int] | None = None,
+        *,
+        errors: Taker | None = None,
+        reads: int = subprocess.DEVNULL,
+    ) -> None:
+        """`terminal` holds our side of one and the command's; `errors` takes its stderr if that is to come apart."""
+        argv, cwd = launch.argv, launch.cwd
+        self._report = bool(launch.reports)
+        self._told, tell = os.pipe() if self._report else (-1, -1)
+        if self._report:
+            argv = launch.reporting(tell)
+        try:
+            self.process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=_environment(launch),
+                stdin=terminal[1] if terminal else reads,
+                stdout=terminal[1] if terminal else subprocess.PIPE,
+                stderr=subprocess.PIPE if errors else subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=(tell,) if self._report else (),
+                bufsize=0,
+            )
+        except FileNotFoundError as error:
+            missing = f"{cwd}: no such folder" if not os.path.isdir(cwd) else f"{argv[0]} is not installed here"
+            raise ToolFailed(missing) from error
+        except OSError as error:
+            raise ToolFailed(f"{argv[0]} cannot be started: {error.strerror}") from error
+        finally:
+            if self._report:
+                os.close(tell)
+                os.set_blocking(self._told, False)
+        self.ended = asyncio.Event()
+        self._said = b""
+        self._loop = asyncio.get_running_loop()
+        pipe = self.process.stdout
+        self.inlets = [Inlet(terminal[0] if terminal else pipe.fileno(), output)]  # type: ignore[union-attr]
+        if errors and self.process.stderr:
+            self.inlets.append(Inlet(self.process.stderr.fileno(), errors))
+        self._watch = os.pidfd_open(self.process.pid)
+        self._loop.add_reader(self._watch, self._exited)
+
+    @property
+    def exit_code(self) -> int:
+        code = self.process.returncode or 0
+        return code if code >= 0 else 128 - code
+
+    def failure(self, text: str) -> str:
+        """Why the command itself was not run, if the walls did not stand; `text` is what was printed."""
+        if self._report:
+            from quintet.adapters.sandbox.inside import STANDING
+
+            ran = STANDING in self._said
+        else:
+            from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
+
+            ran = not (self.process.returncode == NOT_CONFINED and text.startswith(COMPLAINT))
+        return "" if ran else f"the sandbox could not start, so nothing was run: {text.strip()[:500]}"
+
+    def _exited(self) -> None:
+        self._loop.remove_reader(self._watch)
+        self.process.wait()
+        if self._report:
+            with contextlib.suppress(BlockingIOError):
+                self._said = os.read(self._told, 4096)
+        for inlet in self.inlets:
+            inlet.drain()
+        self.ended.set()
+
+    async def end_tree(self, polite: signal.Signals = signal.SIGINT) -> None:
+        """Interrupt the command, wait a moment, then kill the whole tree."""
+        tree = descendants(self.process.pid)
+        self._interrupt(tree, polite)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_SECONDS):
+                await self.ended.wait()
+        kill_tree(self.process.pid, [*tree, *descendants(self.process.pid)])  # it may have started more meanwhile
+        await self.ended.wait()
+
+    def _interrupt(self, tree: list[tuple[int, str]], number: signal.Signals) -> None:
+        """A sandbox's own process must live until the command has heard the signal; those inside are a group apart."""
+        groups = set()
+        for pid, _ in tree:
+            with contextlib.suppress(ProcessLookupError):
+                groups.add(os.getpgid(pid))
+        apart = (
+            groups - {self.process.pid} if self._report else groups | {self.process.pid}
+        )  # a minder does not heed it
+        for group in apart or {self.process.pid}:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, number)
+
+    def release(self) -> None:
+        """Let go of everything; what the command left behind in its group ends here."""
+        _signal_group(self.process.pid, signal.SIGKILL)
+        for inlet in self.inlets:
+            inlet.stop()
+        self._loop.remove_reader(self._watch)
+        os.close(self._watch)
+        if self._report:
+            os.close(self._told)
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()

@@ -1,0 +1,66 @@
+"""What a session that was killed may have left in protected places, said at the next start.
+
+Whether a command made it or you did since cannot be told, so nothing is moved unasked. What Quintet itself loads waits
+for trust in any case: that is for contents.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from quintet.adapters.files.paths import Places
+from quintet.domain.base.listing import few
+from quintet.domain.base.safe_text import on_one_line
+
+if TYPE_CHECKING:
+    from quintet.adapters.protected.unsettled import Left
+    from quintet.domain.permission.protected_paths import Protection
+    from quintet.domain.settings.settings import Settings
+
+MOST_NAMED = 8
+
+
+def left_behind(places: Places, settings: Settings) -> list[tuple[Left, list[str]]]:
+    """The records of killed sessions here, each with what is there since; those with nothing are forgotten."""
+    try:
+        if not os.listdir(places.unsettled):
+            return []
+    except OSError:  # no command ever ran
+        return []
+    from quintet.adapters.protected.unsettled import left_in
+
+    found = []
+    for left in left_in(places.unsettled, places.root):
+        if paths := left.found(protection_of(places, settings, left)):
+            found.append((left, paths))
+        else:
+            left.forget()
+    return found
+
+
+def protection_of(places: Places, settings: Settings, left: Left) -> Protection:
+    from quintet.adapters.settings.gate_terms import protection_of
+
+    return protection_of(msgspec.structs.replace(places, root=left.root), settings)
+
+
+def left_note(places: Places, settings: Settings) -> str:
+    """What to tell at the start of a session; empty if there is nothing."""
+    found = left_behind(places, settings)
+    named = list(dict.fromkeys(name for left, paths in found for name in names(places, left, paths)))
+    if not named:
+        return ""
+    return (
+        f"A session was killed here while a command ran, and its end was not looked over. New in protected places: "
+        f"{few(named, MOST_NAMED)}. A command may have put it there, or you did since; programs of yours act on it. "
+        "Look before you go on: quintet aside lists it, quintet aside move moves it away, quintet aside keep takes it "
+        "as yours."
+    )
+
+
+def names(places: Places, left: Left, paths: list[str]) -> list[str]:
+    unsure = "" if left.legible else " (what stood before is not known)"
+    return [on_one_line(os.path.relpath(path, places.root)) + unsure for path in paths]

@@ -1,0 +1,243 @@
+"""Finds what a sandbox has to protect inside the project: secrets, repositories, and what configures other programs.
+
+A folder is read again only when its time of change is another, which no command can set, so that a second look at a
+big project costs one `stat` a folder. A folder that a command has closed is opened again. Trees of other people's code
+(virtual environments, node_modules) are not looked into. What was found once is known by its number: moved to where
+nobody looks, it is searched for. A link is known by where it leads, and what it leads to in the project is found too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from errno import ENAMETOOLONG
+
+from msgspec import Struct
+
+from quintet.adapters.files.paths import key_of
+from quintet.adapters.protected.births import birth
+from quintet.adapters.protected.nofollow import OPEN, looked, reopened
+from quintet.domain.permission.moved_folders import FOREIGN as FOREIGN
+from quintet.domain.permission.protected_paths import Protection, is_repository, leads_to_held, may_not_appear
+
+DEEPEST = 1_000  # letters of a path that is looked into: all there can still be named to the kernel
+SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
+SECRET, REPOSITORY, BARE, KEPT, FROM_GIT = "secret", "repository", "bare", "kept", "from git"
+MADE = "made"  # may be written if it is there, and not made
+Place = tuple[str, str, bool]  # what it is, its absolute path, whether it is a link
+
+
+class Guarded(Struct, frozen=True):
+    """Absolute paths, none a link; `places` has the links too. `lost` was there once and is nowhere."""
+
+    secrets: tuple[str, ...]
+    repositories: tuple[str, ...]  # each a `.git`, folder or file
+    bare: tuple[str, ...]  # folders that git takes for a repository by what is in them
+    kept: tuple[str, ...]  # what configures a program of the user's
+    from_git: tuple[str, ...]  # the same, but a command that commits may write it
+    places: frozenset[Place]
+    lost: tuple[str, ...] = ()
+    moved: frozenset[Place] = frozenset()  # repositories, and what lies where nobody looks, known by their numbers
+    homes: dict[Place, tuple[int, int]] = {}  # the number of the folder that each lies in; of what is `MADE`, its own
+
+
+class _Folder(Struct, frozen=True):
+    number: tuple[int, int]
+    stamp: int
+    settled: bool
+    below: tuple[str, ...]
+    places: tuple[Place, ...]
+
+
+class Scanner:
+    def __init__(self, root: str, protection: Protection, closed: Iterable[str] | None = None) -> None:
+        self._root = root
+        self._protection = protection
+        self._known: dict[str, _Folder] = {}
+        self._numbers: dict[tuple[int, int], Place] = {}
+        self._births: dict[tuple[int, int], int] = {}  # of these: a number is given again once its file is gone
+        # The folders that were closed before any command ran; found by the first look if they are not given.
+        self._closed = None if closed is None else set(closed)
+
+    @property
+    def closed(self) -> frozenset[str]:
+        return frozenset(self._closed or ())
+
+    def scan(self) -> Guarded:
+        known: dict[str, _Folder] = {}
+        found: set[Place] = set()
+        fresh: set[Place] = set()
+        homes: dict[Place, tuple[int, int]] = {}
+        closed: set[str] = set()
+        waiting = [self._root]
+        while waiting:
+            path = waiting.pop()
+            try:
+                folder = self._look(path)
+            except PermissionError:  # its owner can open it again, and a command runs as the owner
+                if self._closed is not None and path not in self._closed and reopened(self._root, path):
+                    waiting.append(path)
+                    continue
+                closed.add(path)
+                found.add((SECRET, path, False))
+                continue
+            except (FileNotFoundError, NotADirectoryError):  # gone
+                continue
+            except OSError:  # what cannot be looked at is closed, not gone
+                found.add((SECRET, path, False))
+                continue
+            if folder is not self._known.get(path):
+                fresh.update(folder.places)
+            known[path] = folder
+            found.update(folder.places)
+            homes.update(dict.fromkeys(folder.places, folder.number))
+            homes.update((place, self._number(place[1]) or (0, 0)) for place in folder.places if place[0] == MADE)
+            waiting += folder.below
+        self._follow(found, homes)
+        self._known = known
+        self._closed = closed if self._closed is None else self._closed
+        lost, moved = self._missed(found, fresh)
+        of = {
+            wanted: tuple(sorted(path for kind, path, link in found if kind == wanted and not link))
+            for wanted in _KINDS
+        }
+        return Guarded(
+            of[SECRET], of[REPOSITORY], of[BARE], of[KEPT], of[FROM_GIT], frozenset(found), lost, moved, homes
+        )
+
+    def _follow(self, found: set[Place], homes: dict[Place, tuple[int, int]]) -> None:
+        """Add what protected links lead to; a link that leads elsewhere than before counts as one in another folder."""
+        for kind, path, _ in [place for place in found if place[2]]:
+            try:
+                device, number = homes[kind, path, True]
+                homes[kind, path, True] = device, number ^ int(key_of(os.readlink(path)), 16) >> 2
+            except OSError:
+                continue
+            real = os.path.realpath(path)
+            home = self._number(os.path.dirname(real)) if real.startswith(self._root + "/") else None
+            if home and os.path.exists(real):
+                found.add((kind, real, False))
+                homes.setdefault((kind, real, False), home)
+
+    def _missed(self, found: set[Place], fresh: set[Place]) -> tuple[tuple[str, ...], frozenset[Place]]:
+        """What was known by its number and is no longer where it was: searched for everywhere, and added if found.
+
+        `fresh` are those in folders that were read again."""
+        now: dict[tuple[int, int], Place] = {}
+        for place in found:
+            if not place[2] and (number := self._number(place[1])):
+                now[number] = place
+        before = {number for number, (kind, _, _) in self._numbers.items() if kind in _MOVING}
+        moved = {place for number, place in now.items() if number in before and place[0] in _MOVING}
+        missing = {number: place for number, place in self._numbers.items() if number not in now}
+        for number, (kind, path, _) in list(missing.items()):
+            if self._number(path) == number and birth(self._root, path) == self._births[number]:
+                now[number] = (kind, path, False)
+                moved.add(now[number])
+                del missing[number]
+        if missing:
+            for path in _everything(self._root):
+                number = self._number(path)
+                if number in missing and birth(self._root, path) == self._births[number]:
+                    now[number] = (missing.pop(number)[0], path, False)
+                    moved.add(now[number])
+        found.update(now.values())
+        self._numbers = now
+        self._births = {
+            number: self._births[number]
+            if number in self._births and place not in fresh
+            else birth(self._root, place[1])
+            for number, place in now.items()
+        }
+        return tuple(sorted(path for _, path, _ in missing.values())), frozenset(moved)
+
+    def _number(self, path: str) -> tuple[int, int] | None:
+        seen = looked(self._root, os.path.relpath(path, self._root))
+        return (seen.st_dev, seen.st_ino) if seen else None
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """These were moved aside: they are not searched for."""
+        gone = tuple(paths)
+        self._numbers = {
+            number: place
+            for number, place in self._numbers.items()
+            if not any(place[1] == path or place[1].startswith(path + "/") for path in gone)
+        }
+
+    def _look(self, path: str) -> _Folder:
+        now = time.time_ns()
+        if len(path) > DEEPEST:
+            raise OSError(ENAMETOOLONG, "too deep", path)
+        info = os.stat(path, follow_symlinks=False)
+        number, stamp = (info.st_dev, info.st_ino), info.st_ctime_ns
+        if info.st_mode & OPEN != OPEN:  # root sees through it, and the command, which is not root inside, would not
+            raise PermissionError(path)
+        before = self._known.get(path)
+        if before and before.settled and before.stamp == stamp and before.number == number:
+            return before
+        relative = "" if path == self._root else os.path.relpath(path, self._root)
+        below, names = [], []
+        places: list[Place] = []
+        with os.scandir(path) as entries:
+            for entry in entries:
+                name, link = entry.name, entry.is_symlink()
+                names.append(name)
+                folder = entry.is_dir(follow_symlinks=False)
+                if name == ".git":
+                    places.append((REPOSITORY, entry.path, link))
+                    continue
+                inner = entry.path[len(self._root) :]
+                if folder and self._protection.is_secret_folder(inner):
+                    places.append((SECRET, entry.path, False))
+                    if self._protection.is_held(relative, name) or self._protection.is_private(inner):
+                        places.append((KEPT, entry.path, False))
+                    continue
+                secret = not folder and self._protection.is_secret(inner)
+                if secret and (real := self._real(entry)):
+                    places.append((SECRET, real, False))
+                if self._protection.is_held(relative, name) or (secret and self._protection.is_private(inner)):
+                    whatever = secret or self._protection.is_held(relative, name, committing=True)
+                    places.append((KEPT if whatever else FROM_GIT, entry.path, link))
+                elif link and leads_to_held(name):
+                    places.append((KEPT if leads_to_held(name, committing=True) else FROM_GIT, entry.path, link))
+                elif may_not_appear(name):
+                    places.append((MADE, entry.path, link))
+                if folder and name not in FOREIGN:
+                    below.append(entry.path)
+        if is_repository(names):
+            places.append((BARE, path, False))
+        return _Folder(number, stamp, now - stamp > SETTLED_NS, tuple(below), tuple(places))
+
+    def _real(self, entry: os.DirEntry[str]) -> str:
+        """The file itself; a link that leads out of the project leads nowhere in the sandbox."""
+        if not entry.is_symlink():
+            return entry.path
+        real = os.path.realpath(entry.path)
+        return real if real.startswith(self._root + "/") and os.path.isfile(real) else ""
+
+
+_MOVING = (REPOSITORY, BARE, MADE)  # may be moved about by a command
+_KINDS = (SECRET, REPOSITORY, BARE, KEPT, FROM_GIT)
+
+
+def staying(root: str, protection: Protection, secrets: Iterable[str]) -> set[str]:
+    """Folders that a command may write but not rename: those above Quintet's own, and those by whose names alone a
+    file in them is known for a secret."""
+    found: set[str] = set()
+    for path in protection.private:
+        while path.startswith(root + "/") and (path := os.path.dirname(path)) != root:
+            found.add(path)
+    for path in secrets:
+        folder, name = os.path.split(path)
+        if folder != root and not protection.is_secret(name):
+            found.add(folder)
+    return found
+
+
+def _everything(root: str) -> Iterable[str]:
+    for path, folders, files in os.walk(root):
+        if len(path) > DEEPEST:
+            folders.clear()
+        for name in (*folders, *files):
+            yield os.path.join(path, name)

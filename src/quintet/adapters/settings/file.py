@@ -1,0 +1,123 @@
+"""Port `SettingsBook`: every setting with its source, and changes to the user's own file.
+
+A change leaves every comment and line of the file where it is. It is checked with all layers before anything is
+written, and written in one step, under a lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import msgspec
+
+from quintet.adapters.files import user_files
+from quintet.adapters.files.paths import Places
+from quintet.adapters.settings import layers as config
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import SettingsError
+from quintet.domain.ports.prompt import SettingShown
+from quintet.domain.settings.settings import SettingInfo, catalogue, pattern
+
+
+class UserSettings:
+    def __init__(self, places: Places, flags: Mapping[str, Any] | None = None) -> None:
+        self._places = places
+        self._flags = flags
+        self.path = places.user_settings
+
+    def rows(self) -> list[SettingShown]:
+        loaded = config.load(self._places, self._flags)
+        known = catalogue()
+        own = {leaf.key for leaf in config.from_text(config.read_text(self.path), self.path)}
+        return [
+            SettingShown(
+                key=key,
+                value=config.as_toml(value),
+                source=source,
+                about=_info(known, key).about,
+                choices=tuple(_choices(_info(known, key))),
+                own=key in own,
+            )
+            for key, value, source in config.shown(loaded)
+        ]
+
+    def change(self, key: str, text: str) -> None:
+        """Set a setting in the user's file to what `text` says, as TOML or as a bare word."""
+        known = catalogue()
+        info = known.get(pattern(key))
+        if info is None:
+            raise SettingsError(f"{key} is not a setting.{did_you_mean(key, known)}")
+        value = _value(key, text, info, self.path)
+        with user_files.locked(self.path):
+            document = self._document()
+            table = document
+            *sections, name = key.split(".")
+            for section in sections:
+                table = table.setdefault(section, {})
+            table[name] = value
+            self._write(document.as_string())
+
+    def unset(self, key: str) -> None:
+        with user_files.locked(self.path):
+            document = self._document()
+            tables = [document]
+            *sections, name = key.split(".")
+            for section in sections:
+                if section not in tables[-1]:
+                    return
+                tables.append(tables[-1][section])
+            if name in tables[-1]:
+                del tables[-1][name]
+                self._write(document.as_string())
+
+    def _document(self) -> Any:
+        import tomlkit
+
+        text = config.read_text(self.path)
+        config.from_text(text, self.path)  # what is wrong with it is said as it always is
+        return tomlkit.parse(text)
+
+    def _write(self, text: str) -> None:
+        config.load(self._places, user_text=text)  # raises for what no session could be opened with
+        path = os.path.realpath(self.path)  # it may be a link into somebody's dotfiles
+        temporary = f"{path}.{os.getpid()}"
+        try:
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(temporary, os.stat(path).st_mode & 0o777)
+            os.replace(temporary, path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise SettingsError(f"{self.path}: cannot be written ({error.strerror})") from error
+
+
+def _info(known: dict[str, SettingInfo], key: str) -> SettingInfo:
+    return known[pattern(key)]
+
+
+def _choices(info: SettingInfo) -> list[str]:
+    return ["true", "false"] if info.kind is bool else config.choices_of(info.kind)
+
+
+def _value(key: str, text: str, info: SettingInfo, path: str) -> Any:
+    """What somebody wrote for a setting: a bare word where a text is wanted, else as in a TOML file."""
+    text = text.strip()
+    kinds = get_args(info.kind) or (info.kind,)
+    raw: Any = text
+    if text[:1] in ('"', "'", "[") or not (str in kinds or config.choices_of(info.kind)):
+        import tomllib
+
+        try:
+            raw = tomllib.loads(f"value = {text}")["value"]
+        except (tomllib.TOMLDecodeError, KeyError):
+            raw = text
+    checked = config.checked(config.Leaf(key, raw, path, path, textual=isinstance(raw, str)), info)
+    value: Any = msgspec.to_builtins(checked)
+    return list(value) if isinstance(value, tuple) else value

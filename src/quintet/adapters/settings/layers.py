@@ -1,0 +1,353 @@
+"""Settings from their layers: defaults < the user's file < the project's file < QUINTET_* < flags.
+
+An unknown key is a warning with the nearest name; a wrong value is an error that names file, line and key. A project's
+file cannot loosen anything until its folder is trusted; what was ignored is said.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, Literal, get_origin
+
+import msgspec
+from msgspec import Struct, field
+
+from quintet.adapters.files.paths import Places
+from quintet.adapters.settings.project_pieces import gone_from, leads_out, read_own, scripts_of
+from quintet.adapters.settings.trust import trust_of
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import SettingsError
+from quintet.domain.permission.trusted_content import SETTINGS, ProjectSetting, Trust, ignored
+from quintet.domain.settings.settings import (
+    FREE,
+    NAMED,
+    OWN,
+    REPLAYED,
+    TIGHTEN,
+    RoutingSettings,
+    SettingInfo,
+    Settings,
+    build,
+    catalogue,
+    is_tighter,
+    pattern,
+)
+from quintet.domain.tasks.executors import AI_CLIS
+
+PREFIX = "QUINTET_"
+MOST_BYTES = 1_000_000
+SECTIONS = frozenset(Settings.__struct_fields__)
+NOT_SETTINGS = frozenset({"QUINTET_VENV_DIR", "QUINTET_DEBUG"})
+
+
+class Leaf(Struct, frozen=True):
+    """One value somebody set: where, and what."""
+
+    key: str
+    raw: Any
+    source: str  # file, variable or flag, as shown to the person
+    where: str  # the same with a line number, for errors
+    textual: bool = False  # came as text: "0.5", "true"
+
+
+class Loaded(Struct):
+    settings: Settings
+    values: dict[str, tuple[Any, str]] = field(default_factory=dict)  # key → value, source; only what was set
+    warnings: list[str] = field(default_factory=list)
+    trust: Trust = Trust()
+    hook_problem: Callable[[str], str] = lambda command: ""  # why a hook may not be run as things are now
+
+    @property
+    def trusted(self) -> bool:
+        return self.trust.trusted
+
+
+def load(places: Places, flags: Mapping[str, Any] | None = None, user_text: str | None = None) -> Loaded:
+    """All layers; `user_text` stands in for the user's file, to see whether it would do."""
+    trust = trust_of(places.trust_file, places.root)
+    loaded = Loaded(Settings(), trust=trust)
+    path = places.user_settings
+    user = _from_file(path) if user_text is None else from_text(user_text, path)
+    project, covered = _of_project(places, loaded)
+    variables = _from_environment(os.environ)
+    given = [Leaf(key, value, "flag", "flag") for key, value in (flags or {}).items()]
+    if not (user or project or variables or given):
+        return loaded
+    sections = {leaf.key.partition(".")[0] for leaf in (*user, *project, *variables, *given)}
+    known = catalogue(sections & SECTIONS)
+    _take(loaded, user, known)
+    _take(loaded, project, known, untrusted="" if covered else _why(trust))
+    _take(loaded, variables, known)
+    _take(loaded, given, known)
+    loaded.settings = _built(loaded.values)
+    return loaded
+
+
+def _why(trust: Trust) -> str:
+    if not trust.trusted:
+        return "until you trust this folder (`quintet trust`)"
+    return "as the file is new or changed since you trusted this folder (`quintet trust`)"
+
+
+def _of_project(places: Places, loaded: Loaded) -> tuple[list[Leaf], bool]:
+    """What the project's file sets, and whether the user's yes covers the file; its hooks only with their scripts."""
+    if leads_out(places.root, places.project_settings):
+        loaded.warnings.append(f"{places.project_settings} is not loaded: a link leads out of the project")
+        return [], False
+    data = read_data(places.project_settings)
+    leaves = from_text(_decoded(data, places.project_settings), places.project_settings)
+    covered = loaded.trust.covers(SETTINGS, data)
+    if not covered or not any(leaf.key.startswith("hooks.") for leaf in leaves):
+        return leaves, covered
+    commands = {text for leaf in leaves if leaf.key.startswith("hooks.") for text in leaf.raw if isinstance(text, str)}
+
+    def problem(command: str) -> str:
+        if command not in commands:
+            return ""
+        for script in (*scripts_of(places.root, [command]), *gone_from(places.root, command, loaded.trust)):
+            if leads_out(places.root, os.path.join(places.root, script)):
+                return f"{script} is a link out of the project: hook not run"
+            if not loaded.trust.covers(script, read_own(places.root, script) or b""):
+                return f"{script} is new, changed or gone since you trusted this folder (`quintet trust`): hook not run"
+        return ""
+
+    loaded.hook_problem = problem
+    return leaves, covered
+
+
+def _take(
+    loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: str | None = None
+) -> None:
+    """`untrusted` is None for what is the user's; else why the project's file may not loosen anything, or empty."""
+    left_out: list[Leaf] = []
+    for leaf in leaves:
+        info = known.get(pattern(leaf.key))
+        if info is None and leaf.key in SECTIONS:
+            raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: a table is wanted, [{leaf.key}]")
+        if info is None:
+            loaded.warnings.append(f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, catalogue())}")
+            continue
+        value = checked(leaf, info)
+        before = loaded.values.get(leaf.key, (info.default, "default"))[0]
+        if untrusted is not None and info.reach == OWN:
+            loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored: only your own settings may say that")
+            continue
+        if untrusted is not None and leaf.key == "protect.secrets":  # a project's never take the user's away
+            value = tuple(dict.fromkeys((*before, *value)))
+        if untrusted and not _may_set(info, value, before):
+            left_out.append(leaf)
+            continue
+        source = leaf.source
+        if leaf.key.startswith("hooks.") and before:  # nobody's hooks take another's away
+            value, source = (*before, *value), f"{loaded.values[leaf.key][1]}, {source}"
+        loaded.values[leaf.key] = (value, source)
+    if left_out:
+        where = left_out[0].where if len(left_out) == 1 else left_out[0].source
+        loaded.warnings.append(f"{where}: {ignored([leaf.key for leaf in left_out])} {untrusted}")
+
+
+def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:
+    """Whether an untrusted project may set this."""
+    return info.reach == FREE or (info.reach == TIGHTEN and is_tighter(info.key, value, before))
+
+
+def would_change(places: Places, data: bytes) -> list[ProjectSetting]:
+    """What a project's settings file with this content sets that it may not set untrusted."""
+    known = catalogue()
+    user = Loaded(Settings())
+    _take(user, _from_file(places.user_settings), known)
+    found = []
+    for leaf in from_text(_decoded(data, places.project_settings), places.project_settings):
+        info = known.get(pattern(leaf.key))
+        if info is None or info.reach == OWN or leaf.key == "protect.secrets":
+            continue
+        value = checked(leaf, info)
+        before = user.values.get(leaf.key, (info.default, ""))[0]
+        differs = value != before or leaf.key.startswith("hooks.")
+        if differs and not _may_set(info, value, before):
+            found.append(ProjectSetting(leaf.key, value, info.about))
+    return found
+
+
+def checked(leaf: Leaf, info: SettingInfo) -> Any:
+    try:
+        return msgspec.convert(leaf.raw, info.kind, strict=not leaf.textual)
+    except msgspec.ValidationError as error:
+        choices = choices_of(info.kind)
+        if choices:
+            hint = did_you_mean(str(leaf.raw), choices)
+            raise SettingsError(
+                f'{leaf.where}: {leaf.key} = "{leaf.raw}": not one of {", ".join(choices)}.{hint}'
+            ) from None
+        raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: {_plainly(error)}") from None
+
+
+def _plainly(error: msgspec.ValidationError) -> str:
+    return str(error).replace("`", "").replace("Expected", "wanted").replace(", got", ", found")
+
+
+def choices_of(kind: Any) -> list[str]:
+    kinds = getattr(kind, "__args__", (kind,))
+    if get_origin(kind) is Literal:
+        return list(kinds)
+    return [str(value) for k in kinds if isinstance(k, type) and issubclass(k, StrEnum) for value in k]
+
+
+def _from_file(path: str) -> list[Leaf]:
+    return from_text(read_text(path), path)
+
+
+def read_text(path: str) -> str:
+    """A settings file as it is; empty if there is none."""
+    return _decoded(read_data(path), path)
+
+
+def _decoded(data: bytes, path: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from None
+
+
+def read_data(path: str) -> bytes:
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            info = os.fstat(file.fileno())
+            if not stat.S_ISREG(info.st_mode) or info.st_size > MOST_BYTES:
+                raise SettingsError(f"{path}: cannot be read (not a plain file of at most {MOST_BYTES // 1000} kB)")
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def from_text(text: str, path: str) -> list[Leaf]:
+    if not text:
+        return []
+    import tomllib
+
+    try:
+        leaves = list(_leaves(tomllib.loads(text)))
+    except RecursionError:
+        raise SettingsError(f"{path}: nested too deeply") from None
+    except tomllib.TOMLDecodeError as error:
+        problem, _, place = str(error).rpartition(" (at ")
+        line = next((w for w in place.replace(",", " ").split() if w.isdigit()), str(len(text.splitlines())))
+        raise SettingsError(f"{path}:{line}: not valid TOML: {problem or error}") from None
+    return [Leaf(key, value, path, f"{path}:{_line_of(text, key)}") for key, value in leaves]
+
+
+def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, dict) and not _is_value(prefix + key):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _is_value(key: str) -> bool:
+    """Whether a table is the value of one setting, not a table of settings."""
+    return pattern(key) in ("mcp.servers.NAME.env", "mcp.servers.NAME.headers")
+
+
+def _line_of(text: str, key: str) -> int:
+    """The line that sets a key, found by the section it stands in and the words before its equals sign."""
+    section = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped.startswith("["):
+            section = _bare(stripped.strip("[").partition("]")[0]) + "."
+        elif "=" in stripped:
+            written = section + _bare(stripped.partition("=")[0])
+            if key == written or key.startswith(written + "."):
+                return number
+    return 1
+
+
+def _bare(name: str) -> str:
+    return "".join(c for c in name if c not in "\"' \t")
+
+
+def _from_environment(environment: Mapping[str, str]) -> list[Leaf]:
+    """QUINTET_LIMITS_MAX_COST=5 sets limits.max_cost."""
+    leaves = []
+    for variable, value in sorted(environment.items()):
+        if variable.startswith(PREFIX) and variable not in NOT_SETTINGS:
+            section, _, name = variable[len(PREFIX) :].lower().partition("_")
+            leaves.append(Leaf(f"{section}.{name}", value, variable, variable, textual=True))
+    return leaves
+
+
+def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
+    tree: dict[str, Any] = {}
+    for key, (value, _) in values.items():
+        *path, name = key.split(".")
+        table = tree
+        for part in path:
+            table = table.setdefault(part, {})
+        table[name] = value
+    for name, table in tree.get("models", {}).items():
+        if table.get("wire") == "pydantic-ai":
+            table.setdefault("base_url", "")
+        for needed in ("base_url", "model"):
+            if needed not in table:
+                source = next(source for key, (_, source) in values.items() if key.startswith(f"models.{name}."))
+                raise SettingsError(f"{source}: models.{name} has no {needed}")
+    for name, table in tree.get("mcp", {}).get("servers", {}).items():
+        if bool(table.get("command")) == bool(table.get("url")):
+            source = next(source for key, (_, source) in values.items() if key.startswith(f"mcp.servers.{name}."))
+            raise SettingsError(f"{source}: mcp.servers.{name} wants a command or a url: one of the two")
+    for name, table in tree.get("executors", {}).items():
+        if name not in AI_CLIS and not table.get("command"):
+            source = next(source for key, (_, source) in values.items() if key.startswith(f"executors.{name}."))
+            raise SettingsError(f"{source}: executors.{name} has no command: what starts this ACP agent?")
+    settings = build(tree)
+    names = [*settings.models, "builtin"]
+    for model_mode in RoutingSettings.__struct_fields__:
+        routed = getattr(settings.routing, model_mode)
+        if routed and routed not in names and not routed.startswith(REPLAYED):
+            source = values[f"routing.{model_mode}"][1]
+            hint = did_you_mean(routed, names)
+            raise SettingsError(f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}')
+    vectors = settings.library.embeddings
+    if vectors and vectors not in settings.models:
+        source, hint = values["library.embeddings"][1], did_you_mean(vectors, settings.models)
+        raise SettingsError(f'{source}: library.embeddings = "{vectors}": it is not in [models].{hint}')
+    return settings
+
+
+def shown(loaded: Loaded) -> list[tuple[str, Any, str]]:
+    """Every setting with its value and where it came from."""
+    named = tuple(f"{table}." for table in NAMED)
+    rows = []
+    for key, info in catalogue().items():
+        if not key.startswith(named):
+            value, source = loaded.values.get(key, (info.default, "default"))
+            rows.append((key, value, source))
+    return rows + [
+        (key, _told(value), source) for key, (value, source) in loaded.values.items() if key.startswith(named)
+    ]
+
+
+def _told(value: Any) -> Any:
+    """Of variables and headers only the names: their values may be secrets."""
+    return dict.fromkeys(value, "…") if isinstance(value, dict) else value
+
+
+def as_lines(loaded: Loaded) -> list[str]:
+    """The same as an aligned table."""
+    rows = [(key, as_toml(value), source) for key, value, source in shown(loaded)]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return [f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}" for key, value, source in rows]
+
+
+def as_toml(value: Any) -> str:
+    if value is None:
+        return "(by surface)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,30 @@
+"""Python packages that tools need and Quintet does not bring: whether they are here, and the line that gets them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+from quintet.domain.turn.tool_readiness import Part
+
+
+def install_line(requirement: str) -> str:
+    """The command that installs a package where this program runs; to be copied and pasted."""
+    return f"{shlex.quote(sys.executable)} -m pip install '{requirement}'"
+
+
+def package_part(name: str, module: str, requirement: str) -> Part:
+    """Whether a module can be imported, found without importing it, and which version its package is of."""
+    from importlib.metadata import PackageNotFoundError, version
+    from importlib.util import find_spec
+
+    try:
+        there = find_spec(module) is not None
+    except (ImportError, ValueError):
+        there = False
+    if not there:
+        return Part(name, False, "", f"{name}: {install_line(requirement)}")
+    try:
+        return Part(name, True, f"{module} {version(module)}")
+    except PackageNotFoundError:
+        return Part(name, True, module)

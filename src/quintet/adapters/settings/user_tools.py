@@ -1,0 +1,169 @@
+"""The user's own tools: Python files in the user's configuration, and in `.quintet/tools` of a trusted project.
+
+They are run here and nowhere else, those of a project only where the user trusts it. What is wrong with a file or a
+tool is a warning with its line, and the rest is loaded. A loaded tool fails as ours do: with ToolFailed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from types import ModuleType, TracebackType
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field, structs
+
+from quintet.adapters.files.paths import Places
+from quintet.adapters.settings.project_pieces import files_below, leads_out, read_bytes
+from quintet.adapters.settings.source_imports import only_sources
+from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
+from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.trusted_content import TOOLS, Trust
+from quintet.domain.ports.ports import Workbench
+from quintet.domain.turn.tool_menu import DEFAULT_TOOLSET, META_TOOLS, TOOL_MODES
+from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
+
+SHIPPED = frozenset([*META_TOOLS, *(tool for toolset in TOOL_MODES.values() for tool in toolset.tool_list)])
+
+
+class OwnTools(Struct):
+    specs: dict[str, ToolSpec] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)  # what is wrong, and where
+    held_back: str = ""  # what is not loaded because the folder is not trusted
+
+
+def load(places: Places, trust: Trust) -> OwnTools:
+    own, homes = OwnTools(), dict[str, str]()
+    for path, data in (*_users(places), *_projects(places, trust, own)):
+        try:
+            found = _declared(path, data)
+        except (Exception, SystemExit) as error:  # whatever the file does, the session goes on without it
+            own.warnings.append(f"{_said(error, path)}; no tool of this file is loaded")
+            continue
+        for spec in found:
+            if problem := _problem(spec, homes):
+                own.warnings.append(f"{on_one_line(path)}:{_line(spec)}: {problem}; the tool is not loaded")
+                continue
+            homes[spec.name] = path
+            own.specs[spec.name] = _guarded(spec, path)
+    return own
+
+
+def _users(places: Places) -> list[tuple[str, bytes]]:
+    return [(path, read_bytes(path) or b"") for path in files(places.user_tools)]
+
+
+def _projects(places: Places, trust: Trust, own: OwnTools) -> list[tuple[str, bytes]]:
+    """The project's files as they were read once; none unless all that lies beside them is trusted too."""
+    theirs = [path for path in files(places.project_tools) if not leads_out(places.root, path)]
+    if not theirs:
+        return []
+    names = {path: os.path.relpath(path, places.root) for path in theirs}
+    listed = ", ".join(names.values())
+    if not trust.trusted:
+        own.held_back = f"tools of this folder's own are not loaded: {listed}; `quintet trust` would load them"
+        return []
+    there = files_below(places.root, TOOLS)
+    if not trust.covers_below(TOOLS, there):
+        own.held_back = (
+            f"tools of this folder's own are not loaded: {listed}; something in {TOOLS} is new or changed since you "
+            "trusted this folder, and `quintet trust --check` shows what"
+        )
+        return []
+    return [(path, there[name]) for path, name in names.items() if name in there]
+
+
+def files(folder: str) -> list[str]:
+    """The files that may declare tools; one whose name begins with _ is for something else."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    paths = [os.path.join(folder, name) for name in names if name.endswith(".py") and not name.startswith("_")]
+    return [path for path in paths if os.path.isfile(path)]
+
+
+def _declared(path: str, data: bytes) -> list[ToolSpec]:
+    """Run a file as a module of its own; nothing is written beside it, and what it imports from there is read anew."""
+    only_sources(os.path.dirname(path))
+    code = compile(data, path, "exec", dont_inherit=True)
+    module = ModuleType(f"own_tools:{path}")
+    module.__file__ = path
+    sys.modules[module.__name__] = module  # where annotations are looked up
+    module.__dict__["print"] = partial(print, file=sys.stderr)  # our own output may be somebody's JSON
+    exec(code, module.__dict__)
+    found = [value for value in vars(module).values() if isinstance(value, ToolSpec)]
+    found = [spec for spec in found if spec.run.__module__ == module.__name__]  # not what it imported
+    if not found:
+        raise UsageError("no tool is declared here; `@tool(effects=…)` makes one of an async function")
+    return found
+
+
+def _problem(spec: ToolSpec, homes: dict[str, str]) -> str:
+    if spec.name in SHIPPED:
+        return f"{spec.name} is a tool of Quintet's; choose another name"
+    if spec.name in homes:
+        return f"{spec.name} is already declared in {homes[spec.name]}"
+    if not spec.description:
+        return f"{spec.name} has no docstring, which is what a model is told of it"
+    try:
+        msgspec.json.encode(spec.schema())
+    except Exception as error:
+        return f"{spec.name}: its parameters make no schema: {error}"
+    return ""
+
+
+def _guarded(spec: ToolSpec, path: str) -> ToolSpec:
+    def touch(arguments: dict[str, Any]) -> Touch:
+        try:
+            told = spec.touch(arguments)
+            return structs.replace(told, effects=frozenset(map(Effect, told.effects)))
+        except QuintetError:
+            raise
+        except Exception as error:
+            raise ToolFailed(f"{spec.name}: {_said(error, path)}") from error
+
+    async def run(bench: Workbench, **arguments: Any) -> ToolResult:
+        try:
+            return _result(spec.name, await spec.run(bench, **arguments))
+        except QuintetError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise ToolFailed(f"{spec.name}: {_said(error, path)}") from error
+
+    return structs.replace(spec, touch=touch, run=run, toolset=spec.toolset or DEFAULT_TOOLSET)
+
+
+def _result(name: str, given: object) -> ToolResult:
+    """What a tool came back with, text or a result; where the conversation goes is not for it to say."""
+    if isinstance(given, str):
+        return ToolResult(given)
+    if not isinstance(given, ToolResult):
+        raise ToolFailed(f"{name} came back with {type(given).__name__}; text or a ToolResult is wanted")
+    checked = msgspec.convert(msgspec.to_builtins(given), ToolResult)
+    return ToolResult(checked.content, checked.status, checked.changed, checked.summary, message=checked.message)
+
+
+def _said(error: BaseException, path: str) -> str:
+    """The error with the line of the file that it came from."""
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f"{on_one_line(path)}:{error.lineno or 1}: {error.msg}"
+    text = str(error) if isinstance(error, QuintetError) else f"{type(error).__name__}: {error}"
+    return f"{on_one_line(path)}:{_last_line(error.__traceback__, path)}: {text}"
+
+
+def _last_line(trace: TracebackType | None, path: str) -> int:
+    line = 1
+    while trace:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def _line(spec: ToolSpec) -> int:
+    code = getattr(spec.run, "__code__", None)
+    return code.co_firstlineno if code else 1

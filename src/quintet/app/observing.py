@@ -1,0 +1,26 @@
+"""The OpenTelemetry exporter for a session's feed, where the settings want it; else nothing of it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from quintet.domain.journal.protocol import Noticed, Recorded
+from quintet.engine.session.core import Core
+
+
+def observer(core: Core, session: str) -> tuple[list[Noticed], Callable[[Recorded], None] | None]:
+    """What sends a session's events as spans, if the settings want it; what keeps them from leaving comes first."""
+    wanted = core.settings.observability
+    if not wanted.otel:
+        return [], None
+    from quintet import __version__
+    from quintet.features.otel.exporter import MISSING, OtelExporter
+    from quintet.features.otel.spans import Spans
+
+    spans = Spans(session, core.settings.models, __version__, content=wanted.otel_content)
+    try:
+        exporter = OtelExporter(spans, __version__, core.log)
+    except ImportError:
+        return [Noticed(level="warning", code="OTEL", text=MISSING)], None
+    core.closing = (exporter.close, *core.closing)
+    return [], exporter.take

@@ -1,0 +1,402 @@
+"""The composition root: the only file that knows everything. Puts a Session together and takes it apart."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from quintet.adapters import sandbox
+from quintet.adapters.agents.agents_md import agents_page
+from quintet.adapters.files.artifacts import Artifacts
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.files.private_files import private
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.models.registry import Models
+from quintet.adapters.processes.background_shells import BackgroundShells
+from quintet.adapters.processes.clock import RandomIds, SystemClock
+from quintet.adapters.processes.hooks import ShellHooks
+from quintet.adapters.processes.host_programs import program
+from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.protected.left_behind import left_note
+from quintet.adapters.protected.scan import Scanner
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.project_watch import Ground, installed_in
+from quintet.adapters.secrets.vault import Vault
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings import user_tools
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.settings.rule_book import FileRuleBook
+from quintet.adapters.sqlite.store import SqliteStore
+from quintet.app.late_wiring import make_agents, make_grammar, make_plans, make_repository, wire_late
+from quintet.app.observing import observer
+from quintet.app.outside_wiring import Outside
+from quintet.app.places_of_prompts import own_prompts
+from quintet.app.tool_registry import BY_NAME
+from quintet.cli.trust_question import at_home, lies_in, not_loaded, not_yours, own_inside, sound_agents
+from quintet.domain.base.errors import NotFound, StoreDamaged
+from quintet.domain.dials.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
+from quintet.domain.input.slash_line import CommandLine, format_command
+from quintet.domain.journal.protocol import Event, Noticed, ReasoningSwitched
+from quintet.domain.journal.state import SessionState, fold
+from quintet.domain.permission.gate import Sandbox, Terms
+from quintet.domain.ports.ports import Clock, Ids, Lease, Model, Workbench
+from quintet.domain.settings.settings import Settings
+from quintet.engine.session.core import Core
+from quintet.engine.session.leases import owner_lives
+from quintet.engine.session.open_session import create_session, fork_session, new_lease
+from quintet.engine.session.owner import Owner
+from quintet.engine.session.session import Session
+from quintet.engine.turn.hands import Hands
+from quintet.engine.turn.toolbox import Toolbox
+from quintet.features.language_servers.servers import LocalLanguageServers
+from quintet.features.mcp.wiring import make_mcp
+from quintet.tools.workflow_tools import finish_step
+
+if TYPE_CHECKING:
+    from quintet.domain.tasks.executors import Executors
+
+LATEST = "latest"
+INTERACTIVE_CHANGE = AxesChange(
+    INTERACTIVE.work_mode, INTERACTIVE.run_control, INTERACTIVE.permission_profile, INTERACTIVE.model_mode
+)
+
+
+@asynccontextmanager
+async def open_session(
+    path: str = ".",
+    *,
+    surface: Surface | str = Surface.RPC,
+    person: bool = False,
+    resume: str = "",
+    fork: bool = False,
+    axes: AxesChange | None = None,
+    settings: Mapping[str, Any] | None = None,
+    model: Model | None = None,
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+    json_schema: dict[str, Any] | None = None,
+    agent: str = "",
+    executors: Executors | None = None,
+) -> AsyncIterator[Session]:
+    """Open a session on the project at `path`, and close it at the end of the block.
+
+    `person` says whether somebody can answer questions. `resume` takes an id, the beginning of one, or "latest"; a
+    session that another process owns is attached to instead. `axes` turns dials, `settings` overrides settings by
+    dotted key, `model` stands in for every configured model. With `json_schema` the answer of a turn is JSON of that
+    schema, or the turn fails. `agent` is entered first: its id, its name, or its file. `executors` stands in for the
+    AI CLIs.
+    """
+    places = locate(path)
+    loaded = config.load(places, settings)
+    own = user_tools.load(places, loaded.trust)
+    core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids)
+    core.answer_schema = json_schema
+    if executors:
+        core.executors = lambda: executors
+    notes = _notes(places, loaded, own)
+    store = core.store
+    assert isinstance(store, SqliteStore)
+    surface = Surface(surface)
+    try:
+        if agent:
+            core.agents.find(agent)  # before there is a session of nobody
+        if resume:
+            session = await _take_up(core, store, surface, resume, fork, notes, agent, places)
+        else:
+            first = _first_axes(loaded.settings, surface, person, axes)
+            try:
+                session = await _begin(core, surface, first, notes, agent, places)
+            except StoreDamaged as error:  # nothing new can be written beside the damage: begin afresh, and say so
+                core.store = store = await store.begun_afresh(error)
+                session = await _begin(core, surface, first, notes, agent, places)
+    except BaseException:
+        await store.close()
+        raise
+    try:
+        if resume and axes:
+            await session.say(_as_command(axes))
+        yield session
+    finally:
+        await session.close()
+
+
+def make_core(
+    places: Places,
+    loaded: config.Loaded,
+    *,
+    own: user_tools.OwnTools | None = None,
+    start: str = "",
+    person: bool = False,
+    model: Model | None = None,
+    clock: Clock | None = None,
+    ids: Ids | None = None,
+) -> Core:
+    from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
+
+    terms = make_terms(places, loaded.settings)
+    containment = make_containment(places, loaded.settings, terms)
+    files = ProjectFiles(places.root, terms.protection, containment.ground)
+    prompts = own_prompts(places.root, loaded.trust)
+    outside = Outside(places, loaded.settings, files, prompts.page, model, own_code=loaded.trusted)
+    vault = outside.vault
+    shells = BackgroundShells(containment, places.outputs, vault)
+    servers = LocalLanguageServers(
+        files,
+        own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
+        contained=terms.sandbox is Sandbox.BWRAP,
+        wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
+    )
+    mcp = make_mcp(places, loaded, containment, vault.learn_from, vault.text)
+    rule_book = FileRuleBook(places.rules_file)
+    processes = LocalProcesses(containment, vault)
+    bench = Workbench(
+        root=places.root,
+        files=files,
+        processes=processes,
+        shells=shells,
+        ripgrep=find_ripgrep(),
+        outputs=places.outputs,
+        servers=servers,
+        mcp=mcp,
+        **outside.at_hand() | {"put_right": containment.put_right},
+    )
+
+    def crashed(error: BaseException) -> None:
+        log_crash(places, error, vault.text)
+
+    artifacts = Artifacts(places.runs)
+    checkpoints = ShadowCheckpoints(places.checkpoints, places.root, terms.protection)
+    core = Core(
+        project=places.root,
+        store=SqliteStore(places.database),
+        clock=clock or SystemClock(),
+        ids=ids or RandomIds(),
+        settings=loaded.settings,
+        toolbox=Toolbox(
+            {**BY_NAME, finish_step.name: finish_step, **(own.specs if own else {})},
+            Hands(bench, rule_book, vault, crashed),
+            make_grammar(),
+            terms,
+            loaded.settings.tools.presentation,
+        ),
+        rule_book=rule_book,
+        repository=make_repository(processes, files, outside.forge),
+        prompts=prompts,
+        plans=make_plans(places),
+        agents=make_agents(places, terms.protection, sound_agents(places, loaded.trust)),
+        agents_page=vault.text(agents_page(start or places.root, places.root, files.read)),
+        redactor=vault,
+        checkpoints=checkpoints,
+        hook_runner=ShellHooks(loaded.hook_problem),
+        keep_artifact=artifacts.keep,
+        keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
+        process_start=process_start,
+        make_model=outside.get_model,
+        closing=(
+            mcp.close,
+            checkpoints.close,
+            shells.close,
+            servers.close,
+            outside.close,
+            processes.close,
+            containment.close,
+        ),
+        person=person,
+        settings_text=lambda: "\n".join(config.as_lines(loaded)),
+        log_crash=crashed,
+        log=lambda text: log(places, vault.text(text)),
+    )
+    core.open_elsewhere = lambda session: _is_open(core, session)
+    wire_late(core, places, terms)
+    return core
+
+
+def _is_open(core: Core, session: str) -> bool:
+    row = core.store.session(session)
+    return row is not None and owner_lives(row, core.clock.epoch(), core.process_start)
+
+
+def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:
+    ground = Ground(
+        root=places.root,
+        private=places.make_own(),
+        scratch_parent=places.scratch,
+        file_bytes=settings.sandbox.file_bytes,
+        protection=terms.protection,
+        scanner=Scanner(places.root, terms.protection),
+        networks=() if terms.loopback_open else sandbox.networks(),
+        records=places.unsettled,
+    )
+    return sandbox.contain(terms.sandbox, ground)
+
+
+async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed], agent: str, places: Places) -> Session:
+    lease = new_lease(core, core.ids.new("q5"))
+    state = await create_session(core, axes, lease)
+    since = core.store.last_seq(lease.session)
+    owner = await _owned(core, places, state, lease, since, notes, agent)
+    return Session(core, lease.session, surface, owner, since)
+
+
+async def _owned(
+    core: Core,
+    places: Places,
+    state: SessionState,
+    lease: Lease,
+    since: int,
+    notes: list[Noticed],
+    agent: str,
+    reason: str = "",
+) -> Owner:
+    """Make this process the session's owner, and tell the person what there is to know."""
+    told, listener = observer(core, state.session)
+    opening: list[Event] = [*notes, *told]
+    if isinstance(core.store, SqliteStore) and core.store.notice:
+        opening.append(Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice))
+    if core.settings.runs.reasoning and not reason:
+        opening.insert(0, ReasoningSwitched(enabled=True))
+    if core.settings.runs.record:
+        from quintet.app.on_record import on_record
+
+        core = on_record(core, places, lease, since, reason, opening, agent)
+    owner = Owner(core, state, lease)
+    if listener:
+        owner.feed.listen(listener)
+    await owner.start(reason, opening, agent)
+    return owner
+
+
+async def _take_up(
+    core: Core,
+    store: SqliteStore,
+    surface: Surface,
+    wanted: str,
+    fork: bool,
+    notes: list[Noticed],
+    agent: str,
+    places: Places,
+) -> Session:
+    if wanted == LATEST:
+        newest = store.newest()
+        if newest is None:
+            raise NotFound("there is no session in this project yet")
+        row = newest
+    else:
+        row = store.find_session(wanted)
+    if fork:
+        forked = store.session(await fork_session(core, row.id))
+        assert forked
+        row = forked
+    elif owner_lives(row, core.clock.epoch(), core.process_start):
+        attached = Session(core, row.id, surface, None, store.last_seq(row.id))
+        if agent:
+            await attached.say(format_command(CommandLine("agents", (agent,))))
+        return attached
+    since = store.last_seq(row.id)
+    lease = new_lease(core, row.id)
+    if not await store.take_lease(lease, core.clock.epoch(), True):
+        raise NotFound(f"session {row.id} is gone")
+    state = fold(recorded.event for recorded in store.read(row.id))
+    owner = await _owned(core, places, state, lease, since, notes, agent, "forked" if fork else "resumed")
+    return Session(core, row.id, surface, owner, since)
+
+
+def _notes(places: Places, loaded: config.Loaded, own: user_tools.OwnTools) -> list[Noticed]:
+    """What the person should know about the settings and their own tools."""
+    notes = [Noticed(level="warning", code="SETTINGS", text=warning) for warning in loaded.warnings]
+    notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]
+    warnings = {
+        "INSTALLED_IN_PROJECT": installed_in(places.root),
+        "HOME": at_home(places),
+        "OWN_FILES_INSIDE": own_inside(places),
+        "NOT_YOURS": not_yours(places),
+        "LEFT_BEHIND": left_note(places, loaded.settings),
+        "TRUST": not_loaded(places, loaded.trust),
+    }
+    notes += [Noticed(level="warning", code=code, text=text) for code, text in warnings.items() if text]
+    more = {"OWN_TOOLS": own.held_back, "PROJECT_ABOVE": lies_in(places)}
+    notes += [Noticed(level="info", code=code, text=text) for code, text in more.items() if text]
+    return notes
+
+
+def _first_axes(settings: Settings, surface: Surface, person: bool, axes: AxesChange | None) -> Axes:
+    """Where the dials stand at the start: the surface's defaults, then settings, then flags."""
+    base = (INTERACTIVE if person else UNATTENDED).on(surface)
+    dials = settings.dials
+    chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
+    return (axes or AxesChange()).applied_to(chosen.applied_to(base))
+
+
+def _as_command(change: AxesChange) -> str:
+    """Flags on a resumed session are dials turned by the user, as everybody else's."""
+    values = change.values()
+    turned = {word: str(values[name]) for word, name in AXIS_FIELDS.items() if name in values}
+    first = next(iter(turned))
+    return format_command(CommandLine(first, (turned.pop(first),), dict(turned)))
+
+
+async def fork(path: str, session: str, at: str = "") -> str:
+    """Fork a session of the project at `path`, up to a turn of it; returns the new one's id."""
+    places = locate(path)
+    core = make_core(places, config.load(places))
+    assert isinstance(core.store, SqliteStore)
+    try:
+        return await fork_session(core, core.store.find_session(session).id, at)
+    finally:
+        await core.store.close()
+
+
+async def tour() -> int:
+    """A small repository in a temporary folder, and the tour through it."""
+    import tempfile
+
+    from quintet.app import sample_project
+    from quintet.surfaces.tour import Tour
+
+    folder = os.path.join(tempfile.mkdtemp(prefix="quintet-tour-"), "slugs")
+    os.mkdir(folder)
+    sample_project.make(folder)
+    builtin = Models(Settings()).get("builtin")
+    async with open_session(folder, surface=Surface.TUI, axes=INTERACTIVE_CHANGE, model=builtin) as session:
+        return await Tour(session, folder, f"offline rules · sandbox {sandbox.works_here()}").run()
+
+
+def looks(path: str) -> tuple[str, str, str]:
+    """What a surface shows around a session: the project's name, model and sandbox, and the colour setting."""
+    places = locate(path)
+    settings = config.load(places).settings
+    model = settings.routing.smart
+    contained = sandbox.chosen(settings.sandbox.use)
+    about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
+    return places.name, about, settings.display.color
+
+
+def find_ripgrep() -> str:
+    """The rg that came with Quintet, else the one on PATH; where it would be if there is none."""
+    beside = os.path.join(os.path.dirname(sys.executable), "rg")
+    return beside if os.path.exists(beside) else program("rg") or beside
+
+
+def log_crash(places: Places, error: BaseException, redacted: Callable[[str], str] | None = None) -> None:
+    import traceback
+
+    redacted = redacted or Vault(places, Settings()).text
+    log(places, redacted("".join(traceback.format_exception(error))))
+
+
+def log(places: Places, text: str) -> None:
+    try:
+        with open(places.log, "a", encoding="utf-8", opener=private) as file:
+            file.write(f"{SystemClock().now()}\n{text}\n")
+    except OSError:
+        from quintet.domain.base.safe_text import visible
+
+        sys.stderr.write(f"{visible(text)}\n")
+
+
+__all__ = ["LATEST", "make_core", "open_session"]

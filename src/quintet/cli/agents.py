@@ -1,0 +1,185 @@
+"""The commands that look at agents, and at which command an input would be; and the one that writes an example.
+
+Each takes the parsed arguments and returns an exit code; each has a table and a `--json` form.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Iterable
+from typing import Any
+
+from quintet.adapters.agents.catalogue import SHIPPED, Shelf, Shelved, all_agents, at_path, find_agent
+from quintet.adapters.files.paths import locate
+from quintet.domain.agents.agent import Diagnostic, MenuItem, visible_menu
+from quintet.domain.agents.menu_lint import loose_ends
+from quintet.domain.agents.route import ResolvedCommand, resolve
+from quintet.domain.base.errors import NotFound, UsageError
+from quintet.domain.dials.axes import Surface
+from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
+
+
+def agents_list(arguments: Namespace) -> int:
+    shelf = all_agents(locate(arguments.directory))
+    _aside(shelf.problems)
+    if arguments.json:
+        say_json([_summary(one) for one in shelf.agents.values()])
+        return 0
+    rows = [
+        (one.agent.id, one.agent.title or one.agent.persona.role, str(len(one.agent.menu)), one.origin)
+        for one in shelf.agents.values()
+    ]
+    shown = [(id, f"{what[:59]}…" if len(what) > 60 else what, items, origin) for id, what, items, origin in rows]
+    say_table(shown, heading=("AGENT", "WHAT IT IS", "ITEMS", "FROM"), right=(2,))
+    return 0
+
+
+def agents_show(arguments: Namespace) -> int:
+    one, problems = find_agent(arguments.name, locate(arguments.directory))
+    surface = Surface(arguments.surface)
+    if arguments.json:
+        say_json(_whole(one, surface))
+        return 0
+    _aside(problem for problem in problems if problem.file.startswith(one.package.root))
+    agent, persona = one.agent, one.agent.persona
+    lines = [" ".join(filter(None, (agent.icon, agent.name, f"· {agent.title}" if agent.title else "")))]
+    lines += ["", persona.role, *persona.identity.splitlines()[:8]]
+    lines += [f"speaks: {persona.communication_style}"] if persona.communication_style else []
+    lines += [f"– {principle}" for principle in persona.principles]
+    menu = visible_menu(agent, surface)
+    rows = [(str(index), item.label, ", ".join(_names(item)), _does(item)) for index, item in enumerate(menu, 1)]
+    lines += ["", *table(rows, heading=("#", "ITEM", "NAMES", "DOES"), right=(0,), room=room())]
+    if one.package.workflows:
+        steps = [(flow.id, flow.title, f"{len(flow.graph.nodes)} nodes") for flow in one.package.workflows]
+        lines += ["", *table(steps, heading=("WORKFLOW", "TITLE", "SIZE"))]
+    say([*lines, "", f"from {agent.source}"])
+    return 0
+
+
+def agents_check(arguments: Namespace) -> int:
+    """What is malformed (exit code 1), and what leads nowhere when chosen."""
+    shelf = Shelf()
+    if not arguments.paths:
+        shelf = all_agents(locate(arguments.directory))
+    for path in arguments.paths:
+        if not os.path.exists(path):
+            raise NotFound(f"{path}: there is no such file or folder")
+        shelf.add(at_path(path), "path")
+    checked = [one for one in shelf.agents.values() if arguments.paths or not one.agent.source.startswith(SHIPPED)]
+    loose = [problem for one in checked for problem in _loose(one)]
+    if arguments.json:
+        say_json({"agents": [one.agent.id for one in checked], "malformed": shelf.problems, "loose_ends": loose})
+    else:
+        say([*map(str, shelf.problems), *(f"{problem} (a loose end)" for problem in loose)])
+        say([f"agents read: {len(checked)}, problems: {len(shelf.problems)}, loose ends: {len(loose)}"])
+    return 1 if shelf.problems else 0
+
+
+def agents_new(arguments: Namespace) -> int:
+    from quintet.adapters.agents.template import write_example
+
+    places = locate(arguments.directory)
+    path = write_example(arguments.name, places.user_agents if arguments.user else places.project_agents[0])
+    if arguments.json:
+        say_json({"agent": arguments.name, "file": path})
+    else:
+        say([path, f"look at it: quintet agents show {arguments.name}"])
+    return 0
+
+
+def route(arguments: Namespace) -> int:
+    """The command that an input would be; nothing is run."""
+    text = " ".join(arguments.text)
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise UsageError("the input is not text: it is not UTF-8")
+    one, _ = find_agent(arguments.agent, locate(arguments.directory))
+    command = resolve(text, one.agent, Surface(arguments.surface), arguments.active_run)
+    if arguments.json:
+        say_json(command)
+    else:
+        say(_described(command))
+    return 0
+
+
+def _described(command: ResolvedCommand) -> list[str]:
+    number = f"{command.menu_index}. " if command.menu_index else ""
+    parts = (command.kind.value, f"{number}{command.label or ''}".strip(), command.target or "")
+    lines = ["  ".join(filter(None, parts)), f"{command.confidence.value}: {command.reason}"]
+    lines += [f"data: {command.data_ref}"] if command.data_ref else []
+    return lines + table([(str(one.index), one.label) for one in command.candidates], right=(0,))
+
+
+def _aside(problems: Iterable[Diagnostic]) -> None:
+    for problem in problems:
+        complain(f"{problem}; left out")
+
+
+def _summary(one: Shelved) -> dict[str, Any]:
+    agent = one.agent
+    return {
+        "id": agent.id,
+        "name": agent.name,
+        "title": agent.title,
+        "icon": agent.icon,
+        "items": len(agent.menu),
+        "workflows": [workflow.id for workflow in one.package.workflows],
+        "origin": one.origin,
+        "source": agent.source,
+        "package": one.package.root,
+    }
+
+
+def _whole(one: Shelved, surface: Surface) -> dict[str, Any]:
+    agent = one.agent
+    return {
+        **_summary(one),
+        "module": agent.module,
+        "persona": agent.persona,
+        "critical_actions": agent.critical_actions,
+        "prompts": agent.prompts,
+        "tools": None if agent.tools is None else sorted(agent.tools),
+        "surface": surface,
+        "menu": [{"index": index, **_item(item)} for index, item in enumerate(visible_menu(agent, surface), 1)],
+    }
+
+
+def _item(item: MenuItem) -> dict[str, Any]:
+    first = item.handlers[0]
+    return {
+        "label": item.label,
+        "trigger": item.trigger or None,
+        "code": item.code or None,
+        "cmd": item.cmd or None,
+        "aliases": item.aliases,
+        "handler": first.kind,
+        "target": first.target or None,
+        "data": first.data or None,
+        "handlers": item.handlers if len(item.handlers) > 1 else (),
+        "ide_only": item.ide_only,
+        "web_only": item.web_only,
+    }
+
+
+def _names(item: MenuItem) -> list[str]:
+    given = (item.code, item.trigger, item.cmd, *item.aliases)
+    of_handlers = (name for handler in item.handlers for name in (handler.code, handler.trigger))
+    return [name for name in dict.fromkeys((*given, *of_handlers)) if name]
+
+
+def _does(item: MenuItem) -> str:
+    """What an item does in a few words; a prompt of the author's own is cut short."""
+    does = [" ".join(f"{handler.kind} {handler.target}".split()) for handler in item.handlers]
+    text = "; ".join(does)
+    return f"{text[:59]}…" if len(text) > 60 else text
+
+
+def _loose(one: Shelved) -> Iterable[Diagnostic]:
+    try:
+        with open(one.agent.source, encoding="utf-8-sig") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        lines = []
+    for end in loose_ends(one.agent, one.package):
+        line = next((number for number, text in enumerate(lines, 1) if end.target in text), 1)
+        yield Diagnostic(one.agent.source, line, end.target, end.problem)

@@ -1,0 +1,122 @@
+"""`quintet aside`: what a killed session may have left in protected places, and what was moved out of the project."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.protected.left_behind import left_behind, names, protection_of
+from quintet.adapters.protected.moved_aside import STORES, new_store, put_back
+from quintet.adapters.protected.unsettled import put_all_aside
+from quintet.adapters.settings import layers as config
+from quintet.domain.base.errors import NotFound, UsageError
+from quintet.domain.base.safe_text import visible
+from quintet.surfaces.tables import say, say_json
+
+if TYPE_CHECKING:
+    from quintet.adapters.protected.unsettled import Left
+    from quintet.domain.settings.settings import Settings
+
+MODULE = "cli.aside"
+
+
+def aside_actions(lookup: Callable[..., Callable[[list[str]], int]]) -> dict[str, Callable[[list[str]], int]]:
+    """`list`, `move`, `keep` and `back`, each with its parser."""
+
+    def path(parser: ArgumentParser) -> None:
+        parser.add_argument("path", metavar="PATH", help="in the project, as the notice named it")
+
+    left = "what a killed session may have left in protected places"
+    return {
+        "list": lookup("aside list", f"W{left[1:]}; exit code 1 if anything.", None, MODULE),
+        "move": lookup("aside move", f"Move {left} out of the project.", None, MODULE),
+        "keep": lookup("aside keep", f"Take {left} as yours.", None, MODULE),
+        "back": lookup("aside back", "Take back what was moved out of the project.", path, MODULE),
+    }
+
+
+def aside_list(arguments: Namespace) -> int:
+    found = _each(arguments, lambda places, settings, left, paths: [])
+    return 1 if found else 0
+
+
+def aside_move(arguments: Namespace) -> int:
+    _each(arguments, lambda places, settings, left, paths: _moved(places, settings, left))
+    return 0
+
+
+def aside_keep(arguments: Namespace) -> int:
+    _each(arguments, lambda places, settings, left, paths: _kept(left, paths))
+    return 0
+
+
+def _each(arguments: Namespace, do: Callable[[Places, Settings, Left, list[str]], list[str]]) -> list[str]:
+    """Do it to each, say what was done or found, and return what was found."""
+    places = locate(arguments.directory)
+    settings = config.load(places).settings
+    left_ones = left_behind(places, settings)
+    done = [line for left, paths in left_ones for line in do(places, settings, left, paths)]
+    found = [name for left, paths in left_ones for name in names(places, left, paths)]
+    if arguments.json:
+        say_json({"found": found, "done": done})
+    else:
+        say([visible(line) for line in done or found] or ["no killed session left anything here"])
+    return found
+
+
+def _kept(left: Left, paths: list[str]) -> list[str]:
+    left.forget()
+    return [f"{path} is kept" for path in paths]
+
+
+def _moved(places: Places, settings: Settings, left: Left) -> list[str]:
+    if not left.legible:
+        return ["what stood here before is not known: move by hand what is not yours, then quintet aside keep"]
+    protection = protection_of(places, settings, left)
+    said = put_all_aside(left.root, left.found(protection, reopening=True), new_store(places.scratch))
+    if not left.found(protection):
+        left.forget()
+    return said
+
+
+def aside_back(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    name = os.path.normpath(arguments.path)
+    if not arguments.path or name in (".", "..") or name.startswith(("../", "/")):
+        raise UsageError("quintet aside back PATH: the path in the project, as the notice named it")
+    store = _taken_back(places, name)
+    if arguments.json:
+        say_json({"back": name, "from": store})
+    else:
+        say([f"{visible(name)} is back. Other programs may run what it names: look at it first."])
+    return 0
+
+
+def _taken_back(places: Places, name: str) -> str:
+    """Take it back, and say which folder it was in; what stands where it was is not touched."""
+    parent = os.path.join(places.scratch, STORES)
+    stamps = [stamp for stamp in _listed(parent) if stamp.replace("-", "").isdigit()]
+    for stamp in sorted(stamps, key=lambda stamp: [int(number) for number in stamp.split("-")], reverse=True):
+        store = os.path.join(parent, stamp)
+        try:
+            put_back(places.root, name, store)
+        except FileNotFoundError:
+            continue
+        except FileExistsError:
+            there = f"{visible(name)} is there already: move it away first"
+            raise UsageError(f"{there}. The other one is in {visible(store)}") from None
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise UsageError(f"{visible(name)}: cannot be taken back ({why}). It is in {visible(store)}") from None
+        return store
+    raise NotFound(f"{visible(name)}: nothing of that name was moved out of this project")
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []

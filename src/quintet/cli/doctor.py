@@ -1,0 +1,55 @@
+"""`quintet doctor`: what is wrong with this project and its machine, and `fix`, which mends what can be mended."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.processes.clock import SystemClock
+from quintet.adapters.protected.left_behind import left_note
+from quintet.adapters.settings import layers as config
+from quintet.app.task_wiring import make_keeper, make_look
+from quintet.cli.trust_question import not_loaded
+from quintet.domain.base.errors import UsageError
+from quintet.domain.tasks.health import Finding, HealthScope, Severity
+from quintet.engine.cycle.doctor import Look, fix, health_lines
+from quintet.surfaces.tables import say, say_json
+
+
+def doctor(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    loaded = config.load(places)
+    settings = loaded.settings
+    look = make_look(places, settings, SystemClock())
+    done: list[str] = []
+    if arguments.action == "fix":
+        if problem := look.store_problem():
+            raise UsageError(f"nothing can be mended while the state cannot be used: {problem}")
+        done = _fixed(places, look)
+    findings = make_look(places, settings, SystemClock()).health(thorough=True)
+    if left := not_loaded(places, loaded.trust):
+        advice = "look at it: quintet trust --check"
+        findings.append(Finding("TRUST_CHANGED", Severity.WARNING, HealthScope.PROJECT, places.root, left, advice))
+    if killed := left_note(places, settings):
+        advice = "look at it: quintet aside"
+        findings.append(Finding("LEFT_BEHIND", Severity.WARNING, HealthScope.PROJECT, places.root, killed, advice))
+    if arguments.json:
+        say_json({"findings": findings, "fixed": done} if arguments.action == "fix" else findings)
+    else:
+        say([*done, *[""] * bool(done), *health_lines(findings)])
+    return 1 if any(finding.severity is Severity.ERROR for finding in findings) else 0
+
+
+def _fixed(places: Places, look: Look) -> list[str]:
+    import asyncio
+
+    from quintet.adapters.sqlite.store import SqliteStore
+
+    async def run() -> list[str]:
+        store = SqliteStore(places.database)
+        try:
+            return await fix(look, make_keeper(store, places, SystemClock(), str), store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())

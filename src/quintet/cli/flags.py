@@ -1,0 +1,55 @@
+"""The parts that command-line parsers share: their shape, and the flags that turn dials."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, HelpFormatter, Namespace
+
+    from quintet.domain.dials.axes import AxesChange
+
+
+def make_parser(name: str, about: str) -> ArgumentParser:
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser(
+        prog=f"quintet {name}".strip(), description=about, allow_abbrev=False, formatter_class=formatter
+    )
+    parser.add_argument("-C", "--directory", default=".", metavar="DIR", help="the project, if not this folder")
+    return parser
+
+
+def formatter(prog: str) -> HelpFormatter:
+    """Told its width, argparse does not import shutil and what that brings."""
+    from argparse import RawDescriptionHelpFormatter
+
+    try:
+        width = os.get_terminal_size().columns
+    except OSError:
+        width = 100
+    return RawDescriptionHelpFormatter(prog, width=min(width, 110) - 2)
+
+
+def dial_flags(parser: ArgumentParser) -> None:
+    dials = parser.add_argument_group("dials")
+    dials.add_argument("--mode", metavar="MODE", help="chat, plan, build, review, repair or research")
+    dials.add_argument("--control", metavar="CONTROL", help="manual, assisted or autonomous")
+    dials.add_argument("--autonomous", action="store_true", help="the same as --control autonomous")
+    dials.add_argument("--permission-profile", metavar="P", help="restricted, normal, trusted or unrestricted")
+    dials.add_argument("--model-mode", metavar="M", help="fast, smart or deep")
+
+
+def turned(parsed: Namespace) -> AxesChange:
+    """The dials the flags turn."""
+    from quintet.domain.dials.axes import AxesChange, RunControl, merge, parse_axis
+
+    changes = [
+        parse_axis(word, value)
+        for word in ("mode", "control", "permission-profile", "model-mode")
+        if (value := getattr(parsed, word.replace("-", "_")))
+    ]
+    if parsed.autonomous:
+        changes.append(AxesChange(run_control=RunControl.AUTONOMOUS))
+    return merge(changes)

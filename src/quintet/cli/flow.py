@@ -1,0 +1,100 @@
+"""`quintet flow` and `quintet headless autonomous`: plan, execute, verify, from a line or a file, without a person."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from quintet.cli.flags import dial_flags, make_parser, turned
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+ABOUT = "Plan, execute and verify, until nothing is left to do."
+
+
+def flow(arguments: list[str], name: str = "flow") -> int:
+    parsed = _parser(name).parse_args(arguments)
+    import asyncio
+
+    return asyncio.run(_run(parsed))
+
+
+def _parser(name: str) -> ArgumentParser:
+    parser = make_parser(name, ABOUT)
+    parser.add_argument("text", nargs="?", default="", metavar="TEXT|FILE", help="what is to be done; - reads stdin")
+    dial_flags(parser)
+    cycle = parser.add_argument_group("cycle")
+    for role in ("planner", "executor", "verifier"):
+        about = "native, codex, claude, gemini or acp:COMMAND"
+        cycle.add_argument(f"--{role}", default="", metavar="NAME", help=about)
+    cycle.add_argument("--max-iterations", type=int, metavar="N", help="plans at most")
+    cycle.add_argument("--max-units", type=int, metavar="N", help="units at most")
+    cycle.add_argument("--max-tokens", type=int, metavar="N", help="tokens at most")
+    cycle.add_argument("--max-cost", type=float, metavar="MONEY", help="money at most")
+    cycle.add_argument("--max-seconds", type=float, metavar="S", help="seconds at most")
+    session = parser.add_argument_group("session")
+    session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a cycle")
+    session.add_argument("--model", default="", metavar="NAME", help="one of your models, builtin, or replay:FILE")
+    session.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
+    session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
+    return parser
+
+
+async def _run(parsed: Namespace) -> int:
+    from quintet.app.open import open_session
+    from quintet.domain.dials.axes import Surface
+    from quintet.surfaces.headless import Headless
+
+    line = _line(parsed)  # before anything is opened: what cannot be taken is said at once
+    options: dict[str, Any] = {"axes": turned(parsed), "settings": _settings(parsed), "resume": parsed.resume}
+    async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
+        accepts = parsed.resume and _accepts(parsed) and session.state.cycle and session.state.cycle.pending
+        return await Headless(session, parsed.output_format).run("/accept" if accepts else line)
+
+
+def _line(parsed: Namespace) -> str:
+    from quintet.domain.base.errors import UsageError
+
+    if parsed.resume:
+        if parsed.text:
+            raise UsageError("--resume goes on with what was begun: leave the text away")
+        return "/resume"
+    text = _text(parsed.text)
+    if not text.strip():
+        raise UsageError('nothing to do: quintet flow "…", or the name of a file that says it')
+    return f"/plan\n{text}"
+
+
+def _accepts(parsed: Namespace) -> bool:
+    """A plan that waits is accepted by whoever comes back to it with a flag of what it may do."""
+    return bool(parsed.permission_profile or parsed.autonomous or parsed.control)
+
+
+def _text(given: str) -> str:
+    if given == "-":
+        import sys
+
+        return sys.stdin.read()
+    if given and "\n" not in given and os.path.isfile(given):
+        from quintet.adapters.tasks.draft import read_input
+
+        return read_input(given)
+    if given.endswith((".md", ".txt")) and not given[0].isspace() and len(given.split()) == 1:
+        from quintet.domain.base.errors import UsageError
+
+        raise UsageError(f"{given}: there is no such file")
+    return given
+
+
+def _settings(parsed: Namespace) -> dict[str, object]:
+    flags: dict[str, object] = {}
+    for name in ("planner", "executor", "verifier"):
+        if value := getattr(parsed, name):
+            flags[f"cycle.{name}"] = value
+    for name in ("max_iterations", "max_units", "max_tokens", "max_cost", "max_seconds"):
+        if (value := getattr(parsed, name)) is not None:
+            flags[f"cycle.{name}"] = value
+    if parsed.model:
+        flags.update({f"routing.{model_mode}": parsed.model for model_mode in ("fast", "smart", "deep")})
+    return flags

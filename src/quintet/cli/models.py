@@ -1,0 +1,147 @@
+"""The commands that look at models: which there are, who is routed to which, and whether they answer.
+
+Each takes the parsed arguments and returns an exit code; each has a table and a `--json` form.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import Any
+
+from quintet.adapters.files.paths import locate
+from quintet.adapters.models import discovery
+from quintet.adapters.settings import layers as config
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import NotFound, QuintetError
+from quintet.domain.settings.settings import RoutingSettings, Settings
+from quintet.surfaces.tables import say, say_json, say_table
+
+BUILTIN = "builtin"
+QUESTION = "Answer with the single word: ok"
+
+
+def models_list(arguments: Namespace) -> int:
+    settings = config.load(locate(arguments.directory)).settings
+    rows = [*chosen_models(settings), *_found(settings)]
+    if arguments.json:
+        say_json(rows)
+        return 0
+    heading = ("NAME", "SOURCE", "WIRE", "MODEL", "ROUTED BY", "KEY", "ADDRESS")
+    say_table([_cells(row) for row in rows], heading=heading)
+    if not settings.models:
+        say(["", "No model is configured. `quintet settings` names the file for [models.NAME] and [routing]."])
+    return 0
+
+
+def models_test(arguments: Namespace) -> int:
+    import asyncio
+
+    settings = config.load(locate(arguments.directory)).settings
+    known = [*settings.models, BUILTIN]
+    if arguments.name and arguments.name not in known:
+        raise NotFound(f"there is no model {arguments.name}.{did_you_mean(arguments.name, known)}")
+    names = [arguments.name] if arguments.name else list(settings.models) or [BUILTIN]
+    results = asyncio.run(_tested(settings, names))
+    if arguments.json:
+        say_json(results)
+    else:
+        rows = [_verdict(result) for result in results]
+        say_table(rows, heading=("NAME", "ANSWER", "TIME", "TOKENS", ""))
+    return 0 if all(result["ok"] for result in results) else 1
+
+
+def chosen_models(settings: Settings) -> list[dict[str, Any]]:
+    """The models one can choose: the configured ones and the offline rules."""
+    return [*_configured(settings), _row(settings, BUILTIN, model="offline rules")]
+
+
+def _configured(settings: Settings) -> list[dict[str, Any]]:
+    return [
+        _row(settings, name, "configured", model.model, model.wire, model.base_url, model.api_key_env)
+        for name, model in settings.models.items()
+    ]
+
+
+def _found(settings: Settings) -> list[dict[str, Any]]:
+    """What is on this machine and not configured yet."""
+    addresses = {model.base_url.rstrip("/") for model in settings.models.values()}
+    found = [*discovery.keys(), *discovery.servers(), *discovery.clis()]
+    return [
+        {
+            **_row(settings, one.name, "found", " ".join(one.models), one.wire, one.base_url, one.api_key_env),
+            "routed": [],  # a configured model may have the same name
+            "how": one.how,
+        }
+        for one in found
+        if one.base_url not in addresses
+    ]
+
+
+def _row(
+    settings: Settings,
+    name: str,
+    source: str = "built in",
+    model: str = "",
+    wire: str = "",
+    base_url: str = "",
+    key: str = "",
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "source": source,
+        "wire": wire,
+        "model": model,
+        "base_url": base_url,
+        "routed": [use for use in RoutingSettings.__struct_fields__ if _route(settings.routing, use) == name],
+        "key": {"variable": key, "set": bool(os.environ.get(key))} if key else None,
+        "how": "",
+    }
+
+
+def _route(routing: RoutingSettings, use: str) -> str:
+    return str(getattr(routing, use) or routing.smart)
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    key = row["key"]
+    said = f"{key['variable']} {'set' if key['set'] else 'NOT SET'}" if key else "-"
+    routed = " ".join(row["routed"]) or "-"
+    place = row["base_url"] or row["how"] or "-"
+    return (row["name"], row["source"], row["wire"] or "-", row["model"] or "-", routed, said, place)
+
+
+async def _tested(settings: Settings, names: list[str]) -> list[dict[str, Any]]:
+    import asyncio
+
+    from quintet.adapters.models.registry import Models
+
+    models = Models(settings)
+    try:
+        return await asyncio.gather(*(_test(models, name) for name in names))
+    finally:
+        await models.close()
+
+
+async def _test(models: Any, name: str) -> dict[str, Any]:
+    from time import monotonic
+
+    from quintet.domain.turn.messages import EndPart, Message, Request, Role, Usage
+
+    began = monotonic()
+    usage = Usage()
+    answer: dict[str, Any] = {"name": name, "ok": True, "code": "", "error": "", "hint": ""}
+    try:
+        model = models.get(name)
+        async for part in model.stream(Request(model.name, (Message(Role.USER, QUESTION),))):
+            usage = part.usage if isinstance(part, EndPart) else usage
+    except QuintetError as error:
+        answer |= {"ok": False, "code": error.code, "error": error.message, "hint": error.hint}
+    seconds = round(monotonic() - began, 3)
+    return {**answer, "seconds": seconds, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+
+
+def _verdict(result: dict[str, Any]) -> tuple[str, ...]:
+    tokens = f"{result['input_tokens']}+{result['output_tokens']}" if result["ok"] else "-"
+    said = "; ".join(words for words in (result["error"], result["hint"]) if words)
+    return (result["name"], result["code"] or "ok", f"{result['seconds']:.2f} s", tokens, said)

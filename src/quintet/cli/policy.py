@@ -1,0 +1,103 @@
+"""The commands that show a stage as the policy plans it: its tools, its prompts, its reasoning."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from quintet.adapters.agents.agents_md import agents_page
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings import user_tools
+from quintet.app.places_of_prompts import PROMPTS, own_prompts
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials import badge
+from quintet.domain.dials.axes import INTERACTIVE, AxesChange
+from quintet.domain.permission.call_context import Stage, Standing
+from quintet.domain.turn import stage_policy as policy
+from quintet.domain.turn.stage_policy import AGENTS_PAGE, TOOLSET_STATE, Menu, StagePlan
+from quintet.domain.turn.tool_menu import MenuManager, Presentation, with_own
+from quintet.domain.turn.tool_spec import ToolSpec
+from quintet.engine.turn.prompts import NO_CALLS, Part
+from quintet.surfaces.tables import say, say_json, say_table
+
+
+def show_policy(arguments: Namespace, dials: AxesChange) -> int:
+    places = locate(arguments.directory)
+    plan, _ = _planned(arguments, dials, places)
+    axes = dials.applied_to(INTERACTIVE)
+    if arguments.json:
+        say_json(
+            {
+                "stage": plan.stage,
+                "axes": {name: getattr(axes, name) for name in axes.__struct_fields__},
+                "tools": list(plan.tools),
+                "prompts": list(plan.prompts),
+                "reasoning": plan.reasoning,
+            }
+        )
+        return 0
+    rows = [
+        ("stage", str(plan.stage)),
+        ("axes", badge.full(axes)),
+        ("reasoning", str(plan.reasoning)),
+        ("prompts", " ".join(plan.prompts)),
+        ("tools", f"{len(plan.tools)}: {' '.join(plan.tools)}" if plan.tools else "none"),
+    ]
+    say_table(rows)
+    return 0
+
+
+def show_prompts(arguments: Namespace, dials: AxesChange) -> int:
+    """Exactly what would be sent, part by part."""
+    places = locate(arguments.directory)
+    plan, written = _planned(arguments, dials, places)
+    prompts = own_prompts(places.root, config.load(places).trust)
+    values = {"project_root": places.root, "user_input": arguments.input, "tool_summary": NO_CALLS}
+    parts = prompts.parts(plan.prompts, values, written)
+    if arguments.json:
+        say_json([{"name": part.name, "source": part.source, "text": part.text} for part in parts])
+        return 0
+    for part in parts:
+        say([f"── {part.name}  ({_source(part)}, {len(part.text)} characters)", part.text, ""])
+    return 0
+
+
+def _source(part: Part) -> str:
+    shipped = part.source.startswith(PROMPTS)
+    return "shipped" if shipped else "written here" if part.source.startswith("@") else part.source
+
+
+def _planned(arguments: Namespace, dials: AxesChange, places: Places) -> tuple[StagePlan, dict[str, str]]:
+    loaded = config.load(places)
+    tools: dict[str, ToolSpec] = {**BY_NAME, **user_tools.load(places, loaded.trust).specs}
+    menu = Menu(
+        Presentation(loaded.settings.tools.presentation),
+        with_own({name: spec.toolset for name, spec in tools.items() if spec.toolset}),
+    )
+    if arguments.toolset and arguments.toolset not in menu.toolsets:
+        raise UsageError(
+            f'toolset "{arguments.toolset}": not one of {", ".join(menu.toolsets)}.'
+            f"{did_you_mean(arguments.toolset, menu.toolsets)}"
+        )
+    standing = Standing(dials.applied_to(INTERACTIVE), arguments.toolset, stage=_stage(arguments.stage))
+    plan = policy.plan_stage(standing, tools, reasoning=arguments.reasoning, menu=menu)
+    reach = policy.within_reach(standing, tools)
+    about = {name: spec.description for name, spec in tools.items() if name in reach}
+    place = (
+        "" if menu.presentation is Presentation.FLAT else MenuManager(about, arguments.toolset, menu.toolsets).list()
+    )
+    return plan, {
+        AGENTS_PAGE: agents_page(arguments.directory, places.root, ProjectFiles(places.root).read),
+        TOOLSET_STATE: place,
+    }
+
+
+def _stage(word: str) -> Stage:
+    try:
+        return Stage(word)
+    except ValueError:
+        stages = [str(stage) for stage in Stage]
+        raise UsageError(f'stage "{word}": not one of {", ".join(stages)}.{did_you_mean(word, stages)}') from None

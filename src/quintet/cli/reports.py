@@ -1,0 +1,156 @@
+"""The commands that look at what was done: the log of model requests, what they cost, one session's report.
+
+Each takes the parsed arguments and returns an exit code; each has a table and a `--json` form.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from argparse import Namespace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NoReturn
+
+import msgspec
+
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.settings import layers as config
+from quintet.adapters.sqlite.database import clear_errors
+from quintet.adapters.sqlite.rows import Rows
+from quintet.cli.sessions import needed, stored
+from quintet.domain.base.errors import NotFound, UsageError
+from quintet.domain.journal.protocol import Recorded
+from quintet.domain.ports.ports import SessionRow
+from quintet.engine.reports import accounts, session_report
+from quintet.surfaces.paint import Painter, stdout
+from quintet.surfaces.tables import room, say, say_json
+
+if TYPE_CHECKING:
+    from quintet.engine.reports.forensics import Forensics
+
+LATEST = "latest"
+FOLLOW_SECONDS = 0.1  # how soon a new line is noticed
+
+
+def logs(arguments: Namespace) -> int:
+    if arguments.lines is not None and arguments.lines < 0:
+        raise UsageError(f"-n {arguments.lines}: not a number of lines; 0 or more")
+    places = locate(arguments.directory)
+    chosen = accounts.wanted(arguments.level, arguments.stage)
+    if arguments.follow:
+        _follow(places, chosen, arguments)
+    rows = needed(places) if arguments.session else stored(places)
+    every = accounts.requests(_read(places, rows, arguments.session))
+    shown = _last(arguments.lines, [line for line in every if chosen(line)])
+    if arguments.json:
+        say_json(shown)
+    else:
+        say(accounts.log_lines(shown, room=room()) or [accounts.nothing_logged(every, chosen)])
+    return 0
+
+
+def _follow(places: Places, chosen: accounts.Wanted, arguments: Namespace) -> NoReturn:
+    """Print each request once it has ended, until interrupted."""
+    rows, requests = needed(places), accounts.Requests()
+    seen, after, first = -1, 0, True
+    while True:
+        version = rows.data_version()
+        if version == seen:
+            time.sleep(FOLLOW_SECONDS)
+            continue
+        seen = version
+        events = _read(places, rows, arguments.session, after)
+        after = events[-1].seq if events else after
+        shown = [line for recorded in events for line in requests.apply(recorded) if chosen(line)]
+        if first:
+            shown = _last(arguments.lines, shown)
+        if arguments.json:
+            say(msgspec.json.encode(line).decode() for line in shown)
+        else:
+            say(accounts.log_lines(shown, heading=first, room=room()))
+        sys.stdout.flush()
+        first = False
+
+
+def _last(count: int | None, lines: list[accounts.RequestLine]) -> list[accounts.RequestLine]:
+    return lines if count is None else lines[max(0, len(lines) - count) :]
+
+
+def _read(places: Places, rows: Rows | None, session: str = "", after: int = 0, since: str = "") -> list[Recorded]:
+    """The events that tell of requests, of one session or of the whole project."""
+    if rows is None:
+        return []
+    with clear_errors(places.database):
+        if session:
+            return rows.read(rows.find_session(session).id, after, kinds=accounts.KINDS)
+        return rows.read_project(accounts.KINDS, after, since=since)
+
+
+def cost(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    since = accounts.moment(arguments.since, datetime.now(UTC)) if arguments.since else ""
+    found = accounts.costs(accounts.requests(_read(places, stored(places), since=since)), arguments.by)
+    if arguments.json:
+        say_json(found)
+    elif since and not found.rows:
+        say([f"no model request since {accounts.when(since)} UTC"])
+    else:
+        say(accounts.cost_lines(found))
+    return 0
+
+
+def session_of(rows: Rows, name: str) -> SessionRow:
+    """The session of this id or beginning of one; the newest if there is no name, or it is `latest`."""
+    if name and name != LATEST:
+        return rows.find_session(name)
+    newest = next(iter(rows.sessions(1)), None)
+    if newest is None:
+        raise NotFound("there is no session in this project yet", hint="`quintet` opens one.")
+    return newest
+
+
+def report(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = needed(places)
+    with clear_errors(places.database):
+        found = session_report.report(rows.pieces(session_of(rows, arguments.id).id))
+    if arguments.json:
+        say_json(found)
+    else:
+        say(session_report.report_lines(found))
+    return 0
+
+
+def forensics(arguments: Namespace) -> int:
+    from quintet.engine.reports import forensics
+
+    places = locate(arguments.directory)
+    rows = needed(places)
+    with clear_errors(places.database):
+        row = session_of(rows, arguments.run)
+        clip = forensics.allowance(0 if arguments.turn else rows.count(row.id))
+        found = forensics.examine(rows.pieces(row.id), clip, arguments.turn)
+    if arguments.html is not None:
+        _write_page(found, arguments.html or f"forensics-{row.id}.html")
+    elif arguments.json:
+        say_json(found)
+    else:
+        from quintet.engine.reports.forensics_text import forensics_lines
+
+        painter = Painter(stdout(), config.load(places).settings.display.color)
+        painter.print(forensics_lines(found, os.get_terminal_size().columns if sys.stdout.isatty() else 0))
+    return 0
+
+
+def _write_page(found: Forensics, path: str) -> None:
+    from quintet.engine.reports.forensics_page import page
+
+    try:
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.writelines(page(found))
+    except OSError as error:
+        raise UsageError(
+            f"{path}: cannot be written ({error.strerror})", hint="Name another FILE after --html."
+        ) from error
+    say([os.path.abspath(path)])

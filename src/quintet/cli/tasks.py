@@ -1,0 +1,147 @@
+"""The commands on durable tasks: those that look need no event loop, those that change something run one."""
+
+from __future__ import annotations
+
+import os
+import time
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.settings import layers as config
+from quintet.adapters.sqlite.database import clear_errors, connect_to_read
+from quintet.adapters.sqlite.task_rows import TaskRows
+from quintet.adapters.tasks.task_folder import TaskFolder
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import NotFound, UsageError
+from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange
+from quintet.domain.ports.tasks import Claim
+from quintet.domain.tasks.drift import Scan, scan
+from quintet.domain.tasks.order import blocked_by
+from quintet.domain.tasks.task import Task, TaskMove
+from quintet.engine.cycle import task_tables as shown
+from quintet.engine.session.leases import owner_lives
+from quintet.surfaces.tables import complain, say, say_json
+
+if TYPE_CHECKING:
+    from quintet.engine.cycle.task_keeper import TaskKeeper
+
+
+def look(places: Places) -> tuple[Scan, TaskRows | None]:
+    """Every task of the project as its file says it now; what is wrong with some is said aside."""
+    rows = None
+    if os.path.exists(places.database):
+        rows = TaskRows(connect_to_read(places.database), places.database)
+    folder = TaskFolder(places.root, places.runs)
+    with clear_errors(places.database):
+        return scan(rows.tasks() if rows else [], folder.found(), folder.read), rows
+
+
+def live_claims(rows: TaskRows | None) -> dict[str, Claim]:
+    found = rows.claims() if rows else {}
+    return {task: claim for task, claim in found.items() if owner_lives(claim, time.time(), process_start)}
+
+
+def tasks_list(arguments: Namespace) -> int:
+    statuses = [shown.parse_status(word) for given in arguments.status for word in given.split(",")]
+    found, rows = look(locate(arguments.directory))
+    for problem in (*(str(bad) for bad in found.bad_pages), *(drift.problem for drift in found.drifts)):
+        complain(f"{problem}; `quintet doctor`")
+    tasks = shown.chosen(found.tasks, statuses)
+    if arguments.json:
+        say_json(shown.as_json(found.tasks, tasks, live_claims(rows)))
+    elif not tasks:
+        say([f"no task is {' or '.join(statuses)}" if found.tasks else shown.NONE_YET])
+    else:
+        say(shown.list_lines(found.tasks, tasks))
+    return 0
+
+
+def tasks_show(arguments: Namespace) -> int:
+    found, rows = look(locate(arguments.directory))
+    task = next((task for task in found.tasks if task.id == arguments.id), None)
+    if task is None or rows is None:
+        known = [task.id for task in found.tasks]
+        raise NotFound(
+            f"there is no task {arguments.id}.{did_you_mean(arguments.id, known)}",
+            hint="`quintet tasks list` shows them.",
+        )
+    claims = live_claims(rows)
+    with clear_errors(rows.path):
+        moves = rows.moves(task.id)
+    if arguments.json:
+        say_json({**shown.as_json(found.tasks, [task], claims)[0], "moves": moves})
+    else:
+        waits_for = blocked_by(found.tasks).get(task.id, ())
+        say(shown.show_lines(task, moves, waits_for, claims.get(task.id)))
+    return 0
+
+
+@asynccontextmanager
+async def keeping(places: Places) -> AsyncIterator[TaskKeeper]:
+    """The project's task keeper for as long as one command takes."""
+    from quintet.adapters.processes.clock import SystemClock
+    from quintet.adapters.secrets.vault import Vault
+    from quintet.adapters.sqlite.store import SqliteStore
+    from quintet.app.task_wiring import make_keeper
+
+    store = SqliteStore(places.database)
+    if store.notice:
+        complain(store.notice)
+    try:
+        yield make_keeper(store, places, SystemClock(), Vault(places, config.load(places).settings).text)
+    finally:
+        await store.close()
+
+
+def tasks_add(arguments: Namespace) -> int:
+    import asyncio
+
+    from quintet.adapters.tasks.draft import read_input
+    from quintet.domain.tasks.page import read_pages
+
+    places = locate(arguments.directory)
+    pages = [(path, read_input(path)) for path in arguments.files]
+    read_pages(pages)  # what is wrong with them is said before anything is opened
+    axes = _axes(places)
+
+    async def add() -> list[Task]:
+        async with keeping(places) as keeper:
+            return await keeper.add(pages, axes, reason="quintet tasks add")
+
+    made = asyncio.run(add())
+    if arguments.json:
+        say_json(shown.as_json(made, made, {}))
+    else:
+        say(f"added {task.id}  {task.title}" for task in made)
+    return 0
+
+
+def _axes(places: Places) -> Axes:
+    """Where a new session's dials would stand."""
+    dials = config.load(places).settings.dials
+    chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
+    return chosen.applied_to(INTERACTIVE)
+
+
+def tasks_move(arguments: Namespace) -> int:
+    import asyncio
+
+    places = locate(arguments.directory)
+    after = shown.parse_status(arguments.status)
+    if not os.path.exists(places.database):
+        raise UsageError(shown.NONE_YET)
+
+    async def move() -> tuple[Task, TaskMove]:
+        async with keeping(places) as keeper:
+            return await keeper.move(arguments.id, after, arguments.reason or "quintet tasks move")
+
+    task, made = asyncio.run(move())
+    if arguments.json:
+        say_json(made)
+    else:
+        say([f"task {task.id}  {made.before} → {made.after}  {task.title}"])
+    return 0

@@ -1,0 +1,249 @@
+"""The commands that look at tools, at what the gate would decide, and at the user's rules.
+
+Each takes the parsed arguments and returns an exit code; each has a table and a `--json` form.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from typing import Any
+
+import msgspec
+
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.processes.clock import RandomIds, SystemClock
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings import user_tools
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.settings.rule_book import FileRuleBook
+from quintet.adapters.settings.trust import trust_of
+from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
+from quintet.domain.dials import badge
+from quintet.domain.dials.axes import INTERACTIVE, AxesChange
+from quintet.domain.permission import gate
+from quintet.domain.permission.access import access, is_command
+from quintet.domain.permission.effects import Effect, ordered
+from quintet.domain.permission.rules import ANY, Rule, names_both, subject_of
+from quintet.domain.ports.deploy import with_target
+from quintet.domain.shell.judge import with_lines
+from quintet.domain.turn.tool_menu import toolsets_of, with_own
+from quintet.domain.turn.tool_spec import ToolSpec, Touch
+from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
+
+
+def _specs(places: Places) -> dict[str, ToolSpec]:
+    """Every tool there is here, the user's own last; what is wrong with one of those is said aside."""
+    own = user_tools.load(places, trust_of(places.trust_file, places.root))
+    for line in filter(None, (*own.warnings, own.held_back)):
+        complain(line)
+    return {**BY_NAME, **own.specs}
+
+
+def _named(name: str, specs: dict[str, ToolSpec]) -> ToolSpec:
+    if name not in specs:
+        raise UsageError(f"there is no tool {name}.{did_you_mean(name, specs)}")
+    return specs[name]
+
+
+def checked(arguments: Namespace) -> None:
+    """A call's tool and its arguments, before anything is begun for it."""
+    _bound(_named(arguments.name, _specs(locate(arguments.directory))), arguments.args)
+
+
+def _bound(spec: ToolSpec, arguments: str, terms: gate.Terms | None = None) -> tuple[dict[str, Any], Touch]:
+    try:
+        bound = spec.bind(arguments)
+        touch = with_target(spec.touch(bound), terms.targets if terms else {})
+        if terms is None or terms.sandbox is gate.Sandbox.BWRAP:
+            return bound, with_lines(touch, BashGrammar().parse, is_there=os.path.lexists)
+        return bound, with_lines(touch, BashGrammar().parse, ProjectFiles(terms.root).leads_to)
+    except ToolFailed as error:
+        raise UsageError(error.message) from None
+
+
+def tools_list(arguments: Namespace) -> int:
+    tools = [_tool(spec) for spec in _specs(locate(arguments.directory)).values()]
+    if arguments.json:
+        say_json(tools)
+        return 0
+    heading = ("TOOL", "TOOLSETS", "PROFILE", "EFFECTS")
+    rows = [
+        (tool["name"], " ".join(tool["toolsets"]) or "everywhere", tool["profile"], " ".join(tool["effects"]) or "none")
+        for tool in tools
+    ]
+    say_table(rows, heading=heading)
+    return 0
+
+
+def tools_show(arguments: Namespace) -> int:
+    specs = _specs(locate(arguments.directory))
+    if arguments.name not in specs:
+        raise NotFound(f"there is no tool {arguments.name}.{did_you_mean(arguments.name, specs)}")
+    tool = _tool(specs[arguments.name])
+    if arguments.json:
+        say_json(tool)
+        return 0
+    needed = tool["parameters"].get("required", ())
+    parameters = [
+        (name + ("" if name in needed else "?"), _type(body), body.get("description", ""))
+        for name, body in tool["parameters"]["properties"].items()
+    ]
+    toolsets = " ".join(tool["toolsets"]) or "visible everywhere"
+    effects = ", ".join(tool["effects"]) or "no effects"
+    head = f"{tool['name']}  {toolsets} · profile {tool['profile']} · {effects}"
+    say([head, tool["description"], *table(parameters, room=room())])
+    return 0
+
+
+def _type(body: dict[str, Any]) -> str:
+    if "anyOf" in body:
+        return " or ".join(_type(part) for part in body["anyOf"])
+    return str(body.get("type", "choice"))
+
+
+def tools_doctor(arguments: Namespace) -> int:
+    """Which tools are ready here, and what the others are missing."""
+    from quintet.app import machine_parts as parts
+    from quintet.app.open import find_ripgrep
+    from quintet.domain.turn.tool_readiness import parts_of, readiness
+    from quintet.tools.swe_phases import OWN_PYTHON
+
+    places = locate(arguments.directory)
+    loaded, specs = config.load(places), _specs(places).values()
+    sandbox = parts.sandbox_in_force(loaded.settings.sandbox.use)
+    network = parts.own_network(loaded.settings.sandbox.use, loaded.settings.sandbox.loopback)
+    may_run = loaded.trusted or sandbox.ready
+    around = parts.Surroundings(
+        places.root, find_ripgrep(), may_run, OWN_PYTHON, loaded.settings, contained=sandbox.ready
+    )
+    found = {name: parts.look(name, around) for name in parts_of(specs)}
+    tools = readiness(specs, found)
+    if arguments.json:
+        say_json({"tools": tools, "parts": [*found.values(), sandbox, network]})
+    else:
+        rows = [(tool.name, tool.state, "; ".join(tool.needs)) for tool in tools]
+        say_table(rows, heading=("TOOL", "STATE", "NEEDS"))
+        every = (*found.values(), sandbox, network)
+        here = [(part.name, "; ".join(filter(None, (part.found, part.missing)))) for part in every]
+        say([""])
+        say_table(here, heading=("PART", "HERE"))
+        ready = sum(tool.state == "ready" for tool in tools)
+        say(["", f"{ready} of {len(tools)} tools are ready"])
+    return 0 if all(tool.state == "ready" for tool in tools) else 1
+
+
+def permit(arguments: Namespace, dials: AxesChange) -> int:
+    """The gate's decision on a call that is not made."""
+    axes, places = dials.applied_to(INTERACTIVE), locate(arguments.directory)
+    spec = _named(arguments.tool, _specs(places))
+    terms = msgspec.structs.replace(
+        make_terms(places, config.load(places).settings, arguments.sandbox),
+        person=arguments.person,
+        rules=FileRuleBook(places.rules_file).rules(),
+    )
+    bound, touch = _bound(spec, arguments.args, terms)
+    decision = gate.decide(spec, touch, axes, terms, subject_of(bound, touch.lines))
+    held = access(decision.grant, terms.sandbox, terms.root, command=is_command(touch))
+    answer = {
+        "decision": decision.verdict,
+        "reason": decision.reason,
+        "effects": list(decision.effects),
+        "axes": msgspec.to_builtins(axes),
+        "sandbox": terms.sandbox,
+        "grant": msgspec.to_builtins(decision.grant),
+        "access": held,
+        "rule": decision.rule,
+    }
+    if arguments.json:
+        say_json(answer)
+    else:
+        effects = ", ".join(decision.effects) or "none"
+        say(
+            [
+                f"{decision.verdict:<9}{decision.reason}",
+                f"effects  {effects}",
+                *([f"access   {held}"] if decision.verdict is not gate.Verdict.DENY else []),
+                f"axes     {badge.full(axes)} · sandbox {terms.sandbox}",
+            ]
+        )
+    return 0
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "toolsets": toolsets_of(spec.name, with_own({spec.name: spec.toolset})),
+        "profile": spec.profile,
+        "effects": list(ordered(spec.effects)),
+        "description": spec.description,
+        "parameters": spec.schema(),
+    }
+
+
+def rules_list(arguments: Namespace) -> int:
+    rules = FileRuleBook(locate(arguments.directory).rules_file).rules()
+    if arguments.json:
+        say_json(msgspec.to_builtins(rules))
+    elif not rules:
+        say(["no rules yet: an approval answered with `always` makes one, and so does `quintet rules add`"])
+    else:
+        heading = ("RULE", "SAYS", "TOOL", "ABOUT", "EFFECTS", "WHERE")
+        rows = [
+            (rule.id, rule.verdict, rule.tool, rule.pattern, " ".join(rule.effects), rule.project or "everywhere")
+            for rule in rules
+        ]
+        say_table(rows, heading=heading)
+    return 0
+
+
+def rules_add(arguments: Namespace) -> int:
+    """A rule of the user's own: deny what fits, or allow it unasked for the effects named."""
+    places = locate(arguments.directory)
+    tool, bracket, inside = arguments.tool.partition("(")
+    pattern = inside.removesuffix(")") if bracket else arguments.pattern  # as in mcp_tool(server:tool)
+    spec = _named(tool, _specs(places)) if tool != ANY else None
+    effects = frozenset(_effect(word) for word in arguments.effects.replace(",", " ").split())
+    if spec and spec.name == "mcp_tool" and arguments.verdict == "allow":
+        effects = effects or spec.effects - gate.READING
+        if not names_both(tool, pattern):
+            raise UsageError("it has to name server and tool, as in mcp_tool(github:list_issues)")
+    if arguments.verdict == "allow" and not effects:
+        raise UsageError("an allow rule names what it lifts: --effects build,network")
+    if never := effects & gate.ALWAYS_ASKS:
+        raise UsageError(f"{', '.join(ordered(never))} always asks; no rule can lift that")
+    rule = Rule(
+        id=RandomIds().new("rule"),
+        verdict=arguments.verdict,
+        tool=tool,
+        pattern=pattern,
+        effects=ordered(effects),
+        project="" if arguments.everywhere else places.root,
+        created=SystemClock().now(),
+    )
+    FileRuleBook(places.rules_file).add(rule)
+    say([rule.id]) if not arguments.json else say_json(msgspec.to_builtins(rule))
+    return 0
+
+
+def _effect(word: str) -> Effect:
+    try:
+        return Effect(word)
+    except ValueError:
+        choices = [str(effect) for effect in Effect]
+        raise UsageError(f'effect "{word}": not one of {", ".join(choices)}.{did_you_mean(word, choices)}') from None
+
+
+def rules_revoke(arguments: Namespace) -> int:
+    rule = FileRuleBook(locate(arguments.directory).rules_file).revoke(arguments.id)
+    if arguments.json:
+        say_json(msgspec.to_builtins(rule))
+    else:
+        from quintet.domain.permission.rules import describe
+
+        say([f"revoked {rule.id}: {describe(rule)}"])
+    return 0

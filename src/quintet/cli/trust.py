@@ -1,0 +1,97 @@
+"""`quintet trust`: shows what a folder would do, asks the person at the terminal, and records the answer.
+
+With nobody at the terminal, or with --yes, the command itself is the yes.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.settings.project_pieces import pieces
+from quintet.adapters.settings.trust import accept, set_trust, trust_of, trusted_folders
+from quintet.cli.trust_question import difference, effects, named
+from quintet.domain.base.safe_text import on_one_line, visible
+from quintet.domain.permission.trusted_content import Pieces, changes
+from quintet.surfaces.tables import say, say_json
+
+
+def trust(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    if arguments.list:
+        folders = trusted_folders(places.trust_file)
+        if arguments.json:
+            say_json(folders)
+        else:
+            say(list(map(on_one_line, folders)) or ["no folder is trusted"])
+        return 0
+    if arguments.check:
+        return _check(places, as_json=arguments.json)
+    if arguments.revoke:
+        return _revoked(places, as_json=arguments.json)
+    return _trusted(places, as_json=arguments.json, unasked=arguments.yes)
+
+
+def _revoked(places: Places, *, as_json: bool) -> int:
+    changed = set_trust(places.trust_file, places.root, False)
+    if as_json:
+        say_json({"folder": places.root, "trusted": False, "changed": changed, "covers": []})
+    else:
+        say([f"{on_one_line(places.root)} is no longer trusted"])
+    return 0
+
+
+def _trusted(places: Places, *, as_json: bool, unasked: bool) -> int:
+    """What is shown is what is trusted: it is read once."""
+    found = pieces(places)
+    does, folder = effects(places, found), on_one_line(places.root)
+    before = trust_of(places.trust_file, places.root)
+    covered = all(before.covers(name, data) for name, data in found.items())
+    if not covered and not unasked and _attached():
+        out = sys.stderr if as_json else sys.stdout
+        out.write("\n".join([f"{folder} would bring", *_brought(found), *_doing(does), "Trust it? [y/N] "]))
+        out.flush()
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            say([f"{folder} is not trusted" if not before.trusted else "Nothing is trusted beyond what was."])
+            return 1
+    changed = accept(places, found)
+    if as_json:
+        answer = {"folder": places.root, "trusted": True, "changed": changed}
+        say_json({**answer, "covers": sorted(found), "does": does})
+        return 0
+    about = " with" if found else "; it brings nothing of its own yet"
+    say([f"{folder} is{' now' if changed else ''} trusted{about}", *_brought(found), *_doing(does)])
+    return 0
+
+
+def _attached() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def _brought(found: Pieces) -> list[str]:
+    return [f"  {named(name, found)}" for name in sorted(found)]
+
+
+def _doing(does: list[str]) -> list[str]:
+    return ["Trusted, it does this:", *(f"  {line}" for line in does)] if does else []
+
+
+def _check(places: Places, *, as_json: bool) -> int:
+    """What is new or has changed since the yes; 1 if anything has."""
+    trust, found = trust_of(places.trust_file, places.root), pieces(places)
+    since = changes(trust, found)
+    if as_json:
+        listed = [{"name": one.name, "kind": one.kind} for one in since]
+        does = effects(places, {one.name: found[one.name] for one in since} if trust.trusted else found)
+        say_json({"folder": places.root, "trusted": trust.trusted, "changes": listed, "does": does})
+    elif not trust.trusted:
+        say([f"{on_one_line(places.root)} is not trusted; it would bring:"])
+        say([*_brought(found), *_doing(effects(places, found))])
+    elif not since:
+        say(["nothing is new or changed since you trusted this folder"])
+    else:
+        say([named(one.name, found, one.kind) for one in since])
+        say([*_doing(effects(places, {one.name: found[one.name] for one in since})), ""])
+        say([visible(line) for one in since for line in difference(places, trust, one.name, found)])
+    return 1 if since else 0

@@ -1,0 +1,72 @@
+"""What models and tools say, made fit to be shown: no control character reaches a terminal, a call is a few words."""
+
+from __future__ import annotations
+
+from quintet.domain.base.bounded_json import decode
+from quintet.domain.base.lazy_regex import regex
+
+_KEPT = frozenset("\n\t")
+# Printable to Python and nothing to the eye: fillers, joiners, selectors of variants, a blank of Braille.
+_UNSEEN = regex(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+
+def visible(text: str) -> str:
+    """The text with control characters made visible."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in _KEPT or c.isprintable() else _shown(c) for c in text.replace("\r\n", "\n"))
+
+
+def on_one_line(text: str) -> str:
+    """A name as a line of a list shows it: file names may hold line breaks, and would write lines of their own."""
+    return visible(text).replace("\n", "\u240a").replace("\t", "\u2409")
+
+
+def exactly(text: str) -> str:
+    """The text with everything made visible that the eye would miss or read as something else: for what is asked.
+
+    Beside control characters those are other spaces than the usual one, and characters without a shape.
+    """
+    shown = visible(text)
+    if not shown.isprintable():
+        shown = "".join(c if c in _KEPT or c.isprintable() else _escaped(ord(c)) for c in shown)
+    return _UNSEEN.sub(lambda found: _escaped(ord(found[0])), shown)
+
+
+def brief(arguments: str, most: int = 100) -> str:
+    """A call's arguments in a few words."""
+    try:
+        values = decode(arguments)
+    except ValueError:
+        values = arguments
+    if isinstance(values, dict) and values.get("server"):  # of a server's tool or resource
+        reads = values.get("command") == "read_resource"  # whatever tool is named beside
+        about = values.get("resource_uri") if reads else values.get("tool_name")
+        text = f"{values.get('command', '')} {values['server']}{f':{about}' if about else ''}"
+    elif isinstance(values, dict):
+        first = next((values[key] for key in ("command", "file_path", "pattern", "path") if values.get(key)), None)
+        text = str(first) if first is not None else " ".join(f"{key}={value}" for key, value in values.items())
+    else:
+        text = str(values)
+    text = " ".join(visible(text).split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _shown(char: str) -> str:
+    code = ord(char)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if 0x80 <= code <= 0x9F:
+        return f"\\x{code:02x}"
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return char if char.isspace() and code not in (0x2028, 0x2029) else _escaped(code)
+
+
+def _escaped(code: int) -> str:
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

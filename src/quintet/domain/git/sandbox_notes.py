@@ -1,0 +1,104 @@
+"""What a failure of git's means where it is the sandbox that made it fail, and what to do then. Pure.
+
+git says `does not appear to be a git repository` of a folder that is only not shown, and exits 128 for want of a key.
+Each note names the cause and what the user can do; none of it is done for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.protected_paths import inside
+from quintet.domain.permission.user_keys import AGENT, FETCHING
+
+SIGNING = (
+    "git is set to sign here (commit.gpgsign or tag.gpgsign), and the sandbox has none of your signing keys: nothing "
+    "was made. The user can commit in their own terminal, or agree to an unsigned one: git commit --no-gpg-sign"
+)
+UPSTREAM = (
+    "git's configuration is read-only in the sandbox, so the upstream is not set, whatever git says; what was pushed "
+    "is pushed. The user can set it in their own terminal: git branch --set-upstream-to=REMOTE/BRANCH"
+)
+UNKNOWN_HOST = (
+    "the host is not in ~/.ssh/known_hosts as this line sees it, and nobody can be asked about its key. The user can "
+    "connect once in their own terminal"
+)
+NO_KEYS = (
+    "the sandbox shows ssh keys only to a git line that was approved: where git fetch and pull ask (profile trusted or "
+    "below), they get the user's ssh agent. Or the user runs it in their own terminal"
+)
+NO_KEYS_IN_PARTIAL = "a partial sandbox shows none of the user's ssh keys: the user can run it in their own terminal"
+NO_AGENT = (
+    "this line gets the user's ssh agent and no private key: an agent that has the key (ssh-add) must run before "
+    "Quintet starts. Or the user runs it in their own terminal"
+)
+NO_PASSWORD = (
+    "the sandbox has none of the user's passwords for this: the user can run it in their own terminal, or use ssh"
+)
+
+
+class Failure(Struct, frozen=True):
+    output: str
+    exit_code: int
+    grant: Grant
+    sandbox: Sandbox
+    root: str
+
+
+_SIGNS = regex(
+    r"gpg failed to sign the data|Couldn't load (?:public|private) key|cannot run (?:gpg|ssh-keygen)\b|"
+    r"No (?:private|secret) key|user\.signingkey|Load key \"[^\"\n]*\": (?:No such file|invalid format)"
+)
+_CONFIG = regex(r"could not (?:lock|write) config file \S*config: (?:Read-only file system|Device or resource busy)")
+_ELSEWHERE = regex(r"fatal: (?:repository )?'((?:file://)?(?:/|\.\./)[^'\n]*)' does not (?:appear to be|exist)")
+
+
+def explained(failure: Failure) -> tuple[str, ...]:
+    """What there is to say of a contained command that is over; mostly nothing."""
+    if failure.sandbox is Sandbox.NONE or Effect.OUTSIDE in failure.grant.effects:
+        return ()
+    return tuple(note for mark, tell in _MARKS.items() if mark in failure.output and (note := tell(failure)))
+
+
+def _signing(failure: Failure) -> str:
+    return SIGNING if failure.exit_code and _SIGNS.search(failure.output) else ""
+
+
+def _upstream(failure: Failure) -> str:
+    return UPSTREAM if _CONFIG.search(failure.output) else ""
+
+
+def _elsewhere(failure: Failure) -> str:
+    for found in _ELSEWHERE.finditer(failure.output):
+        path = found[1].removeprefix("file://")
+        if inside(path, failure.root) is None:
+            return (
+                f"{path} is outside the project, and the sandbox shows only a folder that the line names: "
+                f"git pull {path} BRANCH is asked about, and then it is shown read-only. The user can push there from "
+                "their own terminal"
+            )
+    return ""
+
+
+def _no_key(failure: Failure) -> str:
+    if failure.sandbox is Sandbox.PARTIAL:
+        return NO_KEYS_IN_PARTIAL
+    if AGENT not in failure.grant.keys:
+        return NO_KEYS
+    return NO_AGENT if failure.grant.keys == FETCHING else ""
+
+
+_MARKS: dict[str, Callable[[Failure], str]] = {
+    "failed to write commit object": _signing,
+    "unable to sign the tag": lambda failure: SIGNING,
+    " config file ": _upstream,
+    "does not appear to be a git repository": _elsewhere,
+    "' does not exist": _elsewhere,
+    "Host key verification failed": lambda failure: UNKNOWN_HOST,
+    "Permission denied (publickey": _no_key,
+    "terminal prompts disabled": lambda failure: NO_PASSWORD,
+}

@@ -1,0 +1,90 @@
+"""Pasted text: made fit for the prompt, folded when it is long, put back when the prompt is submitted.
+
+A terminal that brackets what is pasted says so itself. One that does not gives it away by its speed: keys that come
+closer together than anybody types are a paste, and an Enter among them is a line's end.
+"""
+
+from __future__ import annotations
+
+import re
+
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.safe_text import visible
+
+FOLD_LINES = 10  # a paste of more lines than this is folded
+FOLD_CHARACTERS = 2_000  # and so is one of more characters
+RAPID_SECONDS = 0.05  # keys closer together than this come rapidly
+RAPID_KEYS = 3  # so many of them are a paste
+RAPID_RESET_SECONDS = 0.2  # after so long without a key it is over
+
+_LINE_ENDS = regex("\r\n?|[\x85\u2028\u2029]")
+_UNSEEN = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+def cleaned(text: str) -> str:
+    """One kind of line end, and control characters as signs that can be seen.
+
+    So are those that turn the direction of writing around: they can make a line read otherwise than it is.
+    """
+    return _UNSEEN.sub(lambda found: visible(found[0]), _LINE_ENDS.sub("\n", text))
+
+
+def is_long(text: str) -> bool:
+    return len(text) > FOLD_CHARACTERS or text.rstrip("\n").count("\n") >= FOLD_LINES
+
+
+class Pastes:
+    """The long pastes of one prompt, each under the words that stand for it there."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def fold(self, text: str, around: str) -> str:
+        """What to put into a prompt that reads `around`: the paste itself, or the words that stand for a long one.
+
+        One that reads like such words itself is folded too, or it would be taken for what they stand for.
+        """
+        if not is_long(text) and not any(name in text for name in self._texts):
+            return text
+        lines = text.count("\n") + (not text.endswith("\n"))
+        what = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
+        name, number = f"[pasted {what}]", 1
+        while name in around or name in self._texts:
+            number += 1
+            name = f"[pasted {what} #{number}]"
+        self._texts[name] = text
+        return name
+
+    def unfolded(self, text: str) -> str:
+        """The text with every paste in its place. What looks like a placeholder inside a paste is just its text."""
+        if not self._texts:
+            return text
+        names = "|".join(re.escape(name) for name in self._texts)
+        return re.sub(names, lambda found: self._texts[found[0]], text)
+
+    def before(self, text: str) -> str:
+        """The placeholder that a text ends with; empty if it ends otherwise."""
+        return next((name for name in self._texts if text.endswith(name)), "")
+
+    def clear(self) -> None:
+        self._texts.clear()
+
+
+class Rapid:
+    """Tells keys that come as fast as a paste from those that somebody types."""
+
+    def __init__(self) -> None:
+        self._last = float("-inf")
+        self._close = 0  # keys in a row, each close behind the one before
+        self._on = False
+
+    def key(self, now: float) -> bool:
+        """A key came at `now`, in seconds; whether it belongs to a paste."""
+        apart = now - self._last
+        self._last = now
+        if apart > RAPID_RESET_SECONDS:
+            self._on = False
+        self._close = self._close + 1 if apart <= RAPID_SECONDS else 1
+        if self._close >= RAPID_KEYS:
+            self._on = True
+        return self._on

@@ -1,0 +1,144 @@
+"""Slash commands and a person's own calls as text: one grammar for every surface.
+
+`/name word "two words" --flag --key value`, where flags that take a value are named by the command's own spec.
+`parse(format(line))` is the identity; the first line is the command, further lines are its details.
+`! line` is a shell line of the person's own, `!!tool {…}` a call of any tool with its arguments as JSON.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+from msgspec.json import encode as encode_json
+
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import UsageError
+
+_SHELL, _CALL = "!", "!!"
+_QUOTE = '"'
+_ESCAPE = "\\"
+_NEEDS_QUOTES = frozenset(" \t\"'\\\n\r\v\f")
+
+
+class CommandLine(Struct, frozen=True):
+    name: str
+    words: tuple[str, ...] = ()
+    flags: dict[str, str | bool] = field(default_factory=dict)
+    details: str = ""
+
+
+def command_name(text: str) -> str | None:
+    """The word after `/` if the first line looks like a command, else None."""
+    first = text.lstrip().split("\n", 1)[0]
+    if not first.startswith("/") or first[1:2].strip() == "":
+        return None
+    name = first[1:].split(maxsplit=1)[0]
+    return name.lower() if "/" not in name else None
+
+
+def own_call(text: str) -> tuple[str, str] | None:
+    """The tool and arguments of a call that a person makes by their own hand; None if the text is none."""
+    if text.startswith(_CALL):
+        words = text.removeprefix(_CALL).split(maxsplit=1)
+        return words[0] if words else "", words[1] if words[1:] else "{}"
+    if text.startswith(_SHELL):
+        return "bash", encode_json({"command": text.removeprefix(_SHELL).strip()}).decode()
+    return None
+
+
+def format_own_call(tool: str, arguments: str) -> str:
+    return f"{_CALL}{tool} {arguments}"
+
+
+def _tokens(line: str) -> list[tuple[str, bool]]:
+    """Words split as a shell would, each with whether it begins with a quote: a quoted `--x` is a word, not a flag."""
+    words: list[tuple[str, bool]] = []
+    current: list[str] = []
+    quote = ""
+    quoted = started = False
+    chars = iter(line)
+    for char in chars:
+        if quote:
+            if char == quote:
+                quote = ""
+            elif char == _ESCAPE and quote == _QUOTE:
+                current.append(_unescaped(next(chars, _ESCAPE)))
+            else:
+                current.append(char)
+        elif char in "\"'":
+            quote, quoted, started = char, quoted or not started, True
+        elif char == _ESCAPE:
+            current.append(next(chars, _ESCAPE))
+            started = True
+        elif char.isspace():
+            if started:
+                words.append(("".join(current), quoted))
+            current, started, quoted = [], False, False
+        else:
+            current.append(char)
+            started = True
+    if quote:
+        raise UsageError(f"a {quote} quote is not closed: {line}")
+    if started:
+        words.append(("".join(current), quoted))
+    return words
+
+
+_ESCAPES = {"n": "\n", "r": "\r"}
+
+
+def _unescaped(char: str) -> str:
+    return _ESCAPES.get(char, char)
+
+
+def parse(text: str, *, valued: frozenset[str] = frozenset(), switches: frozenset[str] = frozenset()) -> CommandLine:
+    """Parse a command. `valued` flags take the next word (or `--flag=value`), `switches` take none."""
+    first, _, details = text.lstrip().partition("\n")
+    tokens = _tokens(first)
+    if not tokens or not tokens[0][0].startswith("/"):
+        raise UsageError(f"not a command: {first}")
+    name = tokens[0][0][1:].lower()
+    words: list[str] = []
+    flags: dict[str, str | bool] = {}
+    rest = iter(tokens[1:])
+    for word, quoted in rest:
+        if quoted or not word.startswith("--") or word == "--":
+            words.append(word)
+            continue
+        key, has_value, value = word[2:].partition("=")
+        if key in switches and not has_value:
+            flags[key] = True
+        elif key in valued:
+            following = (value, True) if has_value else next(rest, None)
+            if following is None:
+                raise UsageError(f"/{name}: --{key} needs a value")
+            flags[key] = following[0]
+        else:
+            raise UsageError(f"/{name}: unknown flag --{key}.{did_you_mean(key, sorted(valued | switches))}")
+    return CommandLine(name, tuple(words), flags, details)
+
+
+def parse_prose(text: str) -> CommandLine:
+    """A command whose first line is a sentence, quotes and dashes and all: its one word."""
+    first, _, details = text.lstrip().partition("\n")
+    name, _, sentence = first[1:].partition(" ")
+    return CommandLine(name.strip().lower(), (sentence.strip(),) if sentence.strip() else (), details=details)
+
+
+def format_command(line: CommandLine) -> str:
+    parts = [f"/{line.name}", *(_quoted(word) for word in line.words)]
+    for key, value in line.flags.items():
+        parts.append(f"--{key}" if value is True else f"--{key}={_quoted(str(value), always=True)}")
+    text = " ".join(parts)
+    return f"{text}\n{line.details}" if line.details else text
+
+
+def _quoted(word: str, *, always: bool = False) -> str:
+    plain = word and not (_NEEDS_QUOTES & set(word)) and not word.startswith("--") and not _odd_space(word)
+    if plain and not always:
+        return word
+    escaped = word.replace(_ESCAPE, _ESCAPE * 2).replace(_QUOTE, _ESCAPE + _QUOTE)
+    return f'"{escaped.replace(chr(10), _ESCAPE + "n").replace(chr(13), _ESCAPE + "r")}"'
+
+
+def _odd_space(word: str) -> bool:
+    return any(char.isspace() for char in word)

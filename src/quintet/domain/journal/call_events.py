@@ -1,0 +1,131 @@
+"""The events of a call: what the gate decided, what was asked, what ran, and what it brought about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from quintet.domain.base.wire_struct import Tagged
+from quintet.domain.dials.axes import Axes, Surface
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.permission.gate import Sandbox, Verdict
+from quintet.domain.permission.rules import Rule
+from quintet.domain.turn.messages import Usage
+from quintet.domain.turn.todos import Todo
+from quintet.domain.turn.tool_spec import CallStatus
+
+
+class CallDecided(Tagged, frozen=True, kw_only=True, gc=False):
+    """The gate's decision on one call, with everything it was decided on."""
+
+    call: str
+    tool: str
+    arguments: str
+    verdict: Verdict
+    reason: str
+    effects: tuple[Effect, ...]
+    grant: Grant
+    axes: Axes
+    person: bool
+    sandbox: Sandbox
+    rule: str = ""  # the user's rule that decided, if one did
+    access: str = ""  # what it may touch, and what holds it to that, in words
+
+
+class RuleMade(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user said always, and it became a standing rule."""
+
+    rule: Rule
+
+
+class Choice(Struct, frozen=True, gc=False):
+    key: str
+    label: str
+
+
+class QuestionAsked(Tagged, frozen=True, kw_only=True, gc=False):
+    """The session waits for a person."""
+
+    question: str
+    kind: str  # approve | choose
+    text: str
+    choices: tuple[Choice, ...]
+    digest: str = ""  # of the exact call an approval is for
+    detail: tuple[str, ...] = ()
+
+
+class QuestionAnswered(Tagged, frozen=True, kw_only=True, gc=False):
+    """A question was answered, or closed without an answer."""
+
+    question: str
+    choice: str
+    note: str = ""
+    surface: Surface = Surface.TUI
+    by: str = "user"  # user, or why it was closed without an answer
+
+
+class ToolStarted(Tagged, frozen=True, kw_only=True, gc=False):
+    """A call is about to have its effect; durable before it has any."""
+
+    call: str
+    turn: str
+    tool: str
+    arguments: str
+
+
+class ToolFinished(Tagged, frozen=True, kw_only=True, gc=False):
+    """A call's result, as the model is told it."""
+
+    call: str
+    tool: str
+    status: CallStatus
+    content: str
+    seconds: float = 0.0
+    changed: tuple[str, ...] = ()
+    summary: str = ""
+
+
+class ModelConsulted(Tagged, frozen=True, kw_only=True, gc=False):
+    """A call asked another model, and what that used and cost; the answer is the call's result."""
+
+    call: str
+    tool: str
+    turn: str
+    run: str
+    conversation: str
+    route: str  # smart | deep | vision
+    model: str
+    axes: Axes
+    usage: Usage = Usage()
+    cost: float = 0.0
+    seconds: float = 0.0  # of the call
+
+
+class MenuMoved(Tagged, frozen=True, kw_only=True, gc=False):
+    """The model went to another place in the tool menu; an empty toolset is ROOT."""
+
+    toolset: str
+
+
+class TodoMoved(Tagged, frozen=True, kw_only=True, gc=False):
+    """A todo was made, moved on, or stayed claimed with what its verification found."""
+
+    before: str  # its status until now; empty for a new one
+    todo: Todo
+
+
+class PhaseMoved(Tagged, frozen=True, kw_only=True, gc=False):
+    """A run came to another SWE phase; empty `before` begins anew, empty `after` leaves the phases."""
+
+    before: str
+    after: str
+    reason: str
+    values: dict[str, Any] = field(default_factory=dict)  # what the phase that was left found out
+
+
+class UserMessaged(Tagged, frozen=True, kw_only=True, gc=False):
+    """The model told the user something while it works."""
+
+    call: str
+    text: str

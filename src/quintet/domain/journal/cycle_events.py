@@ -1,0 +1,146 @@
+"""The events of a cycle: plan, execute, verify; and what AI CLIs did in it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from quintet.domain.base.wire_struct import Tagged
+from quintet.domain.dials.axes import Axes
+from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.executors import Failure, Role
+from quintet.domain.turn.messages import Usage
+
+
+class CycleBegan(Tagged, frozen=True, kw_only=True, gc=False):
+    """A cycle began, as a run of its own; the text it began with stays what it is to the end."""
+
+    run: str
+    submission: str
+    text: str
+    planner: str
+    executor: str
+    verifier: str
+    source: str = ""  # the file the text was read from
+    plans: bool = True  # without: it does the tasks that are there
+
+
+class CycleResumed(Tagged, frozen=True, kw_only=True, gc=False):
+    """A cycle that had stopped goes on; the end of this stretch answers the submission."""
+
+    run: str
+    submission: str
+    reason: str
+
+
+class CycleMoved(Tagged, frozen=True, kw_only=True, gc=False):
+    """A cycle came to another phase."""
+
+    run: str
+    phase: CyclePhase
+    iteration: int
+    task: str = ""
+    title: str = ""
+    by: str = ""  # who plans, executes or verifies: native, or an AI CLI
+    attempt: int = 0  # of a unit: how often the task was begun, this time included
+    current: int = 0  # of the tasks of the cycle, which one
+    total: int = 0
+
+
+class PlannedTask(Struct, frozen=True, gc=False):
+    id: str
+    title: str
+    depends_on: tuple[str, ...] = ()
+    verification: str = ""
+
+
+class PlanMade(Tagged, frozen=True, kw_only=True, gc=False):
+    """A planner's pages were read and found sound; they wait in the staging folder. No tasks: it adds nothing."""
+
+    run: str
+    milestone: str
+    by: str
+    tasks: tuple[PlannedTask, ...] = ()
+
+
+class PlanAccepted(Tagged, frozen=True, kw_only=True, gc=False):
+    """The tasks of a plan became tasks of the project, and a milestone."""
+
+    run: str
+    milestone: str
+    tasks: tuple[str, ...]
+    by: str  # user, or autonomous
+
+
+class TaskVerified(Tagged, frozen=True, kw_only=True, gc=False):
+    """Whether a task is done, by its own command and by the verifier, with what shows it; or that nothing does."""
+
+    run: str
+    task: str
+    title: str
+    passed: bool  # the task is done
+    by: str
+    command: str = ""
+    evidence: str = ""  # what the command printed, its last lines
+    findings: str = ""  # what is missing, which goes into the task's file; or why it is not verified
+    unverified: bool = False  # nothing shows it: the task is neither done nor failed
+
+
+class CycleStopped(Tagged, frozen=True, kw_only=True, gc=False):
+    """Control returned to the person: the cycle is over, or waits for them."""
+
+    run: str
+    submission: str
+    status: str  # done | failed | waiting | paused | blocked | limit | interrupted | cancelled
+    phase: CyclePhase
+    reason: str = ""
+    answer: str = ""  # where each of its tasks stands
+    done: int = 0
+    failed: int = 0
+    left: int = 0
+    units: int = 0
+    iterations: int = 0
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    cost: float = 0.0
+
+
+class ExecutorSaid(Tagged, frozen=True, kw_only=True, gc=False):
+    """A whole message of an AI CLI."""
+
+    call: str
+    text: str
+    reasoning: bool = False
+
+
+class ExecutorActed(Tagged, frozen=True, kw_only=True, gc=False):
+    """A call of a tool that an AI CLI made by itself, inside the sandbox that its start was given."""
+
+    call: str
+    tool: str  # by its name there
+    summary: str
+    ok: bool
+    output: str = ""
+
+
+class ExecutorEnded(Tagged, frozen=True, kw_only=True, gc=False):
+    """One start of an AI CLI ended; with `retry_in` it is started again."""
+
+    call: str
+    turn: str
+    run: str
+    conversation: str
+    axes: Axes
+    executor: str
+    role: Role
+    attempt: int
+    ok: bool
+    failure: Failure | None = None
+    reason: str = ""
+    hint: str = ""
+    exit_code: int | None = None
+    seconds: float = 0.0
+    changed: tuple[str, ...] = ()  # files it says it changed
+    notes: tuple[str, ...] = ()  # what the sandbox stopped
+    usage: Usage = Usage()
+    cost: float = 0.0
+    retry_in: float | None = None

@@ -1,0 +1,224 @@
+"""Events as lines of text with colour roles: one voice for every surface that prints."""
+
+from __future__ import annotations
+
+from msgspec import Struct, json
+
+from quintet.domain.agents import persona
+from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.base.safe_text import brief, exactly, visible
+from quintet.domain.dials import badge
+from quintet.domain.journal import describe_cycle as cycle_words
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission import rules
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.permission.question_lines import parted
+from quintet.domain.tasks.executors import STARTING
+from quintet.domain.turn import delivery
+from quintet.domain.turn.swe_phases import PHASE_TOOLS
+from quintet.domain.turn.todos import TodoStatus
+from quintet.domain.turn.tool_menu import FINISH_STEP, META_TOOLS
+from quintet.domain.turn.tool_spec import CallStatus
+
+# A model finding its way, its last word, which the turn's end shows, and moves, which speak for themselves.
+FEW_LINES = 12  # of a question, until what is said of it stands at its end once more
+QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
+    "analyze_test_failure"
+}
+# What a command did has an event that says it.
+SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "agent", "task"})
+MOST_LINES = 60  # of one tool's output
+
+
+class Line(Struct, frozen=True):
+    text: str
+    role: str = ""  # dim, accent, success, warning, error, info, or none
+
+
+def describe(recorded: p.Recorded) -> list[Line]:
+    """What a person should see of an event; nothing for those that only matter to the journal."""
+    return [Line(visible(line.text), line.role) for line in _words(recorded)]
+
+
+def _words(recorded: p.Recorded) -> list[Line]:
+    match recorded.event:
+        case p.DialsTurned() as e:
+            return [Line(f"{badge.full(e.after)}   {turned(e)}", badge.ROLES[e.after.work_mode])]
+        case p.TransitionPending() as e:
+            return [Line(f"waits    {badge.full(e.change.applied_to(e.axes))}   {e.scope}, by {e.actor}", "dim")]
+        case p.TransitionDropped() as e:
+            return [Line(f"dropped  a waiting transition: {e.reason}", "dim")]
+        case p.CommandRan() as e:
+            text = e.text.partition("\n")[2] if SPOKEN_FOR & e.data.keys() else e.text
+            return _lines(text, "" if e.ok else "error")
+        case p.CallDecided() as e if e.verdict is Verdict.DENY or (e.verdict is Verdict.ASK and not e.person):
+            return [
+                Line(f"not run  {e.tool} {brief(e.arguments)}", "warning"),
+                Line(f"         {e.reason}", "warning"),
+                Line(f"         axes {badge.full(e.axes)} · quintet why {recorded.seq}", "dim"),
+            ]
+        case p.ReasoningSwitched():
+            return []  # the command that did it has spoken
+        case p.Corrected() as e:
+            return [Line(f"sent back  {e.kind.replace('_', ' ')}", "dim")]
+        case p.DeliveryChecked() as e:
+            return [Line(delivery.said(e.state, e.reason), "success" if e.state == "DONE" else "warning")]
+        case p.QaReported() as e:
+            return [Line(f"review   {e.report.heading} · /qa shows it", "dim")]
+        case p.ReportMade() as e:
+            return _report(e)
+        case p.RuleMade() as e:
+            return [Line(f"rule     {rules.describe(e.rule)} · quintet rules revoke {e.rule.id}", "dim")]
+        case p.ToolStarted(tool=tool) if tool in QUIET:
+            return []
+        case p.ToolStarted(tool=tool) as e if tool == STARTING:
+            about = json.decode(e.arguments)
+            again = f", attempt {about['attempt']}" if about["attempt"] > 1 else ""
+            return [Line(f"▸ {about['executor']}: {about['role']}{again}", "accent")]
+        case p.ToolStarted() as e:
+            return [Line(f"▸ {e.tool} {brief(e.arguments)}", "accent")]
+        case p.ToolFinished() as e:
+            return _finished(e)
+        case p.ModelFailed() as e:
+            again = f"; trying again in {e.retry_in:g} s" if e.retry_in is not None else ""
+            return [Line(f"{e.error.code}: {e.error.message}{again}", "warning" if again else "error")]
+        case p.QuestionAnswered() as e if e.by != "user":
+            return [Line(f"question closed: {e.by}", "dim")]
+        case p.RunPaused() | p.RunResumed():
+            return []
+        case p.TurnFinished() as e if e.status != "done" and not e.cycle:
+            hint = _lines(e.error.hint, "dim") if e.error and e.error.hint else []
+            return [Line(f"{e.status}: {e.reason}" if e.reason not in ("", e.status) else e.status, "warning"), *hint]
+        case p.TodoMoved() as e:
+            return _todo(e)
+        case p.TaskMoved(run="") as e:
+            return [Line(task_moved(e), "info")]
+        case p.PhaseMoved() as e:
+            return [Line(f"phase  {e.before or 'none'} → {e.after or 'none'}  {e.reason}", "info")]
+        case p.HookRan() as e if e.blocked:
+            return _lines(f"hook     {e.place} says no: {e.reason}", "warning")
+        case p.UserMessaged() as e:
+            return _lines(e.text)
+        case p.HistoryCompacted() as e:
+            return [Line(f"compact  {compacted(e)}, by {e.by} ({e.reason})", "dim")]
+        case p.AgentEntered() as e:
+            return _entered(e)
+        case p.AgentDismissed() as e:
+            return [Line(f"{e.agent} is dismissed", "info")]
+        case p.DataLoaded() as e:
+            return [Line(f"data     {e.path} ({e.format}), {len(e.text)} characters", "dim")]
+        case p.RunStarted() | p.RunTaken() as e:
+            word = "started" if isinstance(e, p.RunStarted) else "resumed"
+            return [Line(f"run      {e.run.run_id} {word}: {e.run.workflow_ref}", "info")]
+        case p.RunMoved(after=RunPhase.WAITING_USER):
+            return [Line("run      waits for you · /pause puts it aside, /stop ends it", "dim")]
+        case p.RunMoved() as e if e.after is not RunPhase.RUNNING:
+            why = f"{e.error.code}: {e.error.message}" if e.error else e.reason
+            role = "success" if e.after is RunPhase.COMPLETED else "warning"
+            return [Line(f"run      {e.run} {e.after}{f'  {why}' if why else ''}", role)]
+        case p.StepBegun() as e:
+            return [Line(f"step     {e.title}{f' · {e.agent.name}' if e.agent else ''}", "info")]
+        case p.Noticed() as e:
+            return _lines(e.text, {"warning": "warning", "error": "error"}.get(e.level, "dim"))
+        case e:
+            return [Line(text, role) for text, role in cycle_words.words(e)]
+
+
+def _entered(event: p.AgentEntered) -> list[Line]:
+    agent = event.agent
+    head = f"{agent.icon} {persona.headline(agent)}".strip()
+    menu = persona.numbered(event.menu)
+    about = "\n".join(filter(None, (agent.persona.role, agent.persona.identity.partition("\n\n")[0])))
+    return [Line(head, "accent"), *_lines(about, "dim"), *_lines(menu)]
+
+
+def turned(event: p.DialsTurned) -> str:
+    """The log line of a transition: what changed, by whom, when."""
+    names = ("work_mode", "run_control", "permission_profile", "model_mode")
+    moves = [
+        f"{getattr(event.before, name)} → {getattr(event.after, name)}"
+        for name in names
+        if getattr(event.before, name) != getattr(event.after, name)
+    ]
+    return f"{', '.join(moves) or 'unchanged'}, by {event.actor}, {event.scope} ({event.reason})"
+
+
+def task_moved(event: p.TaskMoved) -> str:
+    return f"task {event.task}  {event.before} → {event.after}  {event.title}"
+
+
+def compacted(event: p.HistoryCompacted) -> str:
+    """How much smaller the conversation became."""
+    return (
+        f"{event.before_messages} → {event.kept + 1} messages, "
+        f"about {event.before_tokens} → {event.after_tokens} tokens"
+    )
+
+
+def question(event: p.QuestionAsked) -> list[Line]:
+    """What Quintet says of it first, and again at the end where what a model wrote is long."""
+    choices = "   ".join(f"[{choice.key}] {choice.label}" for choice in event.choices)
+    roles = {"+ ": "success", "- ": "error"}
+    own, rest = parted(event.detail)
+    told = [Line(f"  {line}", "dim") for line in own]
+    shown = [Line(f"  {line}", roles.get(line[:2], "dim")) for line in rest]
+    again = told if len(rest) > FEW_LINES else []
+    head = exactly(event.text).split("\n")
+    return [
+        Line(f"? {head[0]}", "warning"),
+        *told,
+        *(Line(f"  {line}", "warning") for line in head[1:]),
+        *shown,
+        *again,
+        Line(f"  {choices}", "accent"),
+    ]
+
+
+def _finished(event: p.ToolFinished) -> list[Line]:
+    if event.tool in QUIET and event.status is CallStatus.OK:
+        return []
+    if event.status is CallStatus.DENIED:
+        return [Line(f"  {event.content}", "warning")] if event.content.startswith("not run: the user") else []
+    took = f" · {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
+    if event.status is CallStatus.INTERRUPTED:
+        return [Line(f"  {event.content}{took}", "warning")]
+    role = "error" if event.status is CallStatus.ERROR else "dim"
+    head = Line(f"  {event.summary or event.status}{took}", role)
+    if event.changed:
+        return [head, *diff_lines(event.content)]
+    if role == "error" and event.tool != STARTING:  # why that failed, its task or its cycle says
+        return [head, *_lines(event.content, "error", 6)]
+    return [head]
+
+
+def _report(event: p.ReportMade) -> list[Line]:
+    found = " · ".join(f"{count} {severity}" for severity, count in event.findings.items() if count)
+    about = [found or "no findings"] if event.kind == "review" else []
+    places = f"{event.unresolved} place{'s'[: event.unresolved != 1]} unresolved" if event.unresolved else ""
+    head = "   ".join(filter(None, [f"report   {event.kind} of {event.subject}", *about, places]))
+    return [Line(" ".join(head.splitlines()), "info"), Line(f"         {event.path}", "dim")]
+
+
+def _todo(event: p.TodoMoved) -> list[Line]:
+    todo = event.todo
+    if event.before == todo.status:
+        failed = sum(not check.held for check in todo.checks)
+        why = f"{failed} of {len(todo.checks)} criteria failed" if todo.checks else "it has no criteria"
+        return [Line(f"todo {todo.id}  stays {todo.status}: {why}  {todo.content}", "warning")]
+    moved = f"{event.before} → {todo.status}" if event.before else todo.status
+    role = "success" if todo.status is TodoStatus.VERIFIED else "info"
+    return [Line(f"todo {todo.id}  {moved}  {todo.content}", role)]
+
+
+def diff_lines(diff: str) -> list[Line]:
+    roles = {"+": "success", "-": "error", "@": "info"}
+    body = [line for line in diff.splitlines() if not line.startswith(("--- ", "+++ "))]
+    shown = [Line(f"    {line}", roles.get(line[:1], "")) for line in body[:MOST_LINES]]
+    more = [Line(f"    … {len(body) - MOST_LINES} more lines", "dim")] if len(body) > MOST_LINES else []
+    return shown + more
+
+
+def _lines(text: str, role: str = "", most: int = 0) -> list[Line]:
+    lines = text.split("\n") if text else []
+    shown = lines[-most:] if most else lines
+    return [Line(line, role) for line in shown]

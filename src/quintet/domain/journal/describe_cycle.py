@@ -1,0 +1,117 @@
+"""What a person sees of a cycle: each event as lines with a colour role, in columns that stand below each other."""
+
+from __future__ import annotations
+
+from quintet.domain.base.text_table import table
+from quintet.domain.journal import cycle_events as c
+from quintet.domain.journal.task_events import TaskMoved
+from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.executors import NATIVE
+from quintet.domain.tasks.task import TaskStatus
+
+MOST_FINDINGS = 12  # lines
+_STATUS_ROLES = {"done": "success", "failed": "error", "waiting": "accent", "paused": "accent"}
+
+Words = list[tuple[str, str]]
+
+
+def words(event: object) -> Words:
+    """Text and role of each line; nothing for what only matters to the journal."""
+    match event:
+        case c.CycleBegan():
+            hands = {event.planner, event.executor, event.verifier}
+            who = f"planner {event.planner} · executor {event.executor} · verifier {event.verifier}"
+            return [(f"cycle    {who}", "dim")] if hands != {NATIVE} else []
+        case c.CycleMoved():
+            return _moved(event)
+        case c.PlanMade():
+            return _plan(event)
+        case c.PlanAccepted():
+            return [(f"accepted {_counted(len(event.tasks), 'task')}, by {event.by}", "success")]
+        case c.TaskVerified():
+            return _verified(event)
+        case TaskMoved(before=TaskStatus.RUNNING, after=TaskStatus.RETRYING):
+            return [(f"returned {event.title}, {event.reason}", "warning")]
+        case TaskMoved(after=TaskStatus.FAILED):
+            return [(f"given up {event.title}, {event.reason}", "error")]
+        case c.CycleStopped():
+            role = _STATUS_ROLES.get(event.status, "warning")
+            return [(line, role) for line in stopped(event).split("\n")]
+        case c.ExecutorSaid():
+            return [(line, "dim" if event.reasoning else "") for line in event.text.splitlines()]
+        case c.ExecutorActed():
+            return [(f"▸ {event.tool} {event.summary}".rstrip(), "accent" if event.ok else "error")]
+        case c.ExecutorEnded():
+            return _ended(event)
+    return []
+
+
+def _moved(event: c.CycleMoved) -> Words:
+    by = f" · {event.by}" if event.by not in ("", NATIVE) else ""
+    match event.phase:
+        case CyclePhase.PLANNING:
+            again = f" again, iteration {event.iteration}" if event.iteration > 1 else ""
+            return [(f"plan     being made{again}{by}", "dim")] if again or by else []
+        case CyclePhase.EXECUTING:
+            again = f" · attempt {event.attempt}" if event.attempt > 1 else ""
+            place = f"{event.current}/{event.total}" if event.total else event.task
+            return [(f"unit {place:<3} {event.title}{again}{by}", "info")]
+        case CyclePhase.VERIFYING if by:
+            return [(f"verify   {event.title}{by}", "dim")]
+    return []
+
+
+def _plan(event: c.PlanMade) -> Words:
+    if not event.tasks:
+        return [("plan     nothing to add", "dim")]
+    rows = [
+        (
+            task.id,
+            task.title,
+            " · ".join(
+                [f"after {', '.join(task.depends_on)}"] * bool(task.depends_on)
+                + [f"verified by `{task.verification}`"] * bool(task.verification)
+            ),
+        )
+        for task in event.tasks
+    ]
+    head = (f"plan     {_counted(len(event.tasks), 'task')}", "info")
+    return [head, *((f"         {line}".rstrip(), "") for line in table(rows))]
+
+
+def _verified(event: c.TaskVerified) -> Words:
+    shown = event.evidence.strip().splitlines()[-1:] if event.command else []
+    how = " · ".join(filter(None, (f"`{event.command}`" if event.command else "", *shown)))
+    if event.unverified:
+        return [(f"not verified {event.title}, by {event.by}: {event.findings}", "warning")]
+    if event.passed:
+        return [(f"verified {event.title}{f' · {how}' if how else ''}", "success")]
+    lines = [line for line in event.findings.splitlines() if line.strip()]
+    more = [(f"         … {len(lines) - MOST_FINDINGS} more lines", "dim")] if len(lines) > MOST_FINDINGS else []
+    said = [(f"         {line}", "warning") for line in lines[:MOST_FINDINGS]]
+    return [(f"returned {event.title}, by {event.by}", "warning"), *said, *more]
+
+
+def stopped(event: c.CycleStopped) -> str:
+    """How a stretch of a cycle ended."""
+    count = [f"{event.done} of {_counted(event.done + event.failed + event.left, 'task')} done"]
+    count += [f"{event.failed} failed"] if event.failed else []
+    count += [_counted(event.units, "unit")] if event.units else []
+    count += [f"{event.cost:.4f}"] if event.cost else []
+    counted = " · ".join(count) if event.done + event.failed + event.left else ""
+    why, _, more = event.reason.partition("\n")
+    head = f"{event.status:<8} {'   '.join(filter(None, (why, counted)))}".rstrip()
+    return "\n".join(filter(None, (head, more)))
+
+
+def _ended(event: c.ExecutorEnded) -> Words:
+    notes: Words = [(f"         {line}", "warning") for note in event.notes for line in note.split("\n")]
+    if event.ok or event.retry_in is None:  # how its task or the cycle goes on from there says why
+        return notes
+    said = event.reason if event.reason.startswith(event.executor) else f"{event.executor}: {event.reason}"
+    said = said.rstrip(".")
+    return [*notes, (f"{event.failure or 'failed'}: {said}; again in {event.retry_in:g} s", "warning")]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s'[: number != 1]}"

@@ -1,0 +1,282 @@
+"""What goes into a Session and what comes out of it: three closed unions.
+
+Submission in. Event out: durable, numbered, replayed, and complete by itself. Signal out: a token, a progress line, a
+countdown; never stored, coalesced or dropped for a slow reader. Each has a JSON form with a `type` field; events also
+carry the version of their shape, and every older version keeps an upcaster (`UPCASTERS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from quintet.domain.agents.run_errors import ErrorInfo
+from quintet.domain.base.wire_struct import Tagged
+from quintet.domain.dials.axes import Surface
+from quintet.domain.dials.transitions import Actor
+from quintet.domain.journal.call_events import (
+    CallDecided,
+    Choice,
+    MenuMoved,
+    ModelConsulted,
+    PhaseMoved,
+    QuestionAnswered,
+    QuestionAsked,
+    RuleMade,
+    TodoMoved,
+    ToolFinished,
+    ToolStarted,
+    UserMessaged,
+)
+from quintet.domain.journal.checkpoint_events import CheckpointTaken, FilesChanged, Rewound
+from quintet.domain.journal.cycle_events import (
+    CycleBegan,
+    CycleMoved,
+    CycleResumed,
+    CycleStopped,
+    ExecutorActed,
+    ExecutorEnded,
+    ExecutorSaid,
+    PlanAccepted,
+    PlanMade,
+    TaskVerified,
+)
+from quintet.domain.journal.run_events import (
+    AgentDismissed,
+    AgentEntered,
+    DataLoaded,
+    RunMoved,
+    RunStarted,
+    RunTaken,
+    StepBegun,
+    StepFinished,
+    WorkflowBegun,
+)
+from quintet.domain.journal.session_events import (
+    CommandRan,
+    Corrected,
+    DeliveryChecked,
+    DialsTurned,
+    Event,
+    HistoryCompacted,
+    HookRan,
+    InputReceived,
+    ModelChosen,
+    ModelFailed,
+    ModelReplied,
+    ModelRequested,
+    Noticed,
+    QaReported,
+    ReasoningSwitched,
+    Recorded,
+    ReportMade,
+    RunPaused,
+    RunResumed,
+    SessionOpened,
+    SessionTaken,
+    TransitionDropped,
+    TransitionPending,
+    TurnFinished,
+    TurnRated,
+    TurnStarted,
+)
+from quintet.domain.journal.task_events import TaskMoved
+
+VERSION = 1
+
+
+# ── Submissions
+
+
+class Say(Tagged, frozen=True, kw_only=True, gc=False):
+    """A line or a page from a person: a slash command if its first line is one, else the input of a turn."""
+
+    text: str
+
+
+class Answer(Tagged, frozen=True, kw_only=True, gc=False):
+    """An answer to an open question; the first one wins."""
+
+    question: str
+    choice: str
+    note: str = ""
+
+
+class Interrupt(Tagged, frozen=True, kw_only=True, gc=False):
+    """Stop what the current turn is doing, keep everything so far."""
+
+
+Submission = Say | Answer | Interrupt
+
+
+class Submitted(Struct, frozen=True):
+    """A submission as it lies in the inbox."""
+
+    id: str
+    body: Submission
+    surface: Surface
+    actor: Actor = Actor.USER
+
+
+# ── Signals
+
+
+class TextDelta(Tagged, frozen=True, kw_only=True, gc=False):
+    """A piece of the reply that a step is streaming."""
+
+    step: str
+    text: str
+
+
+class ThinkingDelta(Tagged, frozen=True, kw_only=True, gc=False):
+    """A piece of the thinking that a step is streaming."""
+
+    step: str
+    text: str
+
+
+class Progress(Tagged, frozen=True, kw_only=True, gc=False):
+    """Output of a call that is still running."""
+
+    call: str
+    text: str
+
+
+class Countdown(Tagged, frozen=True, kw_only=True, gc=False):
+    """Seconds until something is tried again."""
+
+    why: str
+    seconds: float
+
+
+Signal = TextDelta | ThinkingDelta | Progress | Countdown
+
+
+# ── JSON forms
+
+_encode = msgspec.json.Encoder().encode
+
+# (type, version) → function from that version's plain dict to the next version's
+UPCASTERS: dict[tuple[str, int], Callable[[dict[str, Any]], dict[str, Any]]] = {}
+
+
+def encode(value: Struct) -> bytes:
+    return _encode(value)
+
+
+@cache
+def _events() -> msgspec.json.Decoder[Event]:
+    """Made when first used: a new session writes events and reads none."""
+    return msgspec.json.Decoder(Event)
+
+
+@cache
+def _submissions() -> msgspec.json.Decoder[Submitted]:
+    return msgspec.json.Decoder(Submitted)
+
+
+def decode_event(data: bytes | str, version: int = VERSION) -> Event:
+    if version == VERSION:
+        return _events().decode(data)
+    plain = msgspec.json.decode(data)
+    for step in range(version, VERSION):
+        upcast = UPCASTERS.get((plain["type"], step))
+        plain = upcast(plain) if upcast else plain
+    upcasted: Event = msgspec.convert(plain, Event)
+    return upcasted
+
+
+def decode_submitted(data: bytes | str) -> Submitted:
+    return _submissions().decode(data)
+
+
+def as_json(recorded: Recorded) -> dict[str, Any]:
+    """One event as a flat JSON object: seq, at, type, then its own fields."""
+    body = msgspec.to_builtins(recorded.event)
+    return {"seq": recorded.seq, "at": recorded.at, **body}
+
+
+__all__ = [
+    "UPCASTERS",
+    "VERSION",
+    "AgentDismissed",
+    "AgentEntered",
+    "Answer",
+    "CallDecided",
+    "CheckpointTaken",
+    "Choice",
+    "CommandRan",
+    "Corrected",
+    "Countdown",
+    "CycleBegan",
+    "CycleMoved",
+    "CycleResumed",
+    "CycleStopped",
+    "DataLoaded",
+    "DeliveryChecked",
+    "DialsTurned",
+    "ErrorInfo",
+    "Event",
+    "ExecutorActed",
+    "ExecutorEnded",
+    "ExecutorSaid",
+    "FilesChanged",
+    "HistoryCompacted",
+    "HookRan",
+    "InputReceived",
+    "Interrupt",
+    "MenuMoved",
+    "ModelChosen",
+    "ModelConsulted",
+    "ModelFailed",
+    "ModelReplied",
+    "ModelRequested",
+    "Noticed",
+    "PhaseMoved",
+    "PlanAccepted",
+    "PlanMade",
+    "Progress",
+    "QaReported",
+    "QuestionAnswered",
+    "QuestionAsked",
+    "ReasoningSwitched",
+    "Recorded",
+    "ReportMade",
+    "Rewound",
+    "RuleMade",
+    "RunMoved",
+    "RunPaused",
+    "RunResumed",
+    "RunStarted",
+    "RunTaken",
+    "Say",
+    "SessionOpened",
+    "SessionTaken",
+    "Signal",
+    "StepBegun",
+    "StepFinished",
+    "Submission",
+    "Submitted",
+    "TaskMoved",
+    "TaskVerified",
+    "TextDelta",
+    "ThinkingDelta",
+    "TodoMoved",
+    "ToolFinished",
+    "ToolStarted",
+    "TransitionDropped",
+    "TransitionPending",
+    "TurnFinished",
+    "TurnRated",
+    "TurnStarted",
+    "UserMessaged",
+    "WorkflowBegun",
+    "as_json",
+    "decode_event",
+    "decode_submitted",
+    "encode",
+]

@@ -1,0 +1,88 @@
+"""The events of agents and runs: who is spoken with, which run is active, how far it has come."""
+
+from __future__ import annotations
+
+from quintet.domain.agents.agent import Agent
+from quintet.domain.agents.run_errors import ErrorInfo
+from quintet.domain.agents.run_phases import RunMetadata, RunPhase
+from quintet.domain.agents.workflow import Workflow
+from quintet.domain.agents.workflow_progress import Progress
+from quintet.domain.base.wire_struct import Tagged
+from quintet.domain.journal.cycle_state import CycleState
+
+
+class AgentEntered(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user chose an agent; what follows is said to it, until it is dismissed."""
+
+    agent: Agent
+    persona: str  # as the model is told it
+    menu: tuple[str, ...]  # the labels, as numbered on the surface it was chosen on
+
+
+class AgentDismissed(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user is done with the agent."""
+
+    agent: str
+
+
+class DataLoaded(Tagged, frozen=True, kw_only=True, gc=False):
+    """A menu item's data was put before the model."""
+
+    path: str
+    format: str
+    text: str
+
+
+class RunStarted(Tagged, frozen=True, kw_only=True, gc=False):
+    """A run was created and is the active one."""
+
+    run: RunMetadata
+
+
+class RunTaken(Tagged, frozen=True, kw_only=True, gc=False):
+    """A run that was put aside, here or in another session, is the active one again."""
+
+    run: RunMetadata
+    progress: Progress | None = None  # how far it has come in its workflow
+    cycle: CycleState | None = None  # or in its cycle
+
+
+class RunMoved(Tagged, frozen=True, kw_only=True, gc=False):
+    """A run came to another phase."""
+
+    run: str
+    before: RunPhase
+    after: RunPhase
+    at: str
+    reason: str = ""
+    error: ErrorInfo | None = None
+
+
+class WorkflowBegun(Tagged, frozen=True, kw_only=True, gc=False):
+    """A run is at the entry of a workflow: its own, or one that its workflow calls."""
+
+    run: str
+    workflow: Workflow
+    root: str  # the folder its files are in
+    about: str = ""  # what its workflow.md says of the whole
+
+
+class StepBegun(Tagged, frozen=True, kw_only=True, gc=False):
+    """The model was given the instructions of the node that the run is at."""
+
+    run: str
+    node: str
+    title: str
+    text: str
+    agent: Agent | None = None  # of this step, where it is not the session's
+    persona: str = ""
+
+
+class StepFinished(Tagged, frozen=True, kw_only=True, gc=False):
+    """A step is done, and the run went on along `way`; an empty target leaves the workflow."""
+
+    run: str
+    node: str
+    way: str
+    target: str
+    result: str = ""

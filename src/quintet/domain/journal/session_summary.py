@@ -1,0 +1,52 @@
+"""What listings and `status` show of a session, kept beside its journal so that they need not read it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from quintet.domain.agents.run_phases import RunMetadata
+from quintet.domain.dials.axes import INTERACTIVE, Axes
+from quintet.domain.dials.transitions import Transition
+from quintet.domain.journal.cycle_state import CycleBrief, brief
+from quintet.domain.turn.messages import Usage
+
+if TYPE_CHECKING:
+    from quintet.domain.journal.state import SessionState
+
+
+class SessionSummary(Struct, frozen=True):
+    axes: Axes = INTERACTIVE
+    status: str = "idle"
+    paused: bool = False
+    turns: int = 0
+    steps: int = 0
+    cost: float = 0.0
+    usage: Usage = Usage()
+    model: str = ""
+    pending: tuple[Transition, ...] = ()
+    waiting: tuple[str, ...] = ()  # the texts of open questions
+    checkpoint: str = ""  # the turn or rewind before which the newest was taken
+    agent: str = ""  # who is spoken with
+    run: RunMetadata | None = None  # the active run
+    cycle: CycleBrief | None = None  # the newest
+
+
+def summarise(state: SessionState) -> SessionSummary:
+    return SessionSummary(
+        axes=state.axes,
+        status=state.status,
+        paused=state.paused,
+        turns=state.turns,
+        steps=state.turn.steps if state.turn else 0,
+        cost=state.cost,
+        usage=state.usage,
+        model=state.model,
+        pending=state.pending,
+        waiting=tuple(question.text for question in state.questions.values()),
+        checkpoint=state.checkpoint.point if state.checkpoint else "",
+        agent=state.agent.id if state.agent else "",
+        run=state.runs.get(state.active_run),
+        cycle=brief(state.cycle) if state.cycle else None,
+    )

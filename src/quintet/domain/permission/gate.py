@@ -1,0 +1,306 @@
+"""The gate: may this call proceed? One pure function, `decide`, with its reason.
+
+Hard limits (protected paths, deny rules, work mode) deny; the profile allows or asks; an allow rule of the user's may
+lift that question; the safety harness, chat and manual run control only ever raise an Allow to an Ask. What would be
+asked with nobody attached is not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from msgspec import Struct
+
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import NETWORKED, Effect, Grant, exceeds, ordered
+from quintet.domain.permission.effects import Sandbox as Sandbox
+from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_write_protected
+from quintet.domain.permission.rules import Rule, allowing, denying, describe, names_both
+from quintet.domain.permission.secret_exposure import exposures, granted
+from quintet.domain.permission.user_keys import keys_for
+from quintet.domain.settings.deploy_settings import DeploySettings
+from quintet.domain.shell.line_needs import apart
+from quintet.domain.turn.tool_spec import ToolSpec, Touch
+
+
+class Verdict(StrEnum):
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+
+
+class Decision(Struct, frozen=True):
+    verdict: Verdict
+    reason: str
+    effects: tuple[Effect, ...]
+    grant: Grant = Grant()
+    rule: str = ""  # the id of the user's rule that decided
+    lifts: tuple[Effect, ...] = ()  # what an "always" would allow; empty: none is offered
+
+
+class Terms(Struct, frozen=True):
+    """What a decision rests on beside the call and the axes: where, with whom, behind which walls, by which rules."""
+
+    root: str
+    person: bool = False
+    sandbox: Sandbox = Sandbox.NONE
+    rules: tuple[Rule, ...] = ()
+    protection: Protection = PROTECTION
+    specs: tuple[str, ...] = ("specs/**", "docs/specs/**")  # what plan may write
+    reports: tuple[str, ...] = ("reports/**",)  # what review and research may write
+    expose: tuple[str, ...] = ()  # commands that get a secret: "NAME: command *"
+    targets: Mapping[str, DeploySettings] = {}  # what deploys to each
+    shelves: tuple[str, ...] = ()  # folders of Quintet's own that may be read: outputs too long to show
+    hooks: tuple[str, ...] = ()  # files and folders of the project that git takes hooks and configuration from
+    loopback_open: bool = True  # a command with a network reaches this machine's own ports and abstract sockets too
+
+
+_STEPS: dict[PermissionProfile, frozenset[Effect]] = {
+    PermissionProfile.RESTRICTED: frozenset({Effect.READ, Effect.FETCH}),
+    PermissionProfile.NORMAL: frozenset({Effect.EDIT, Effect.EXECUTE}),
+    PermissionProfile.TRUSTED: frozenset({Effect.BUILD, Effect.INSTALL, Effect.COMMIT}),
+    PermissionProfile.UNRESTRICTED: frozenset({Effect.NETWORK}),
+}
+UNASKED: dict[PermissionProfile, frozenset[Effect]] = {
+    profile: frozenset().union(*(effects for step, effects in _STEPS.items() if step.rank <= profile.rank))
+    for profile in PermissionProfile
+}
+ALWAYS_ASKS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
+READING = frozenset({Effect.READ, Effect.FETCH})
+RUNNING = frozenset({Effect.EXECUTE, Effect.BUILD})
+CONTAINED = RUNNING | {Effect.INSTALL, Effect.COMMIT}  # effects that go unasked only behind a whole sandbox
+READ_ONLY_MODES = frozenset({WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH})
+NEVER_READ_ONLY = frozenset({Effect.INSTALL, Effect.COMMIT, Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
+_NOTHING: frozenset[Effect] = frozenset()
+_BRIEF = 160
+_PLAIN_LINES = "plain reading commands (`ls -l src`, `grep -n word a.py`); Read, grep, glob and git_* do the rest"
+_WALLS = {Sandbox.PARTIAL: "the sandbox is partial", Sandbox.NONE: "there is no sandbox"}
+
+
+def visible(spec: ToolSpec, axes: Axes) -> bool:
+    """Whether the tool is any use at this profile and in this work mode: shown to the model, and callable."""
+    return spec.profile.rank <= axes.permission_profile.rank and not _useless(spec, axes)
+
+
+def _useless(spec: ToolSpec, axes: Axes) -> bool:
+    """Whether the work mode denies every call of the tool. What a shell line does is up to the line."""
+    return axes.work_mode in READ_ONLY_MODES and bool(spec.effects & NEVER_READ_ONLY) and not _runs_lines(spec)
+
+
+def unasked(axes: Axes) -> frozenset[Effect]:
+    """The effects that proceed unasked at these axes, the user's rules aside."""
+    if axes.run_control is RunControl.MANUAL:
+        return _NOTHING
+    building = axes.work_mode in (WorkMode.BUILD, WorkMode.REPAIR)
+    return UNASKED[axes.permission_profile] if building else READING
+
+
+def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str = "") -> Decision:
+    """Allow, ask or deny one call of `spec` whose arguments mean `touch`; `subject` is what rules go by."""
+    effects, root = touch.effects, terms.root
+    away = [path for path in touch.writes if inside(path, root) is None]
+    if away:
+        effects |= {Effect.OUTSIDE}
+    if refusal := _refusal(spec, touch, effects, axes, terms):
+        return Decision(Verdict.DENY, refusal, ordered(effects))
+    if rule := denying(terms.rules, spec.name, subject, root, touch.commands):
+        return Decision(Verdict.DENY, f"your rule {rule.id} says no: {describe(rule)}", ordered(effects), rule=rule.id)
+
+    question, lifts = _question(spec, touch, effects, axes, terms, away)
+    rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
+    rule = allowing(rules, spec.name, subject, root, lifts) if lifts else None
+    if rule:
+        question = ""
+    if axes.run_control is RunControl.MANUAL and effects:
+        question, lifts, rule = question or "run control is manual: each step asks", _NOTHING, None
+    named = rule is not None and rule.pattern[:4] == "git "
+    approved, deploys = bool(question) or named, touch.deploys is not None
+    keys = keys_for(effects, touch.commands, touch.parts, approved=approved, deploys=deploys)
+    grant = _grant(effects, touch, axes, terms, keys)
+    if question:
+        reason = question if terms.person else f"{question}; nobody is attached to ask"
+        return Decision(Verdict.ASK, reason, ordered(effects), grant, lifts=ordered(lifts))
+    if rule:
+        return Decision(Verdict.ALLOW, f"your rule {rule.id}: {describe(rule)}", ordered(effects), grant, rule=rule.id)
+    return Decision(Verdict.ALLOW, _why_allowed(effects, axes), ordered(effects), grant)
+
+
+def withdrawn(held: Grant, before: Decision, after: Decision, tightened: bool) -> bool:
+    """Whether what goes on under `held` may not go on: a turned dial grants less of it, or no longer unasked.
+
+    `before` and `after` are the decisions on what began it, at the axes as they were and as they are.
+    """
+    if after.verdict is Verdict.ALLOW:
+        return exceeds(held, after.grant) and not exceeds(held, before.grant)
+    order = list(Verdict)
+    stricter = order.index(after.verdict) > order.index(before.verdict)
+    return tightened or stricter or exceeds(before.grant, after.grant)
+
+
+def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms) -> str:
+    """Why nobody can say yes to this; empty if somebody could."""
+    if _useless(spec, axes):
+        return f"work mode {axes.work_mode} does not {_worst(spec.effects)}"
+    if not visible(spec, axes):
+        return f"{spec.name} needs profile {spec.profile} or above; this is {axes.permission_profile}"
+    if touch.refused:
+        return _brief(touch.refused)
+    for path in touch.writes:
+        if is_write_protected(inside(path, terms.root) or path):
+            return f"{_brief(path)} is protected: no call may write it"
+        if _runs_lines(spec) and (why := _asks(path, terms)):  # it is read-only in the sandbox, so a yes would not help
+            return f"{_brief(path)} is protected from commands ({why}); the file tools can write it, and ask"
+    for path in touch.reads + touch.writes:
+        if terms.protection.private and terms.protection.is_private(inside(path, terms.root) or path):
+            return f"{_brief(path)} is protected: it is Quintet's own"
+        if terms.protection.is_secret(path) and not _only_looked_for(path, touch, terms):
+            return f"{_brief(path)} is protected: it may hold secrets; {_instead(path, touch, terms)}"
+        if spec.confined and inside(path, terms.root) is None:
+            return f"{_brief(path)} is outside the project, where {spec.name} cannot reach; bash can, and asks"
+    work_mode = axes.work_mode
+    if work_mode in READ_ONLY_MODES:
+        changing = effects - READING - RUNNING - {Effect.NETWORK}
+        if changing and not (changing == {Effect.EDIT} and _own_artifact(touch, axes, terms)):
+            only = " but in " + ", ".join(_artifacts(axes, terms)) if changing == {Effect.EDIT} else ""
+            return f"work mode {work_mode} does not {_worst(changing)}{only}"
+    if terms.sandbox is Sandbox.NONE and _uncontained(spec, touch, effects, terms):
+        if work_mode in READ_ONLY_MODES:
+            return f"work mode {work_mode}, without a sandbox, runs only {_PLAIN_LINES}"
+        if axes.permission_profile is PermissionProfile.RESTRICTED:
+            return f"profile restricted, without a sandbox, runs only {_PLAIN_LINES}"
+    return ""
+
+
+def _uncontained(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], terms: Terms) -> bool:
+    """Whether nothing but a judgement of words says that a line does no more than it is judged to do."""
+    plain = touch.plain and not effects - READING
+    return terms.sandbox is not Sandbox.BWRAP and _runs_lines(spec) and bool(effects) and not plain
+
+
+def _runs_lines(spec: ToolSpec) -> bool:
+    """Whether what the tool does is up to a shell line."""
+    return Effect.EXECUTE in spec.effects
+
+
+def _artifacts(axes: Axes, terms: Terms) -> tuple[str, ...]:
+    return terms.specs if axes.work_mode is WorkMode.PLAN else terms.reports
+
+
+def _own_artifact(touch: Touch, axes: Axes, terms: Terms) -> bool:
+    """Whether every path written is one the work mode leaves behind."""
+    patterns = _artifacts(axes, terms)
+    paths = [inside(path, terms.root) for path in touch.writes]
+    return bool(paths) and all(path and any(fnmatchcase(path, pattern) for pattern in patterns) for path in paths)
+
+
+def _question(
+    spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms, away: list[str]
+) -> tuple[str, frozenset[Effect]]:
+    """Why this has to be asked (empty if it may proceed), and the effects a rule could lift."""
+    why = f" ({_brief(touch.why)})" if touch.why else ""
+    mixed = apart(touch.parts)
+    if mixed and not touch.asks:
+        why += f"; {mixed}"
+    if away:
+        return f"{_brief(away[0])} is outside the project", _NOTHING
+    if asked := [path for path in touch.writes if _asks(path, terms)]:
+        more = f" (one of {len(asked)} such paths)" if touch.moves and len(asked) > 1 else ""
+        return f"{_brief(asked[0])} needs approval each time: {_asks(asked[0], terms)}{more}", _NOTHING
+    if harness := effects & ALWAYS_ASKS:
+        return f"{_worst(harness)} always asks{why}", _NOTHING
+    if axes.work_mode is WorkMode.CHAT and effects - READING:
+        return f"in chat every change asks: {_worst(effects)}{why}", _NOTHING
+    if touch.asks:
+        lifted = ", unless a rule of yours names it" if effects - READING else ""
+        return f"{touch.asks}: it asks{lifted}{why}", effects - READING
+    if beyond := effects - UNASKED[axes.permission_profile]:
+        return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}", effects - READING
+    if _uncontained(spec, touch, effects, terms):
+        lifts = (effects | {Effect.EXECUTE}) - READING
+        return f"{_WALLS[terms.sandbox]}: every command but plain reading asks{why}", lifts
+    if terms.sandbox is not Sandbox.BWRAP and effects & CONTAINED:
+        return f"{_WALLS[terms.sandbox]}: {_worst(effects & CONTAINED)} asks{why}", effects - READING
+    if mixed:
+        return mixed, effects - READING
+    if effects & RUNNING and (opened := effects & (NETWORKED | {Effect.COMMIT})):
+        return f"{_worst(effects & RUNNING)} together with {_worst(opened)} asks{why}", effects - READING
+    if outside := next((path for path in touch.reads if not _readable(path, terms)), None):
+        return f"{_brief(outside)} is outside the project", frozenset({Effect.READ})
+    return "", _NOTHING
+
+
+def _only_looked_for(path: str, touch: Touch, terms: Terms) -> bool:
+    """Whether a secret file is not opened, and no name beside it is told: a folder of secrets is not listed."""
+    within = inside(path, terms.root) is not None
+    return within and path in touch.named and not terms.protection.is_secret_folder(path)
+
+
+def _instead(path: str, touch: Touch, terms: Terms) -> str:
+    """What a person can do who needs it all the same."""
+    if terms.protection.is_secret_folder(path):
+        return "use it yourself in a terminal"
+    name = _brief(path.rstrip("/").rpartition("/")[2])
+    free = f'not_secrets = ["{name}"] under [protect] in your settings says that it holds none'
+    return f"write it yourself in a terminal, or {free}" if path in touch.writes else free
+
+
+def _asks(path: str, terms: Terms) -> str:
+    """Why writing this path of the project takes a yes each time; empty if it does not."""
+    within = inside(path, terms.root)
+    if not within:
+        return ""
+    if any(f"{within}/".startswith(f"{place}/") or place.startswith(f"{within}/") for place in terms.hooks):
+        return "git runs what is in it, by its configuration"
+    return terms.protection.asks(within)
+
+
+def _readable(path: str, terms: Terms) -> bool:
+    if inside(path, terms.root) is not None:
+        return True
+    return path.startswith("/") and any(inside(path, shelf) is not None for shelf in terms.shelves)
+
+
+def _grant(effects: frozenset[Effect], touch: Touch, axes: Axes, terms: Terms, keys: tuple[str, ...] = ()) -> Grant:
+    """What the call gets. In the reading work modes the project stays read-only but for the mode's own artifact."""
+    root = terms.root
+    if not effects - READING:
+        roots: tuple[str, ...] = ()
+    elif axes.work_mode in READ_ONLY_MODES:
+        artifact = Effect.EDIT in effects
+        roots = tuple(f"{root}/{_folder(pattern)}" for pattern in _artifacts(axes, terms)) if artifact else ()
+    else:
+        roots = (root,)
+    reads = tuple(path for path in touch.reads if path.startswith(("/", "..")) and inside(path, root) is None)
+    outside = tuple(_whole(path, root) for path in reads)
+    secrets = granted(touch, exposures(terms.expose)) if terms.expose else ()
+    return Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets, keys)
+
+
+def _folder(pattern: str) -> str:
+    """The folder that holds everything a pattern can match."""
+    fixed = pattern.split("*")[0]
+    return fixed.rpartition("/")[0] or "."
+
+
+def _whole(path: str, root: str) -> str:
+    from posixpath import join, normpath
+
+    return normpath(join(root, path))
+
+
+def _why_allowed(effects: frozenset[Effect], axes: Axes) -> str:
+    if not effects:
+        return "has no effect outside the run"
+    return f"{', '.join(ordered(effects))}: unasked at profile {axes.permission_profile}"
+
+
+def _brief(text: str) -> str:
+    """Words of the call's own in one short line, so that they can neither hide a reason nor pass for one."""
+    line = " ".join(text.split())
+    return line if len(line) <= _BRIEF else f"{line[:_BRIEF]}…"
+
+
+def _worst(effects: frozenset[Effect]) -> str:
+    return str(ordered(effects)[-1])

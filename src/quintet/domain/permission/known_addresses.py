@@ -1,0 +1,125 @@
+"""Addresses that came from somebody else than the model: the user's words, a search, a page that was read.
+
+Whatever else is fetched is composed: its path or its query may carry a file out, and so may what comes after #, which
+a script of the page reads. An address is known as it stands, but for what makes no difference: the case of scheme and
+host, and the usual port. One that is known is known without what comes after # too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from urllib.parse import urljoin, urlsplit
+
+from msgspec import structs
+
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.dials.axes import Axes, PermissionProfile, WorkMode
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.known_resources import is_known, listed_in, said_in
+from quintet.domain.permission.private_hosts import file_named
+from quintet.domain.turn.tool_spec import Touch
+
+MOST_KNOWN = 20_000  # of a session; what comes later counts as composed
+MOST_LENGTH = 4_000  # of one address
+_PORTS = {"http": 80, "https": 443}
+_ADDRESS = regex(r"https?://[^\s<>\"\'`\\\x00-\x1f\x7f]{1,4000}", 2)  # re.IGNORECASE
+_BARE = regex(r"(?<![\w@/.:-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s<>\"\'`]*)?", 2)
+# Of a page in the browser: where it is, and where its links lead, which is told from there.
+_TAB = regex(r"^tab \d+ · .*?(https?://\S+)", 8)  # re.MULTILINE
+_LINK = regex(r"→ ([^\s\]]+)")
+_ENDS = ".,;:!?)]}*_|\u2026"
+
+
+def normalised(address: str) -> str:
+    """The one spelling of an address, without what comes after #; empty if it is no such, or has a password in it."""
+    try:
+        parts = urlsplit(address.strip())
+        port, host = parts.port, (parts.hostname or "").lower()
+    except ValueError:
+        return ""
+    if parts.scheme not in _PORTS or not host or "@" in parts.netloc or len(address) > MOST_LENGTH:
+        return ""
+    where = f"[{host}]" if ":" in host else host
+    where += f":{port}" if port and port != _PORTS[parts.scheme] else ""
+    return f"{parts.scheme}://{where}{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+
+
+def addresses_in(text: str, *, bare: bool = False) -> set[str]:
+    """The addresses that stand in a text, each with and without the marks of punctuation at its end.
+
+    `bare`: those without http too, as people write them.
+    """
+    if "://" not in text and not bare:
+        return set()
+    written = [match[0] for match in _ADDRESS.finditer(text)] if "://" in text else []
+    if bare:
+        written += [f"{scheme}://{match[0]}" for match in _BARE.finditer(text) for scheme in _PORTS]
+    if "→" in text and (base := _TAB.search(text)):
+        written += [_joined(base[1], match[1]) for match in _LINK.finditer(text)]
+    found = set()
+    for one in written:
+        while one:
+            found |= {normalised(one), _whole(one)}
+            shorter = one[:-1] if one[-1] in _ENDS else ""
+            one = shorter
+    return found - {""}
+
+
+def _whole(address: str) -> str:
+    """The same with what comes after #."""
+    _, mark, rest = address.strip().partition("#")
+    plain = normalised(address)
+    return f"{plain}#{rest}" if plain and mark and rest else plain
+
+
+def is_of_the_web(text: str) -> bool:
+    """Whether what a browser tool shows is a page of the web's, and none of the project's own files."""
+    head = next((line for line in text.splitlines() if line.startswith("tab ")), "")
+    return head.rpartition(" · ")[2].startswith(("http://", "https://"))
+
+
+def _joined(base: str, link: str) -> str:
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return ""
+
+
+def take_in(known: set[str], text: str, *, bare: bool = False, tool: str = "", asked: str = "") -> None:
+    """Know the addresses of a text from now on; not if it is a page of the project's that a browser tool shows.
+
+    `bare`: the text is the user's. `asked`: what a tool was called with.
+    """
+    if len(known) >= MOST_KNOWN:
+        return
+    if tool == "mcp_tool":
+        known |= listed_in(asked, text)
+    elif not tool.startswith("browser_") or is_of_the_web(text):
+        known |= addresses_in(text, bare=bare) | (said_in(text) if bare else set())
+
+
+def composed(addresses: Iterable[str], known: Set[str]) -> str:
+    """The first address that stands in nothing the model was given; empty if there is none."""
+    return next((one for one in addresses if _whole(one) not in known), "")
+
+
+def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:
+    """What a call touches, asked where it fetches a composed address at profile restricted or in plan.
+
+    There, telling a page something that the model chose is acting on it: the page can pass it on.
+    """
+    strict = axes.permission_profile is PermissionProfile.RESTRICTED or axes.work_mode is WorkMode.PLAN
+    if strict and touch.tells:
+        acting = touch.effects - {Effect.FETCH} | {Effect.NETWORK}
+        return structs.replace(touch, effects=acting, why="the page learns of it, and can pass it on")
+    if touch.resource and not is_known(touch.server or "", touch.resource, known):
+        one = touch.resource
+    else:
+        one = composed(touch.addresses, known)
+    if not (strict and one):
+        return touch
+    shown = one if len(one) <= 200 else f"{one[:200]}\u2026"
+    why = f"{shown} stands in nothing you wrote and nothing that was found, and may carry data out"
+    if file_named(one) and not touch.resource:
+        why = f"{shown} is a page of the project, which with a network may carry data out"
+    return structs.replace(touch, asks=why)

@@ -1,0 +1,96 @@
+"""The user's standing rules: what to allow without asking, and what to deny always.
+
+An allow rule lifts a question, and only for the effects it names; a deny rule stops a call whatever else holds. No rule
+allows what always asks (outside, destroy, publish), and none turns a deny into an allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from quintet.domain.permission.effects import Effect, ordered
+
+ANY = "*"
+_CALLS = "call_tool"  # another command of mcp_tool's does something else with the server, whatever tool it names
+_SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
+_WHOLE = ("source", "repo_path", "repo")  # say only where: what the call does there is in its other arguments
+
+
+class Rule(Struct, frozen=True, gc=False):
+    id: str
+    verdict: Literal["allow", "deny"]
+    tool: str  # a tool's name, or * for any
+    pattern: str = ANY  # of what the call is about: its shell line or path; * stands for anything
+    effects: tuple[Effect, ...] = ()  # what an allow rule lifts
+    project: str = ""  # the folder it holds in; empty: everywhere
+    created: str = ""
+
+    def fits(self, tool: str, subject: str, project: str) -> bool:
+        return (
+            self.tool in (ANY, tool)
+            and self.project in ("", project)
+            and (self.pattern == ANY or fnmatchcase(subject, self.pattern))
+        )
+
+
+def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
+    """What a call is about, as rules and questions name it: its shell lines and their folder, a path, `server:tool`."""
+    if arguments.get("server") and arguments.get("tool_name") and arguments.get("command", _CALLS) == _CALLS:
+        return f"{arguments['server']}:{arguments['tool_name']}"
+    if lines:
+        folder = str(arguments.get("exec_dir", "")).rstrip("/")
+        return "; ".join((f"cd {folder}", *lines) if folder not in ("", ".") else lines)
+    name = next((name for name in _SUBJECTS if arguments.get(name)), "")
+    words = [_written(arguments[name])] if name else []
+    if name in _WHOLE or not name:
+        words += [f"{other}={_written(value)}" for other, value in arguments.items() if value and other != name]
+    return " ".join(words)
+
+
+def _written(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def denying(rules: Iterable[Rule], tool: str, subject: str, project: str, commands: Sequence[str] = ()) -> Rule | None:
+    """The rule that says no: to the call as it is written, or to one of the commands its lines would run."""
+    return next(
+        (
+            rule
+            for rule in rules
+            if rule.verdict == "deny" and any(rule.fits(tool, about, project) for about in (subject, *commands))
+        ),
+        None,
+    )
+
+
+def allowing(rules: Iterable[Rule], tool: str, subject: str, project: str, effects: frozenset[Effect]) -> Rule | None:
+    """The rule that covers all of these effects."""
+    return next(
+        (
+            rule
+            for rule in rules
+            if rule.verdict == "allow" and effects <= set(rule.effects) and rule.fits(tool, subject, project)
+        ),
+        None,
+    )
+
+
+def names_both(tool: str, pattern: str) -> bool:
+    """Whether a rule for one tool names both halves of `server:tool`; one for anything does not."""
+    server, colon, name = pattern.partition(":")
+    return tool != ANY and bool(colon and server.strip("*?") and name.strip("*?"))
+
+
+def exactly(text: str) -> str:
+    """A pattern that fits this text and no other."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+
+
+def describe(rule: Rule) -> str:
+    about = "" if rule.pattern == ANY else f" {rule.pattern}"
+    effects = f" ({', '.join(ordered(frozenset(rule.effects)))})" if rule.effects else ""
+    return f"{rule.verdict} {rule.tool}{about}{effects}"

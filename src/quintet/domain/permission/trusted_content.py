@@ -1,0 +1,118 @@
+"""What a yes to a folder covers: each piece it brings, by its content. What is new or changed since needs another yes.
+
+A piece is a file that Quintet would load or run for the project, or one server of its `.mcp.json`, under a name that is
+shown to the person. A digest is of the very bytes that are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from quintet.domain.base.listing import few
+
+SETTINGS = ".quintet/settings.toml"
+TOOLS = ".quintet/tools"
+PROMPTS = ".quintet/prompts"
+AGENTS = (".quintet/agents", ".agents/agents", ".claude/agents")
+SERVERS = ".mcp.json"
+MOST_DIFF = 2_000  # lines of a question that are changes; `quintet trust --check` shows all
+MOST_NAMES = 8  # in a sentence
+FEW_CHANGES = 4  # lines of them that are shown however long the list is
+
+Pieces = Mapping[str, bytes]
+
+
+class Trust(Struct, frozen=True):
+    """What the user has said about a folder."""
+
+    decided: bool = False
+    trusted: bool = False
+    content: dict[str, str] | None = field(default_factory=dict)  # name → digest; None: the yes is older than contents
+    declined: dict[str, str] = field(default_factory=dict)  # what was shown and left out
+
+    def covers(self, name: str, data: bytes) -> bool:
+        return self.trusted and bool(self.content) and self.content.get(name) == digest(data)  # type: ignore[union-attr]
+
+    def covers_below(self, folder: str, pieces: Pieces) -> bool:
+        """Whether everything there is in a folder is covered: its files may load each other."""
+        return self.trusted and all(
+            self.covers(name, data) for name, data in pieces.items() if name.startswith(f"{folder}/")
+        )
+
+
+class ProjectSetting(Struct, frozen=True):
+    """A setting that a project sets and may not set untrusted."""
+
+    key: str
+    value: Any
+    about: str = ""
+
+
+class Change(Struct, frozen=True):
+    name: str
+    kind: Literal["new", "changed", "not recorded"]
+
+
+def changes(trust: Trust, pieces: Pieces) -> list[Change]:
+    """The pieces of a trusted folder that its yes does not cover."""
+    if not trust.trusted:
+        return []
+    known = trust.content
+    return [
+        Change(name, "not recorded" if known is None else "changed" if name in known else "new")
+        for name, data in sorted(pieces.items())
+        if not trust.covers(name, data)
+    ]
+
+
+def to_ask(trust: Trust, pieces: Pieces) -> list[Change]:
+    """Those of them that the person has not been shown as they are now."""
+    return [one for one in changes(trust, pieces) if trust.declined.get(one.name) != digest(pieces[one.name])]
+
+
+def shares(rows: int, listed: int, changed: int) -> tuple[int, int]:
+    """How many lines of a list and of what changed are shown in so many rows.
+
+    Of either that is cut, one row is for the count of the rest. The list comes first; a few rows are kept for changes.
+    """
+    kept = min(changed, FEW_CHANGES)
+    room = max(rows - kept, 1)
+    of_list = listed if listed <= room else room - 1
+    room = max(rows - of_list - (of_list < listed), 0)
+    return of_list, changed if changed <= room else max(room - 1, 0)
+
+
+def said(found: list[Change]) -> str:
+    """What is left out, for a run that cannot ask."""
+    names = few([f"{one.name} ({one.kind})" for one in found], MOST_NAMES)
+    return (
+        f"Not loaded: {names}. You trusted this folder before that; "
+        "`quintet trust --check` shows what changed, `quintet trust` accepts it."
+    )
+
+
+def ignored(keys: list[str]) -> str:
+    """That settings of a project do not count, as the beginning of a sentence that says why."""
+    return f"{few(keys, MOST_NAMES)} {'is' if len(keys) == 1 else 'are'} ignored"
+
+
+def difference(name: str, before: bytes | None, now: bytes) -> list[str]:
+    """A piece as lines of a unified diff; whole if there is nothing to compare it with."""
+    from difflib import unified_diff
+
+    if b"\0" in now:
+        return [f"+++ {name}", f"  ({len(now)} bytes that are no text)"]
+    lines = now.decode("utf-8", "replace").splitlines()
+    if before is None:
+        return [f"+++ {name}", *(f"+{line}" for line in lines)]
+    old = before.decode("utf-8", "replace").splitlines()
+    return list(unified_diff(old, lines, f"{name} (as you trusted it)", name, lineterm=""))
+
+
+def digest(data: bytes) -> str:
+    from hashlib import sha256  # only where a folder brings something
+
+    return sha256(data).hexdigest()

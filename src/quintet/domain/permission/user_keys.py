@@ -1,0 +1,127 @@
+"""Which of the user's own keys a command is shown in the sandbox: only those that the program it runs needs.
+
+One table, by the command and with its reason. A line that publishes always needs approval, and its question names what
+it may read. A line that is git alone and only fetches gets the ssh agent, never a key itself, and only with approval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from quintet.domain.permission.effects import Effect
+from quintet.domain.shell.line_needs import Part
+
+AGENT, HOSTS, PRIVATE = "ssh-agent", "ssh-hosts", "ssh-keys"
+
+
+class Keys(Struct, frozen=True, gc=False):
+    shown: str  # in a question
+    paths: tuple[str, ...] = ()  # below the home; what is not there is left out
+
+
+KEYS = {
+    AGENT: Keys("your ssh agent"),  # the socket; it signs, and gives no key away
+    HOSTS: Keys(
+        "~/.ssh (config, known_hosts, public keys)",
+        (
+            *(".ssh/config", ".ssh/config.d", ".ssh/known_hosts", ".ssh/known_hosts2"),
+            *(".ssh/id_ed25519.pub", ".ssh/id_rsa.pub", ".ssh/id_ecdsa.pub", ".ssh/id_ed25519_sk.pub"),
+            *(".ssh/id_ecdsa_sk.pub", ".ssh/id_dsa.pub"),
+        ),
+    ),
+    PRIVATE: Keys(  # and what IdentityFile names in ~/.ssh/config
+        "your private ssh keys",
+        (
+            *(".ssh/id_ed25519", ".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519_sk", ".ssh/id_ecdsa_sk"),
+            *(".ssh/id_dsa", ".ssh/id_ed25519-cert.pub", ".ssh/id_rsa-cert.pub", ".ssh/id_ecdsa-cert.pub"),
+        ),
+    ),
+    "git": Keys("git's stored passwords", (".git-credentials", ".config/git/credentials", ".netrc")),
+    "gh": Keys("~/.config/gh", (".config/gh/hosts.yml", ".config/gh/config.yml")),
+    "glab": Keys("~/.config/glab-cli", (".config/glab-cli",)),
+    "hub": Keys("~/.config/hub", (".config/hub",)),
+    "npm": Keys("~/.npmrc", (".npmrc",)),
+    "yarn": Keys("~/.yarnrc, ~/.npmrc", (".yarnrc", ".yarnrc.yml", ".npmrc")),
+    "pnpm": Keys("~/.npmrc", (".npmrc", ".config/pnpm/rc")),
+    "bun": Keys("~/.bunfig.toml, ~/.npmrc", (".bunfig.toml", ".npmrc", ".bun/.npmrc")),
+    "pypi": Keys("~/.pypirc", (".pypirc",)),
+    "uv": Keys("uv's credentials", (".local/share/uv/credentials",)),
+    "poetry": Keys("poetry's auth.toml", (".config/pypoetry",)),
+    "hatch": Keys("~/.pypirc, hatch's settings", (".pypirc", ".config/hatch")),
+    "cargo": Keys("~/.cargo/credentials", (".cargo/credentials", ".cargo/credentials.toml")),
+    "gem": Keys("~/.gem/credentials", (".gem/credentials", ".local/share/gem/credentials")),
+    "hex": Keys("~/.hex/hex.config", (".hex/hex.config",)),
+    "svn": Keys("~/.subversion", (".subversion",)),
+    "fly": Keys("~/.fly/config.yml", (".fly/config.yml",)),
+    "wrangler": Keys("wrangler's login", (".config/.wrangler", ".wrangler/config")),
+    "firebase": Keys("firebase's login", (".config/configstore/firebase-tools.json",)),
+    "terraform": Keys("terraform's credentials", (".terraformrc", ".terraform.d/credentials.tfrc.json")),
+    "pulumi": Keys("~/.pulumi/credentials.json", (".pulumi/credentials.json",)),
+    "msmtp": Keys("~/.msmtprc", (".msmtprc", ".config/msmtp/config")),
+}
+_SSH = (HOSTS, AGENT, PRIVATE)
+_NODE = "publish unpublish deprecate login logout adduser access owner dist-tag token star run run-script"
+
+
+def _each(program: str, subcommands: str, *keys: str) -> dict[str, tuple[str, ...]]:
+    return {f"{program} {sub}": keys for sub in subcommands.split()}
+
+
+# By how a command begins. What is not here gets nothing: programs that take a token from their environment (goreleaser,
+# semantic-release), those whose line runs outside the sandbox anyway (ssh, docker, kubectl, clouds), and what a script
+# of the project would like.
+PUBLISHING: dict[str, tuple[str, ...]] = {
+    "git push": (*_SSH, "git", "gh"),  # over ssh, or over https by git's own store or gh
+    "git send-email": ("git",),
+    "gh": ("gh",),
+    "glab": ("glab",),
+    "hub": ("hub",),
+    **_each("npm", _NODE, "npm"),
+    **_each("yarn", f"{_NODE} npm", "yarn"),
+    **_each("pnpm", _NODE, "pnpm"),
+    **_each("bun", _NODE, "bun"),
+    "twine": ("pypi",),
+    "flit publish": ("pypi",),
+    "hatch publish": ("hatch",),
+    "uv publish": ("uv",),
+    "poetry publish": ("poetry",),
+    **_each("cargo", "publish yank owner login", "cargo"),
+    **_each("gem", "push yank", "gem"),
+    "mix hex.publish": ("hex",),
+    **_each("svn", "commit ci", "svn"),
+    "msmtp": ("msmtp",),
+    **{program: (program,) for program in ("fly", "wrangler", "firebase", "terraform", "pulumi")},  # deploy targets
+}
+FETCHING = (HOSTS, AGENT)  # hooks and filters of the repository may run beside it, so it gets no key
+
+
+def keys_for(
+    effects: frozenset[Effect],
+    commands: Sequence[str],
+    parts: Sequence[Part],
+    *,
+    approved: bool,
+    deploys: bool = False,
+) -> tuple[str, ...]:
+    """The names of what a line is shown. `approved`: a person is asked about it, or a rule of theirs names it.
+    `deploys`: it is the line of a deploy target, which the user wrote; most of these log in by ssh."""
+    if not approved:
+        return ()
+    if Effect.PUBLISH in effects:
+        begun = [key for command in commands for key in _begins(command)]
+        needed = [name for key in begun for name in PUBLISHING.get(key, ())]
+        return tuple(dict.fromkeys((*(_SSH if deploys else ()), *needed)))
+    if Effect.NETWORK in effects and parts and all(part.name == "git" for part in parts):
+        return FETCHING
+    return ()
+
+
+def _begins(command: str) -> tuple[str, str]:
+    program, _, rest = command.partition(" ")
+    return program, f"{program} {rest.partition(' ')[0]}"
+
+
+def said(names: Sequence[str]) -> str:
+    return ", ".join(KEYS[name].shown for name in names if name in KEYS)

@@ -1,0 +1,107 @@
+"""MCP: servers whose tools and resources a run may use, and the port to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field, structs
+
+from quintet.domain.permission.effects import Effect
+from quintet.domain.turn.tool_spec import Touch
+
+OWN_SETTINGS = "your settings"  # where a server of the user's own comes from
+
+
+class McpServer(Struct, frozen=True):
+    """A server as it was configured: a program (`command`) or an address (`url`)."""
+
+    name: str
+    origin: str  # the file that names it
+    command: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    url: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    network: bool = False  # whether the program has one
+    timeout: float = 60.0  # seconds without a sign of life
+    problem: str = ""  # why it cannot be used; empty if it can
+
+    @property
+    def transport(self) -> Literal["stdio", "http"]:
+        return "http" if self.url else "stdio"
+
+    @property
+    def target(self) -> str:
+        """What it is, in a few words. Arguments and addresses may hold secrets: only the first of them is told."""
+        return self.url.partition("?")[0] if self.url else " ".join(self.command[:1])
+
+
+class McpTool(Struct, frozen=True):
+    name: str
+    description: str = ""
+    schema: Any = None  # JSON schema of its arguments, as the server says
+
+
+class McpResource(Struct, frozen=True):
+    uri: str  # of a template, with its {variables}
+    name: str = ""
+    description: str = ""
+    mime: str = ""
+    template: bool = False
+
+
+class McpOffer(Struct, frozen=True):
+    """What a server has, in its own words."""
+
+    about: str  # its name and version, and the protocol that is spoken
+    instructions: str = ""
+    tools: tuple[McpTool, ...] = ()
+    resources: tuple[McpResource, ...] = ()
+
+
+class McpPart(Struct, frozen=True):
+    """A piece of an answer: text, or data with its kind; `uri` where it is a resource."""
+
+    text: str = ""
+    data: bytes = b""
+    mime: str = ""
+    uri: str = ""
+
+
+class McpAnswer(Struct, frozen=True):
+    parts: tuple[McpPart, ...] = ()
+    structured: Any = None
+    failed: bool = False  # the server says that its tool failed
+    notes: tuple[str, ...] = ()  # what there is to know: that the server was started again
+
+
+class McpServers(Protocol):
+    """Each server is started at its first use. Whatever it does wrong is a ToolFailed that names it."""
+
+    def listed(self) -> tuple[list[McpServer], list[str]]:
+        """The servers, and what is wrong with the files that name them."""
+
+    async def offer(self, server: str) -> McpOffer: ...
+
+    async def call(
+        self, server: str, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
+    ) -> McpAnswer: ...
+
+    async def read(self, server: str, uri: str) -> McpAnswer: ...
+
+    async def close(self) -> None: ...
+
+
+def with_server(touch: Touch, listed: Sequence[McpServer]) -> Touch:
+    """What a look at a server does besides: one that a project brought is started or reached by that.
+
+    A server of the user's own settings was put there to be used.
+    """
+    usable = [one for one in listed if not one.problem and (one.name == touch.server or not touch.server)]
+    found = usable[0] if len(usable) == 1 else None
+    if found is None or found.origin == OWN_SETTINGS:
+        return touch
+    effects = {Effect.NETWORK} if found.url or found.network else set()
+    effects |= set() if found.url else {Effect.EXECUTE}
+    why = f"{found.name}, which {found.origin} names, is {'reached' if found.url else 'started'}"
+    return structs.replace(touch, effects=touch.effects | effects, why=why)

@@ -1,0 +1,365 @@
+"""Every port of the program: what the engine and the tools need from the outside, satisfied by duck typing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct, field
+
+from quintet.domain.journal.file_changes import FileChange, LeftAlone, Restoration
+from quintet.domain.journal.store_rows import Batch as Batch
+from quintet.domain.journal.store_rows import Lease as Lease
+from quintet.domain.journal.store_rows import SessionRow as SessionRow
+from quintet.domain.journal.store_rows import Unreadable as Unreadable
+from quintet.domain.permission.effects import Grant
+from quintet.domain.permission.rules import Rule
+from quintet.domain.ports.browser import Browser as Browser
+from quintet.domain.ports.files import Entry as Entry
+from quintet.domain.ports.files import Files as Files
+from quintet.domain.settings.hooks import HookEnd
+from quintet.domain.turn.messages import ToolCall
+from quintet.domain.turn.swe_phases import PhaseState
+from quintet.domain.turn.todos import Todo
+from quintet.domain.turn.tool_menu import MenuManager
+
+if TYPE_CHECKING:
+    from quintet.domain.agents.agent import Agent
+    from quintet.domain.agents.workflow import Workflow
+    from quintet.domain.agents.workflow_progress import Progress
+    from quintet.domain.journal.protocol import Event, Recorded, Submitted
+    from quintet.domain.ports.deploy import Deployments
+    from quintet.domain.ports.library import Library
+    from quintet.domain.ports.mcp import McpServers
+    from quintet.domain.ports.web_forge_secrets import Forge, Secrets, Web
+    from quintet.domain.shell.syntax import Script
+    from quintet.domain.turn.consulting import Advisers
+    from quintet.domain.turn.messages import Part, Request
+    from quintet.domain.turn.review_subject import Subject
+
+
+class Clock(Protocol):
+    def now(self) -> str:
+        """The instant, ISO 8601 in UTC."""
+
+    def epoch(self) -> float:
+        """Seconds since 1970, for leases."""
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never jumps."""
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Ids(Protocol):
+    def new(self, kind: str) -> str:
+        """A new identifier; sorts by time within its kind."""
+
+
+class Model(Protocol):
+    name: str
+
+    def stream(self, request: Request) -> AsyncIterator[Part]:
+        """Stream one reply. Raises ModelError; ends with exactly one EndPart otherwise."""
+
+    async def close(self) -> None:
+        """Let go of connections."""
+
+
+class Store(Protocol):
+    """The state on disk. Writes are acknowledged when they are durable."""
+
+    async def create(self, row: SessionRow, batch: Batch) -> list[int]: ...
+
+    async def append(self, session: str, batch: Batch) -> list[int]: ...
+
+    async def submit(self, session: str, submitted: Submitted, at: str) -> None: ...
+
+    async def take_lease(self, lease: Lease, now: float, steal: bool) -> bool: ...
+
+    async def release(self, lease: Lease) -> None: ...
+
+    def inbox(self, session: str) -> list[Submitted | Unreadable]: ...
+
+    def read(
+        self, session: str, after: int = 0, before: int | None = None, kinds: Sequence[str] = ()
+    ) -> list[Recorded]:
+        """A session's events numbered above `after` and up to `before`, of some types or of all."""
+
+    def read_everywhere(self, kinds: Sequence[str]) -> list[tuple[str, Event]]:
+        """The events of some types in the whole project, each with its session."""
+
+    def session(self, session: str) -> SessionRow | None: ...
+
+    def last_seq(self, session: str) -> int:
+        """The number of the session's newest event; 0 if it has none."""
+
+    def count(self, session: str) -> int:
+        """How many events the session has of its own."""
+
+    def last_of_type(self, session: str, kind: str) -> int:
+        """The number of the session's newest event of a type; 0 if there is none."""
+
+    def data_version(self) -> int:
+        """Changes whenever anybody has written."""
+
+    async def close(self) -> None: ...
+
+
+class Finished(Struct, frozen=True):
+    """How a process ended."""
+
+    exit_code: int
+    output: str
+    timed_out: bool = False
+    dropped: int = 0  # bytes left out of the middle of the output
+    notes: tuple[str, ...] = ()  # what the sandbox had to put right
+
+
+class Processes(Protocol):
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        grant: Grant,
+        timeout: float,
+        keep: int = 30_000,
+        whole: str = "",
+        contained: bool = True,
+        on_output: Callable[[str], None] | None = None,
+    ) -> Finished:
+        """Run to the end, or kill the whole process tree at the timeout or on cancellation. Of the output at most
+        `keep` bytes are kept; the middle goes first, and then all of it to the file `whole`.
+        Only a program of Quintet's own that reads and runs nothing else goes without containment.
+        """
+
+    async def git(self, words: Sequence[str], *, cwd: str, grant: Grant, timeout: float, keep: int = ...) -> Finished:
+        """Look at the repository of a folder with git; no program that the repository names runs on the host."""
+
+
+class HookRunner(Protocol):
+    async def run(self, command: str, told: bytes, cwd: str, timeout: float) -> HookEnd:
+        """Run a hook with `told` on its stdin; at the timeout or on cancellation its whole group is killed."""
+
+
+class ShellState(Struct, frozen=True):
+    """A background shell: the call that started it, what it may do, and who reads what is typed into it."""
+
+    name: str
+    call: ToolCall
+    grant: Grant
+    whole: str = ""  # the file that holds all it printed, once that is long
+    folder: str = ""  # the folder of the shell that waits for a line; empty if another program reads
+    begun: str = ""  # what was typed of that line so far
+
+
+class Shells(Protocol):
+    """Commands at terminals of their own."""
+
+    async def start(self, name: str, argv: Sequence[str], *, call: ToolCall, cwd: str, grant: Grant) -> str:
+        """Start a shell under a name, or under the next number; returns the name."""
+
+    def running(self) -> list[ShellState]: ...
+
+    def state(self, name: str) -> ShellState: ...
+
+    def read(self, name: str) -> tuple[str, int | None]:
+        """What was printed since the last read, and the exit code if it is over."""
+
+    def log(self, name: str) -> str:
+        """All it printed; of what is long, the beginning and the end."""
+
+    async def write(self, name: str, text: str) -> None: ...
+
+    async def kill(self, name: str, why: str = "") -> int | None:
+        """End a shell and all it started; `why` is told whoever reads it next."""
+
+    async def close(self) -> None: ...
+
+
+class ShellGrammar(Protocol):
+    def parse(self, line: str) -> Script:
+        """The commands of a shell line. Never raises: what is not understood is the script's `problem`."""
+
+
+class RuleBook(Protocol):
+    """The user's standing rules, as they are now."""
+
+    def rules(self) -> tuple[Rule, ...]: ...
+
+    def add(self, rule: Rule) -> None: ...
+
+
+class Repository(Protocol):
+    """The project under version control, to look at."""
+
+    async def subject(self, wanted: str) -> Subject:
+        """What a review of `wanted` looks at; a UsageError if that names nothing that could be reviewed."""
+
+    async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int | None]:
+        """The lines of each of these files that there is, as they are or as they were at `revision`; None: a secret."""
+
+
+class Snapshot(Struct, frozen=True):
+    """The project's files as they were at a moment."""
+
+    tree: str
+    lacking: tuple[str, ...] = ()  # what it does not cover
+
+
+class Compared(Struct, frozen=True):
+    changes: list[FileChange]
+    added: int  # lines
+    removed: int
+
+
+class Checkpoints(Protocol):
+    """The project's files as they were. Raises ToolFailed where they cannot be kept or looked at."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether snapshots can be taken; single files are kept in any case."""
+
+    async def snapshot(self, point: str) -> Snapshot:
+        """Keep every file that is not ignored, for a turn or a rewind."""
+
+    async def compare(self, before: str, after: str, *, folders: bool = False) -> Compared:
+        """What differs between two snapshots; with `folders`, also which folders were made."""
+
+    async def ignored(self, tree: str, paths: Iterable[str]) -> set[str]:
+        """Those of these paths that the ignore rules of a snapshot ignore."""
+
+    async def hidden(self, tree: str, since: float) -> list[str]:
+        """What is ignored now and in no snapshot, but not by the rules of this one; folders that ignore themselves only
+        if they do since that time."""
+
+    def is_folder(self, path: str) -> bool: ...
+
+    def touched(self, paths: Iterable[str]) -> list[str]:
+        """The paths that a tool which writes to these may change."""
+
+    async def keep(self, point: str, paths: Iterable[str]) -> dict[str, str]:
+        """The states of these files, ignored or not, their contents kept."""
+
+    async def now(self, paths: Iterable[str]) -> dict[str, str]: ...
+
+    async def lines(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
+        """Lines added and removed between the states of each pair."""
+
+    async def restore(self, wanted: Sequence[Restoration]) -> list[LeftAlone]:
+        """Put files back, each as a whole; returns those that could not be, with the reason."""
+
+    async def kept(self) -> set[str]:
+        """The turns and rewinds whose files are still kept."""
+
+    async def tidy(self, keep: int) -> None:
+        """Copy what is borrowed, pack what is loose, and drop all but the newest."""
+
+    async def close(self) -> None:
+        """End what goes on in the background."""
+
+
+class Loaded(Struct, frozen=True):
+    """A menu item's data: what kind it is, and itself, in a form that a model reads."""
+
+    path: str
+    format: str
+    text: str
+
+
+class Agents(Protocol):
+    """The agents there are here, and the files of their packages.
+
+    Nothing outside the agent's package and the project is read. What fails is a RunFailed with the code of its cause.
+    """
+
+    trusted: bool  # whether the project's own programs may be run
+
+    def listed(self) -> list[tuple[Agent, str]]:
+        """Every agent, with where it comes from."""
+
+    def find(self, name: str) -> Agent:
+        """An agent by its id or name, or by the path of its file."""
+
+    def other(self, agent: Agent, id: str) -> Agent:
+        """An agent of the same package."""
+
+    def workflow(self, ref: str, agent: Agent) -> tuple[Workflow, str]:
+        """A workflow by its id, or by the path of its workflow.md; and the folder its files are in."""
+
+    def text(self, path: str, agent: Agent) -> tuple[str, dict[str, Any], str]:
+        """A file's whole path, the fields it opens with, and the text below them."""
+
+    def step(self, path: str, root: str) -> str:
+        """The instructions of a step."""
+
+    def data(self, path: str, agent: Agent) -> Loaded: ...
+
+    def rendered(self, text: str, agent: Agent, run: str = "") -> str:
+        """The text with its templates filled in."""
+
+    def make_folder(self, run: str) -> None:
+        """The folder that what the run leaves behind goes to."""
+
+
+class Place(Struct, frozen=True):
+    """Where something stands in a source file. Lines and columns count from 1, columns in characters."""
+
+    path: str  # relative to the project; absolute, or a server's own URI, for what is outside
+    line: int
+    column: int
+    text: str  # that line; empty for what is outside
+
+
+class Diagnostic(Struct, frozen=True):
+    line: int
+    column: int
+    severity: str  # error, warning, information or hint
+    code: str
+    message: str
+
+
+class LanguageServers(Protocol):
+    """Questions about the project's code, answered by language servers. Raises ToolFailed where there is no answer.
+
+    `path` is the absolute path of a project file, `text` its content.
+    """
+
+    async def definition(self, path: str, text: str, line: int, column: int) -> list[Place]: ...
+
+    async def references(self, path: str, text: str, line: int, column: int) -> list[Place]: ...
+
+    async def hover(self, path: str, text: str, line: int, column: int) -> str: ...
+
+    async def diagnostics(self, path: str, text: str) -> list[Diagnostic]: ...
+
+
+class Workbench(Struct):
+    """What a running tool has at hand. `seen` holds the content hash of each file read in this run."""
+
+    root: str
+    files: Files
+    processes: Processes
+    shells: Shells
+    ripgrep: str
+    outputs: str  # folder for outputs too long to show
+    call: ToolCall = ToolCall("", "")  # the call that is carried out
+    grant: Grant = Grant()
+    menu: MenuManager = field(default_factory=lambda: MenuManager({}))
+    todos: Mapping[str, Todo] = field(default_factory=dict)
+    swe: PhaseState = PhaseState()
+    step: Progress | None = None  # how far the run has come in its workflow
+    may_wait: bool = False  # whether the model may wait for the user's answer
+    progress: Callable[[str], None] = lambda text: None
+    seen: dict[str, str] = field(default_factory=dict)
+    servers: LanguageServers | None = None  # none where a project is only looked at
+    web: Web | None = None
+    forge: Forge | None = None
+    secrets: Secrets | None = None
+    library: Library | None = None
+    mcp: McpServers | None = None
+    advisers: Advisers | None = None
+    deployments: Deployments | None = None
+    browser: Browser | None = None
+    put_right: Callable[[], Sequence[str]] = tuple  # what the sandbox had to put right, and nobody has been told yet

@@ -1,0 +1,36 @@
+"""The settings of MCP: the servers of the user's own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct, field
+
+from quintet.domain.settings.meta import OWN, TRUSTED, about
+
+
+class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """One MCP server: a program that is started (`command`), or an address (`url`)."""
+
+    command: Annotated[str, about("program that is started and spoken to over its stdin and stdout", TRUSTED)] = ""
+    args: Annotated[tuple[str, ...], about("its arguments", TRUSTED)] = ()
+    env: Annotated[
+        dict[str, str], about("its variables beside the usual ones; ${NAME} takes one of yours", TRUSTED)
+    ] = field(default_factory=dict)
+    network: Annotated[bool, about("whether that program has a network", TRUSTED)] = False
+    url: Annotated[str, about("address of a server that speaks streamable HTTP", TRUSTED)] = ""
+    headers: Annotated[
+        dict[str, str], about("headers of each request to it; ${NAME} takes a variable of yours", TRUSTED)
+    ] = field(default_factory=dict)
+    timeout: Annotated[float, about("seconds without a sign of life before a call is given up", TRUSTED)] = 60.0
+    enabled: Annotated[bool, about("whether it is used at all", TRUSTED)] = True
+
+
+class McpSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """MCP servers of your own, by names of yours; those of a trusted project stand in its `.mcp.json`."""
+
+    variables: Annotated[
+        tuple[str, ...],
+        about('variables of yours that a server of a project gets though they may be secret: "SERVER: NAME"', OWN),
+    ] = ()
+    servers: dict[str, McpServerSettings] = field(default_factory=dict)

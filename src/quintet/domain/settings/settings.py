@@ -1,0 +1,389 @@
+"""Every setting, typed, with its default, its meaning, and how far an untrusted project may go with it.
+
+`reach` says what a project's own settings file may do before its folder is trusted: `free` (set it), `tighten` (only
+make it stricter), `trusted` (nothing). The user's file, the environment and flags may always set everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct, field
+
+from quintet.domain.dials.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.settings.deploy_settings import DeploySettings
+from quintet.domain.settings.library_settings import LibrarySettings
+from quintet.domain.settings.mcp_settings import McpServerSettings, McpSettings
+from quintet.domain.settings.meta import FREE as FREE
+from quintet.domain.settings.meta import OWN as OWN
+from quintet.domain.settings.meta import TIGHTEN as TIGHTEN
+from quintet.domain.settings.meta import TRUSTED as TRUSTED
+from quintet.domain.settings.meta import about as _about
+from quintet.domain.settings.outside_settings import BrowserSettings, ForgeSettings, SecretSettings, WebSettings
+from quintet.domain.settings.screen import KeySettings, Theme
+from quintet.domain.turn.tool_menu import Presentation
+
+REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
+
+
+class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the dials stand when a session opens; unset ones follow the surface's defaults."""
+
+    work_mode: Annotated[WorkMode | None, _about("work mode of a new session", TIGHTEN)] = None
+    run_control: Annotated[RunControl | None, _about("run control of a new session", TIGHTEN)] = None
+    permission_profile: Annotated[PermissionProfile | None, _about("permission profile of a new session", TIGHTEN)] = (
+        None
+    )
+    model_mode: Annotated[ModelMode | None, _about("model mode of a new session")] = None
+    abort_active_tool: Annotated[
+        bool, _about("a dial turned `now` interrupts the running tool instead of waiting for it")
+    ] = False
+
+
+class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """One model you can route to."""
+
+    base_url: Annotated[str, _about("address of the API, up to and including /v1; pydantic-ai needs none", TRUSTED)]
+    model: Annotated[str, _about("the model's name there", TRUSTED)]
+    api_key_env: Annotated[str, _about("environment variable that holds the key", TRUSTED)] = ""
+    wire: Annotated[
+        Literal["openai", "anthropic", "pydantic-ai"],
+        _about("what the server speaks: openai (chat completions), anthropic (messages); or by pydantic-ai", TRUSTED),
+    ] = "openai"
+    max_tokens: Annotated[int, _about("longest reply, in tokens; 0 for what is usual there", TRUSTED)] = 0
+    thinking_tokens: Annotated[
+        int, _about("anthropic: tokens for thinking; 0 asks for none, -1 leaves it to the model", TRUSTED)
+    ] = 0
+    price_input: Annotated[float, _about("price of a million input tokens", TRUSTED)] = 0.0
+    price_cached: Annotated[float, _about("of those, the ones read from a cache; 0 means price_input", TRUSTED)] = 0.0
+    price_output: Annotated[float, _about("price of a million output tokens", TRUSTED)] = 0.0
+    timeout: Annotated[float, _about("seconds without a byte before a request is given up", TRUSTED)] = 120.0
+
+
+class RoutingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which model each model mode uses: a name from [models], `builtin` (the offline rules), or `replay:FILE`."""
+
+    fast: Annotated[str, _about("model for fast; empty means the one for smart", TRUSTED)] = ""
+    smart: Annotated[str, _about("model for smart", TRUSTED)] = "builtin"
+    deep: Annotated[str, _about("model for deep; empty means the one for smart", TRUSTED)] = ""
+    vision: Annotated[str, _about("model that looks at images; empty means the one for smart", TRUSTED)] = ""
+
+
+class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What stops a run; 0 means no limit."""
+
+    max_turns: Annotated[int, _about("rounds of the loop (model requests) in one turn", TIGHTEN)] = 50
+    max_cost: Annotated[float, _about("money a session may spend", TIGHTEN)] = 0.0
+    max_calls: Annotated[int, _about("tool calls in one turn", TIGHTEN)] = 200
+    max_seconds: Annotated[float, _about("seconds one turn may take", TIGHTEN)] = 0.0
+    input_bytes: Annotated[int, _about("largest input taken; longer text belongs in a file", TIGHTEN)] = 1_000_000
+    retries: Annotated[int, _about("times a failed model request is tried again", TIGHTEN)] = 3
+
+
+class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The stages of a turn."""
+
+    reasoning: Annotated[bool, _about("whether a new session shows its reasoning; /reasoning turns it")] = False
+    delivery_check: Annotated[bool, _about("ask at the end of a turn whether what was asked for is delivered")] = True
+    qa_review: Annotated[bool, _about("review, as an advisor, a turn that changed something")] = True
+    qa_feedback: Annotated[bool, _about("tell the model, at the next turn, what the review found")] = False
+    qa_modes: Annotated[tuple[WorkMode, ...], _about("the work modes in which it does")] = (
+        WorkMode.BUILD,
+        WorkMode.REPAIR,
+    )
+    record: Annotated[bool, _about("keep a recording of each session, for `quintet replay`")] = True
+    keep_recordings: Annotated[int, _about("sessions whose recordings are kept, the newest ones")] = 100
+
+
+class CompressionSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When older messages of a conversation become a summary; the journal keeps everything."""
+
+    max_messages: Annotated[int, _about("messages that make compression due; 0 for any number")] = 200
+    max_tokens: Annotated[int, _about("tokens that make it due, at four characters a token; 0 for any number")] = (
+        100_000
+    )
+    keep_messages: Annotated[int, _about("newest messages that stay as they are")] = 20
+    by: Annotated[
+        Literal["rules", "model"],
+        _about("who writes a summary that is due: rules, or model (one more request); /compact goes by the rules"),
+    ] = "rules"
+
+
+class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    presentation: Annotated[
+        Presentation, _about("how tools are put before a model: menu (by toolset), flat (all), search")
+    ] = Presentation.MENU
+    swe_phases: Annotated[
+        bool, _about("keep a run to SWE phases: localization, understanding, fix, regression check, verification")
+    ] = False
+
+
+class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What contains the commands an agent runs."""
+
+    use: Annotated[
+        Literal["auto", "bwrap", "partial", "none"],
+        _about("auto (the strongest that starts here), bwrap, partial (Landlock) or none", TRUSTED),
+    ] = "auto"
+    loopback: Annotated[
+        Literal["closed", "open"],
+        _about(
+            "this machine's own ports for a command with a network: closed (with bwrap and pasta or slirp4netns), open",
+            TRUSTED,
+        ),
+    ] = "closed"
+    file_bytes: Annotated[int, _about("largest file a command may write; 0 for any", TIGHTEN)] = 1_000_000_000
+
+
+class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Shell commands of yours at places of a session: they may hold something back, never allow it.
+
+    Those of a trusted project's file run after those of yours.
+    """
+
+    session_start: Annotated[tuple[str, ...], _about("run when a session is opened or taken up", TRUSTED)] = ()
+    user_prompt_submit: Annotated[
+        tuple[str, ...], _about("run before a turn; may keep it from beginning", TRUSTED)
+    ] = ()
+    pre_tool_use: Annotated[tuple[str, ...], _about("run before a call; may deny it, or have it asked", TRUSTED)] = ()
+    post_tool_use: Annotated[tuple[str, ...], _about("run after a call; may tell the model something", TRUSTED)] = ()
+    pre_compact: Annotated[tuple[str, ...], _about("run before a conversation is compacted; may keep it", TRUSTED)] = ()
+    stop: Annotated[tuple[str, ...], _about("run when a turn is done; may send it back once", TRUSTED)] = ()
+    permission_request: Annotated[
+        tuple[str, ...], _about("run before you are asked to approve a call; may deny it", TRUSTED)
+    ] = ()
+
+
+class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What no call may read, and what the reading work modes may write."""
+
+    secrets: Annotated[
+        tuple[str, ...],
+        _about("more file names that hold secrets, as patterns; a project's come on top of yours", TIGHTEN),
+    ] = ()
+    not_secrets: Annotated[tuple[str, ...], _about("file names that look like secrets and are not", TRUSTED)] = ()
+    specs: Annotated[tuple[str, ...], _about("what plan may write, as patterns", TRUSTED)] = (
+        "specs/**",
+        "docs/specs/**",
+    )
+    reports: Annotated[tuple[str, ...], _about("what review and research may write, as patterns", TRUSTED)] = (
+        "reports/**",
+    )
+
+
+class CheckpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The project's files as they were before each turn that may write, for /rewind."""
+
+    enabled: Annotated[bool, _about("keep them", TIGHTEN)] = True
+    keep: Annotated[int, _about("turns of the project whose files are kept; 0 for all", TRUSTED)] = 200
+
+
+class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What counts as healthy."""
+
+    free_bytes: Annotated[int, _about("bytes that have to be free on each disk that is written to")] = 100_000_000
+
+
+class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """An AI CLI: codex, claude or gemini as it is here, or under a name of yours an agent that speaks ACP."""
+
+    command: Annotated[
+        str,
+        _about("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
+    ] = ""
+    home: Annotated[str, _about("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = ""
+    folders: Annotated[
+        tuple[str, ...], _about("more folders of its own, where it keeps its things in several", TRUSTED)
+    ] = ()
+    model: Annotated[str, _about("model it is to use; empty for the one it is set to", TRUSTED)] = ""
+    pass_env: Annotated[
+        tuple[str, ...], _about("more environment variables that are passed on to it, by name", TRUSTED)
+    ] = ()
+
+
+class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """When an executor that failed is started again."""
+
+    max_attempts: Annotated[int, _about("starts of one executor for one task, the first included", TIGHTEN)] = 100
+    base_seconds: Annotated[float, _about("seconds before the second attempt")] = 10.0
+    step_seconds: Annotated[float, _about("seconds more before each further one")] = 10.0
+    max_reset_seconds: Annotated[float, _about("longest wait for a rate limit that says when it ends")] = 21_600.0
+
+
+class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Plan, execute, verify: who does each, and what stops it; 0 means no limit."""
+
+    planner: Annotated[str, _about("native, codex, claude, gemini or acp:COMMAND", TRUSTED)] = "native"
+    executor: Annotated[str, _about("who does the units; the same names", TRUSTED)] = "native"
+    verifier: Annotated[str, _about("who verifies them; empty means the planner", TRUSTED)] = ""
+    from_input: Annotated[bool, _about("in build and autonomous, an input that is several tasks is planned first")] = (
+        True
+    )
+    max_iterations: Annotated[int, _about("plans of one cycle", TIGHTEN)] = 20
+    max_units: Annotated[int, _about("units of one cycle", TIGHTEN)] = 0
+    max_tokens: Annotated[int, _about("tokens that one cycle may use", TIGHTEN)] = 0
+    max_cost: Annotated[float, _about("money that one cycle may spend", TIGHTEN)] = 0.0
+    max_seconds: Annotated[float, _about("seconds that one cycle may take", TIGHTEN)] = 0.0
+    max_retries: Annotated[int, _about("failed units of a task before the task has failed", TIGHTEN)] = 3
+    verify_seconds: Annotated[float, _about("seconds that a task's verification command may take", TIGHTEN)] = 600.0
+    silence_seconds: Annotated[float, _about("seconds without a word before an AI CLI is given up", TIGHTEN)] = 300.0
+    executor_seconds: Annotated[float, _about("seconds that one start of an AI CLI may take", TIGHTEN)] = 0.0
+
+
+class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What happens when something is wrong before a unit is begun."""
+
+    auto_transition: Annotated[
+        Literal["auto", "ask", "log-only"],
+        _about("go over to work mode repair: auto (by this rule), ask (you are asked), log-only (never)", TRUSTED),
+    ] = "ask"
+
+
+class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never", FREE)] = "auto"
+    theme: Annotated[
+        Theme,
+        _about(
+            "of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others", FREE
+        ),
+    ] = "auto"
+    bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
+
+
+class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where you type."""
+
+    enter: Annotated[
+        Literal["submit", "newline"],
+        _about("what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"),
+    ] = "submit"
+    rapid_paste: Annotated[
+        bool, _about("take keys that come too fast to be typed for a paste; for terminals that do not say so")
+    ] = True
+
+
+class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is told of sessions to systems outside; where to is said by the standard OTEL_ variables."""
+
+    otel: Annotated[
+        bool, _about("send turns, requests and calls as OpenTelemetry spans; needs quintet[otel]", TRUSTED)
+    ] = False
+    otel_content: Annotated[bool, _about("with what was said, the arguments and results of calls", TRUSTED)] = False
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    dials: DialSettings = DialSettings()
+    models: dict[str, ModelSettings] = field(default_factory=dict)
+    routing: RoutingSettings = RoutingSettings()
+    limits: LimitSettings = LimitSettings()
+    runs: RunSettings = RunSettings()
+    compression: CompressionSettings = CompressionSettings()
+    tools: ToolSettings = ToolSettings()
+    sandbox: SandboxSettings = SandboxSettings()
+    protect: ProtectSettings = ProtectSettings()
+    checkpoints: CheckpointSettings = CheckpointSettings()
+    display: DisplaySettings = DisplaySettings()
+    prompt: PromptSettings = PromptSettings()
+    hooks: HookSettings = HookSettings()
+    observability: ObservabilitySettings = ObservabilitySettings()
+    doctor: DoctorSettings = DoctorSettings()
+    keys: KeySettings = KeySettings()
+    web: WebSettings = WebSettings()
+    forge: ForgeSettings = ForgeSettings()
+    secrets: SecretSettings = SecretSettings()
+    cycle: CycleSettings = CycleSettings()
+    repair: RepairSettings = RepairSettings()
+    executors: dict[str, ExecutorSettings] = field(default_factory=dict)
+    retry: RetrySettings = RetrySettings()
+    library: LibrarySettings = LibrarySettings()
+    deploy: dict[str, DeploySettings] = field(default_factory=dict)
+    mcp: McpSettings = McpSettings()
+    browser: BrowserSettings = BrowserSettings()
+
+
+# Tables of things that you name yourself.
+NAMED: dict[str, type[Struct]] = {
+    "models": ModelSettings,
+    "executors": ExecutorSettings,
+    "mcp.servers": McpServerSettings,
+    "deploy": DeploySettings,
+}
+
+
+class SettingInfo(Struct, frozen=True):
+    key: str  # dotted, as in the file
+    kind: Any
+    default: Any
+    about: str
+    reach: str
+
+
+def catalogue(sections: Iterable[str] = Settings.__struct_fields__) -> dict[str, SettingInfo]:
+    """Every setting by its dotted key; those of what the user names are listed under `models.NAME` and the like.
+
+    With `sections` only theirs: to find out all of the types costs as much as a command that looks.
+    """
+    infos: dict[str, SettingInfo] = {}
+    for section in sections:
+        tables = {key: table for key, table in NAMED.items() if key.partition(".")[0] == section}
+        prefixes = {} if section in NAMED else {section: _section(section)}
+        prefixes |= {f"{key}.NAME": table for key, table in tables.items()}
+        for prefix, table in prefixes.items():
+            for name, hint in get_type_hints(table, include_extras=True).items():
+                if (key := f"{prefix}.{name}") in NAMED:
+                    continue
+                meta = _meta(hint)
+                default = _default(table, name)
+                infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
+    return infos
+
+
+def build(tree: Mapping[str, Any]) -> Settings:
+    """Settings from tables by section; the sections that are not there stand at their defaults."""
+    return Settings(**{section: msgspec.convert(table, _section(section)) for section, table in tree.items()})
+
+
+def _section(name: str) -> Any:
+    """The type of a section's table."""
+    return dict[str, NAMED[name]] if name in NAMED else type(_default(Settings, name))  # type: ignore[valid-type]
+
+
+def pattern(key: str) -> str:
+    """The catalogue's key for a setting: a name of the user's stands as NAME."""
+    for table in NAMED:
+        name, dot, rest = key.removeprefix(f"{table}.").rpartition(".")
+        if dot and name and key.startswith(f"{table}."):
+            return f"{table}.NAME.{rest}"
+    return key
+
+
+def _meta(hint: Any) -> Any:
+    assert get_origin(hint) is Annotated
+    return get_args(hint)[1]
+
+
+def _default(table: type[Struct], name: str) -> Any:
+    fields = table.__struct_fields__
+    defaults = table.__struct_defaults__
+    offset = len(fields) - len(defaults)
+    index = fields.index(name) - offset
+    found: Any = defaults[index] if index >= 0 else None
+    return found.factory() if hasattr(found, "factory") else found  # a table, empty if nothing is set
+
+
+def is_tighter(key: str, value: Any, than: Any) -> bool:
+    """Whether setting `key` to `value` is at least as strict as `than` (an unset dial counts as its default)."""
+    if key.endswith("work_mode"):
+        return WorkMode(value) not in (WorkMode.BUILD, WorkMode.REPAIR)
+    if key.endswith("permission_profile"):
+        return PermissionProfile(value).rank <= PermissionProfile(than or PermissionProfile.RESTRICTED).rank
+    if key.endswith("run_control"):
+        order = list(RunControl)
+        return order.index(RunControl(value)) <= order.index(RunControl(than or RunControl.MANUAL))
+    if isinstance(value, tuple):  # names that are held back: none of those that are may be left out
+        return set(value) >= set(than or ())
+    if isinstance(value, bool):
+        return value
+    return value > 0 and (not than or value <= than)  # a limit: 0 is none

@@ -1,0 +1,229 @@
+"""The arguments of a command, read by what is known of its flags; and what judging a command gives.
+
+A specification names the flags a program is known to be harmless with: `l`, `all`, and with `=` those that take a
+value. Any other flag is odd, and an odd flag makes a program one that is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from msgspec import Struct
+
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.permission.effects import EFFECT_ORDER, Effect
+from quintet.domain.shell.syntax import Word
+
+# Effects while they are added up: one bit each, a worse effect the higher bit. `effect_set` says them in full.
+Effects = int
+NONE: Effects = 0
+READ, EDIT, EXECUTE, BUILD, INSTALL, COMMIT, _FETCH, NETWORK, OUTSIDE, DESTROY, _PUBLISH = (
+    1 << place for place in range(len(EFFECT_ORDER))
+)
+PUBLISH: Effects = _PUBLISH | NETWORK
+
+_VERBS = {
+    Effect.READ: "reads",
+    Effect.EDIT: "changes files",
+    Effect.EXECUTE: "not a program Quintet knows",
+    Effect.BUILD: "builds or tests",
+    Effect.INSTALL: "installs",
+    Effect.COMMIT: "changes the repository",
+    Effect.NETWORK: "network",
+    Effect.OUTSIDE: "reaches beyond the project",
+    Effect.DESTROY: "destroys",
+    Effect.PUBLISH: "publishes",
+}
+
+
+_BRACES = regex(r"\{([^{},]*+(?:,[^{},]*+)++)\}")
+_OUTPUT = regex("out|xml|html|report|log|temp|dump|dist|dir|trace|cache|profile")
+_MOST_ALTERNATIVES = 64
+_MOST_MARKS = 8  # of a word whose parts may name files
+_MAGIC = regex(r"^(?:\([^)]*\)|[!^/]+(?=[^/]))")  # before a path as git takes it: `:(glob)x`, `:!x`
+
+
+class Judged(Struct, frozen=True, gc=False):
+    """What one command would do by itself; `inner` are the commands it would run in turn."""
+
+    effects: Effects
+    why: str
+    reads: Sequence[str] = ()
+    writes: Sequence[str] = ()
+    globs: Sequence[str] = ()  # patterns among what it reads the contents of
+    inner: Sequence[Sequence[Word]] = ()
+
+
+class Arguments(Struct, gc=False):
+    operands: list[Word]
+    flags: set[str]
+    values: list[str]  # of flags, and whatever sticks to a flag that is not known
+    odd: str = ""  # the first flag that is not known
+    dynamic: bool = False
+
+
+@cache
+def specification(text: str) -> dict[str, bool]:
+    """Flag → whether it takes a value."""
+    return {flag.rstrip("="): flag.endswith("=") for flag in text.split()}
+
+
+def arguments(words: Sequence[Word], known: dict[str, bool]) -> Arguments:
+    """The arguments in `words`, the program's name not among them."""
+    operands: list[Word] = []
+    flags: set[str] = set()
+    values: list[str] = []
+    odd = ""
+    dynamic = False
+    rest = iter(words)
+    for word in rest:
+        text = word.text
+        if word.dynamic:
+            dynamic = True
+            operands.append(word)
+        elif text[:1] != "-" or text == "-":
+            operands.append(word)
+        elif text[1] == "-":
+            if text == "--":
+                operands += rest
+                dynamic = dynamic or any(operand.dynamic for operand in operands)
+                break
+            name, equals, value = text[2:].partition("=")
+            flags.add(name)
+            takes = known.get(name)
+            if takes is None:
+                odd = odd or text
+            if equals:
+                values.append(value)
+            elif takes and (after := next(rest, None)):
+                values.append(after.text)
+                dynamic = dynamic or after.dynamic
+        elif not text[1:].isdigit():
+            for place, letter in enumerate(text[1:], 2):
+                flags.add(letter)
+                takes = known.get(letter)
+                if takes is None and not letter.isdigit():
+                    odd = odd or text
+                    values.append(text[place:])
+                    break
+                if takes:
+                    if text[place:]:
+                        values.append(text[place:])
+                    elif after := next(rest, None):
+                        values.append(after.text)
+                        dynamic = dynamic or after.dynamic
+                    break
+    return Arguments(operands, flags, values, odd, dynamic)
+
+
+def abbreviates(text: str, *flags: str) -> bool:
+    """Whether a word is one of these long flags, as far as it is written out, with or without a value."""
+    return text[:2] == "--" and (text.startswith(flags) or text.partition("=")[0] in _beginnings(flags))
+
+
+@cache
+def _beginnings(flags: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(flag[:length] for flag in flags for length in range(3, len(flag)))
+
+
+def letters(text: str) -> set[str]:
+    """The flags that `-abc` may be made of."""
+    return set(text[1:]) if text[:1] == "-" and text[1:2] != "-" else set()
+
+
+def written(words: Sequence[Word]) -> list[str]:
+    """What a compiler, linter or test runner is told to write: `-o x`, `--output=x`, `--junitxml x`."""
+    found: list[str] = []
+    take = False
+    for word in words:
+        text = word.text
+        if take:
+            found.append(text)
+            take = False
+        elif text[:1] == "-":
+            flag, equals, value = text.partition("=")
+            if text[1:2] in ("o", "d"):
+                value = text[2:]
+            elif text[1:2] != "-" or not _OUTPUT.search(flag):
+                continue
+            take = not value and not equals
+            if value:
+                found.append(value)
+    return found
+
+
+def listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def table(**rows: tuple[Effects, str]) -> dict[str, Effects]:
+    return {program: effects for effects, programs in rows.values() for program in programs.split()}
+
+
+@cache
+def effect_set(effects: Effects) -> frozenset[Effect]:
+    return frozenset(effect for place, effect in enumerate(EFFECT_ORDER) if effects >> place & 1)
+
+
+def verb(effects: Effects) -> str:
+    """The worst of them, as what a program does."""
+    if effects & _PUBLISH and effects & DESTROY:
+        return "publishes by force"
+    return _VERBS[EFFECT_ORDER[effects.bit_length() - 1]]
+
+
+def plain(program: str, effects: Effects, words: Sequence[Word], why: str = "") -> Judged:
+    """Judged by the program alone; every word may name a file."""
+    return Judged(effects, f"{program}: {why}" if why else program, names(words), (), patterns(words))
+
+
+def names(words: Sequence[Word]) -> list[str]:
+    """What in these words may name a file: `x`, `--file=x`, `-fx`, `HEAD:x`, `if=x`, `@x`."""
+    found: list[str] = []
+    for word in words:
+        text = word.text
+        if text[:1] == "-":
+            if text[1:2] != "-":
+                text = text[2:]
+            else:
+                text = text.partition("=")[2]
+        if text:
+            found += name(text)
+    return found
+
+
+def name(text: str) -> list[str]:
+    """A word, and the parts of it that may name a file by themselves."""
+    if "{" in text and "," in text:
+        return [found for spelled in alternatives(text) for found in name(spelled)]
+    if "://" in text:
+        return [text[7:]] if text.startswith("file://") else []
+    if ":" not in text and "=" not in text and "@" not in text:
+        return [text]
+    found = [] if text[0] == "@" or "@{" in text else [text]
+    for mark in ":=@":
+        parts = text.split(mark, _MOST_MARKS)[1:]
+        found += [_MAGIC.sub("", part) for part in parts if part and part[0] != "{"]
+        if text.count(mark) > 1:
+            found.append(text.partition(mark)[2])
+    return found
+
+
+def alternatives(text: str) -> list[str]:
+    """What `a{b,c}` stands for; braces that are left over are left out."""
+    open_ = [text]
+    done: list[str] = []
+    while open_ and len(open_) + len(done) < _MOST_ALTERNATIVES:
+        spelling = open_.pop()
+        found = _BRACES.search(spelling)
+        if found is None:
+            done.append(spelling.replace("{", "").replace("}", ""))
+        else:
+            before, after = spelling[: found.start()], spelling[found.end() :]
+            open_ += [f"{before}{part}{after}" for part in found.group(1).split(",")]
+    return done + [spelling.replace("{", "") for spelling in open_]
+
+
+def patterns(words: Sequence[Word]) -> list[str]:
+    return [word.text for word in words if word.glob]

@@ -1,0 +1,151 @@
+"""Programs that carry files about and have rules of their own: archives, transfers, rights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.shell.arguments import (
+    DESTROY,
+    EDIT,
+    EXECUTE,
+    NETWORK,
+    NONE,
+    OUTSIDE,
+    READ,
+    Effects,
+    Judged,
+    arguments,
+    listed,
+    name,
+    names,
+    patterns,
+    specification,
+)
+from quintet.domain.shell.syntax import Word
+
+_TAR = specification(
+    "c x t z j J f= C= v k p O h a r u A exclude= strip-components= directory= file= gzip bzip2 xz zstd verbose list "
+    "extract create get append update wildcards no-same-owner transform= auto-compress keep-old-files totals format= "
+    "exclude-vcs dereference to-stdout owner= group= mtime= sort= T= files-from= X= exclude-from= m one-top-level"
+)
+
+
+def tar(words: Sequence[Word]) -> Judged:
+    rest = list(words[1:])
+    if rest and rest[0].text[:1] not in ("-", "") and not rest[0].dynamic:
+        rest[0] = Word(f"-{rest[0].text}")  # the old way of writing flags
+    got = arguments(rest, _TAR)
+    reads, globs = names(rest), patterns(rest)
+    if got.odd or got.dynamic:
+        return Judged(DESTROY, f"tar {got.odd or 'with words only known when it runs'}", reads, (), globs)
+    if got.flags & {"t", "list"}:
+        return Judged(READ, "tar: reads", reads, (), globs)
+    writes = [value for value in got.values if value != "-"]
+    if not writes or not got.flags & {"c", "create"}:
+        writes.append(".")
+    if any(":" in value for value in got.values):
+        return Judged(EDIT | NETWORK, "tar: network", reads, writes, globs)
+    if not got.flags & {"c", "create"}:
+        return Judged(EDIT | EXECUTE, "tar: writes where the archive says", reads, writes, globs)
+    return Judged(EDIT, "tar: changes files", reads, writes, globs)
+
+
+_UNZIP = specification("o n q j l v t p d= x= a u Z1")
+
+
+def unzip(words: Sequence[Word]) -> Judged:
+    got = arguments(words[1:], _UNZIP)
+    reads = names(words[1:])
+    if got.dynamic or got.odd:
+        return Judged(EDIT | OUTSIDE, "unzip: changes what is only known when it runs", reads, ())
+    if got.flags & {"l", "v", "t", "p"}:
+        return Judged(READ, "unzip: reads", reads)
+    return Judged(EDIT | EXECUTE, "unzip: writes where the archive says", reads, [v for v in got.values if v] or ["."])
+
+
+_CURL = specification(
+    "s S L f i I k v X= H= d= o= O u= b= c= A= e= m= F= T= G J # w= x= silent show-error location fail include head "
+    "insecure verbose request= header= data= data-raw= data-binary= data-urlencode= json= output= remote-name user= "
+    "cookie= cookie-jar= user-agent= referer= max-time= connect-timeout= form= upload-file= get write-out= retry= "
+    "compressed create-dirs http1.1 http2 progress-bar fail-with-body proxy= output-dir= remote-header-name url= 4 6 "
+    "max-redirs= retry-delay= cacert= cert= key= D= dump-header="
+)
+_WRITES = listed("o O c D output remote-name cookie-jar dump-header output-dir trace trace-ascii")
+
+
+def curl(words: Sequence[Word]) -> Judged:
+    got = arguments(words[1:], _CURL)
+    effects: Effects = NETWORK
+    named = [word.text for word in words[1:] if word.text[:1] != "-"] + got.values
+    named += [text.partition("=")[2].lstrip("@<").partition(";")[0].strip('"') for text in got.values if "=" in text]
+    reads = [found for text in named if text for found in name(text) if _is_path(found)]
+    writes: list[str] = []
+    if got.flags & _WRITES:
+        effects |= EDIT
+        writes = [value for value in got.values if _is_path(value)] or ["."]
+        if got.dynamic:
+            effects |= OUTSIDE
+    if got.odd:
+        effects |= EXECUTE
+    return Judged(effects, "curl: network", reads, writes)
+
+
+def _is_path(text: str) -> bool:
+    """Not an address, a header, a body or a method."""
+    return bool(text) and text != "-" and not re.search(r"[\s{}\"'<>%]|^-|^//|^\.?$|^/dev/null$", text)
+
+
+_WGET = specification(
+    "q O= P= c N r l= np nv S T= t= U= i= k p nc nd nH quiet output-document= directory-prefix= continue header= "
+    "post-data= post-file= user-agent= timeout= tries= no-check-certificate spider show-progress no-verbose mirror m"
+)
+
+
+def wget(words: Sequence[Word]) -> Judged:
+    got = arguments(words[1:], _WGET)
+    effects = NETWORK | EDIT | (EXECUTE if got.odd else NONE) | (OUTSIDE if got.dynamic else NONE)
+    files = [value for value in got.values if _is_path(value)]
+    reads = files + [found for word in got.operands for found in name(word.text) if _is_path(found)]
+    return Judged(effects, "wget: network", reads, files or ["."])
+
+
+def rsync(words: Sequence[Word]) -> Judged:
+    texts = [word.text for word in words[1:]]
+    operands = [word for word in words[1:] if word.text[:1] != "-"]
+    effects: Effects = EDIT
+    if any(text.startswith(("--rsh", "--rsync-path", "--daemon", "--config")) for text in texts) or any(
+        text[:1] == "-" and text[1:2] != "-" and "e" in text for text in texts
+    ):
+        effects |= DESTROY
+    if any(text.startswith(("--del", "--remove-source", "--force")) for text in texts):
+        effects |= DESTROY
+    if any(":" in word.text for word in operands):
+        effects |= NETWORK | OUTSIDE
+    if any(word.dynamic for word in words[1:]):
+        effects |= OUTSIDE
+    return Judged(effects, "rsync: changes files", names(words[1:]), [word.text for word in operands[-1:]])
+
+
+_SPECIAL_RIGHTS = regex(r"[+=,ugoa]*[+=][rwxXt]*s|0*[2-7]\d{3}")
+
+
+def chmod(words: Sequence[Word]) -> Judged:
+    operands = [word for word in words[1:] if word.text[:1] != "-" or word.dynamic]
+    special = any(_SPECIAL_RIGHTS.match(word.text) for word in (*words[1:2], *operands[:1]))
+    dynamic = any(word.dynamic for word in words[1:])
+    files = [word.text for word in operands[1:]]
+    if special or dynamic:
+        return Judged(OUTSIDE | EDIT, "chmod: rights beyond the project", names(operands), files)
+    return Judged(EDIT, "chmod: changes files", files, files, patterns(operands))
+
+
+HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
+    "tar": tar,
+    "unzip": unzip,
+    "curl": curl,
+    "wget": wget,
+    "rsync": rsync,
+    "chmod": chmod,
+}

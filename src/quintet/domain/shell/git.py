@@ -1,0 +1,372 @@
+"""git and gh, subcommand by subcommand: what reads, what writes the repository, what loses work, what leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.shell.arguments import (
+    COMMIT,
+    DESTROY,
+    EDIT,
+    EXECUTE,
+    NETWORK,
+    NONE,
+    OUTSIDE,
+    PUBLISH,
+    READ,
+    Effects,
+    Judged,
+    abbreviates,
+    arguments,
+    letters,
+    listed,
+    names,
+    patterns,
+    plain,
+    specification,
+    table,
+    verb,
+)
+from quintet.domain.shell.syntax import Word
+
+_LOST = DESTROY | COMMIT
+_SUBCOMMANDS: dict[str, Effects] = table(
+    read=(
+        READ,
+        "status diff log show rev-parse ls-files blame annotate describe shortlog ls-tree cat-file rev-list name-rev "
+        "merge-base for-each-ref show-ref grep whatchanged count-objects diff-tree diff-files diff-index check-ignore "
+        "check-attr version range-diff cherry show-branch verify-commit merge-tree",
+    ),
+    commit=(
+        COMMIT,
+        "add commit stage write-tree commit-tree mktree hash-object read-tree update-index pack-refs repack notes "
+        "rerere replace",
+    ),
+    both=(COMMIT | EDIT, "merge rebase cherry-pick revert am init mv checkout-index sparse-checkout"),
+    edit=(EDIT, "format-patch bundle"),
+    network=(NETWORK | COMMIT, "fetch"),
+    pull=(NETWORK | COMMIT | EDIT, "pull clone"),
+    ls_remote=(NETWORK, "ls-remote"),
+    destroy=(_LOST, "prune filter-branch filter-repo unpack-objects fast-import"),
+    outside=(
+        OUTSIDE,
+        "difftool mergetool instaweb daemon gui citool svn p4 cvsimport cvsserver cvsexportcommit hook maintenance "
+        "credential credential-store credential-cache shell upload-pack receive-pack http-backend web--browse "
+        "send-pack remote-ext remote-fd update-server-info imap-send fsmonitor--daemon scalar",
+    ),
+    publish=(PUBLISH, "push send-email request-pull"),
+)
+_BRANCH = (
+    "a r v vv all remotes verbose list l show-current contains= no-contains= merged no-merged sort= format= column "
+    "color no-color points-at= i"
+)
+_TAG = "l n list contains= no-contains= merged no-merged sort= format= points-at= column i"
+_RUNS_A_PROGRAM = (
+    "--upload-pack",
+    "--receive-pack",
+    "--exec",
+    "--ext-diff",
+    "--textconv",
+    "--open-files-in-pager",
+    "--template",
+    "--unsafe-paths",
+    "--remote",
+    "--config",
+    "--filters",
+)
+_WHOLE_FLAGS = listed("--text --filter --remotes")  # that only begin like one of those
+_GREP_VALUES = frozenset("efABCm")  # what stands behind one of these letters is its value
+_FORCE = frozenset({"f", "force", "D", "delete", "d", "mirror", "prune", "force-with-lease", "force-if-includes"})
+_SAFE_SETTINGS = ("color.", "user.name=", "user.email=", "advice.", "core.quotepath=", "commit.gpgsign=false")
+VALUELESS = listed("--no-pager -P --literal-pathspecs --no-optional-locks --no-replace-objects --bare -p")
+_MESSAGE = frozenset({"-m", "--message", "-am", "--author", "--date", "--trailer"})
+_FILE_LIKE = regex(r"\.[A-Za-z]\w*$|/$|^\.$|^\.\.?/|^:|\*")
+
+
+def git(words: Sequence[Word]) -> Judged:
+    effects: Effects = NONE
+    folders: list[str] = []
+    place = 1
+    while place < len(words) and words[place].text[:1] == "-" and not words[place].dynamic:
+        flag = words[place].text
+        value = words[place + 1] if place + 1 < len(words) else Word("")
+        if flag in ("--version", "--help", "--exec-path", "--html-path", "--man-path") and len(words) == 2:
+            return Judged(READ, "git: reads")
+        if flag == "-C" and not value.dynamic:
+            folders.append(value.text)
+            place += 1
+        elif flag == "-c" and value.text.lower().startswith(_SAFE_SETTINGS) and not value.dynamic:
+            place += 1
+        elif flag.startswith(("--git-dir", "--work-tree", "--namespace")):
+            effects |= OUTSIDE
+            folders += names(words[place : place + 2])
+            place += "=" not in flag
+        elif flag not in VALUELESS:
+            return plain("git", DESTROY, words[1:], f"{flag} before the subcommand")
+        place += 1
+    if place >= len(words):
+        return plain("git", EXECUTE if len(words) > 1 else READ, words[1:])
+    sub = words[place]
+    if sub.dynamic:
+        return plain("git", DESTROY, words[1:], "a subcommand only known when it runs")
+    judged = _subcommand(sub.text, words[place + 1 :])
+    effects |= judged.effects
+    return Judged(effects, judged.why, [*folders, *judged.reads], judged.writes, judged.globs)
+
+
+def _runs_a_program(text: str) -> bool:
+    if text[:2] != "--":
+        return "ext::" in text
+    return text.partition("=")[0] not in _WHOLE_FLAGS and abbreviates(text, *_RUNS_A_PROGRAM)
+
+
+def _opens(rest: Sequence[Word]) -> bool:
+    """Whether `git grep` gives its files to a program: -O, also among other letters and with the program behind it."""
+    for word in rest:
+        if word.text == "--":
+            return False
+        if word.text[:1] == "-" and word.text[1:2] != "-":
+            before, found, _ = word.text[1:].partition("O")
+            if found and _GREP_VALUES.isdisjoint(before):
+                return True
+    return False
+
+
+def _subcommand(sub: str, rest: Sequence[Word]) -> Judged:
+    if (sub != "config" and any(_runs_a_program(word.text) for word in rest)) or (sub == "grep" and _opens(rest)):
+        return plain("git", OUTSIDE | COMMIT, rest, f"{sub} with a program to run")
+    effects = _SUBCOMMANDS.get(sub)
+    if effects == READ:
+        return _reads(sub, rest)
+    named = _without_messages(rest) if sub in ("commit", "tag", "merge", "notes", "stash", "revert") else rest
+    if special := _SPECIAL.get(sub):
+        effects = special(frozenset(_flags(rest)), [word.text for word in rest if word.text[:1] != "-"], rest)
+        if effects == READ:
+            return _reads(sub, rest)
+    if effects is None:
+        return plain("git", EXECUTE | NETWORK, rest, f"{sub} is not a subcommand Quintet knows")
+    effects = effects or READ  # a listing, with flags that were looked at
+    writes = [word.text for word in named if word.text[:1] != "-"] if sub in _WRITES_OPERANDS else []
+    if sub == "clone" or sub == "init":
+        writes = writes[-1:]
+    return Judged(effects, f"git {sub}: {verb(effects)}", names(named), writes, patterns(named))
+
+
+_WRITES_OPERANDS = listed("mv clone init worktree archive format-patch rm bundle")
+
+
+def _without_messages(rest: Sequence[Word]) -> list[Word]:
+    """Without what is written into a commit: it names no file."""
+    kept: list[Word] = []
+    skip = False
+    for word in rest:
+        if skip:
+            skip = False
+        elif word.text in _MESSAGE or (word.text[:1] == "-" and word.text[1:2] != "-" and word.text.endswith("m")):
+            skip = True
+        elif not word.text.startswith(("--message=", "--author=", "--date=", "--trailer=")):
+            kept.append(word)
+    return kept
+
+
+def _flags(rest: Sequence[Word]) -> set[str]:
+    return arguments(rest, {}).flags | {
+        letter for word in rest if word.text[:1] == "-" and word.text[1:2] != "-" for letter in word.text[1:]
+    }
+
+
+def _reads(sub: str, rest: Sequence[Word], known: str = "") -> Judged:
+    """git that looks; with flags that are not known where there are such (branch, tag), it is more than that."""
+    got = arguments(rest, specification(known))
+    reads, globs = names(rest), patterns(rest)
+    written = next((w.text for w in rest if abbreviates(w.text, "--output") or w.text[:2] == "-o"), "")
+    if written and sub != "ls-files":
+        return Judged(EDIT, f"git {sub} {written}: changes files", reads, reads, globs)
+    if known and got.odd:
+        return Judged(EXECUTE, f"git {sub} {got.odd}: a flag Quintet does not know", reads, (), globs)
+    if got.dynamic:
+        return Judged(EXECUTE, f"git {sub}: reads what is only known when it runs", reads, (), globs)
+    return Judged(READ, "git", reads, (), globs)
+
+
+def _branch(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    if flags & {"D", "f", "force", "M", "C"}:
+        return _LOST
+    return _lists(operands, rest, _BRANCH, {"list", "l", "contains", "no-contains", "merged", "no-merged", "a", "r"})
+
+
+def _tag(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    if flags & {"d", "delete", "f", "force"} and not flags & {"list"}:
+        return _LOST
+    return _lists(operands, rest, _TAG, {"l", "list", "contains", "no-contains", "merged", "no-merged"})
+
+
+def _lists(operands: list[str], rest: Sequence[Word], known: str, listing: set[str]) -> Effects:
+    got = arguments(rest, specification(known))
+    if got.odd or got.dynamic or (got.operands and not got.flags & listing):
+        return COMMIT
+    return NONE
+
+
+def _stash(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    sub = operands[0] if operands else ""
+    if sub in ("list", "show"):
+        return READ
+    return _LOST if sub in ("drop", "clear") else COMMIT | EDIT
+
+
+def _remote(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    if not operands or operands[0] == "get-url":
+        return NONE if flags <= {"v", "verbose", "all", "push"} else EXECUTE
+    if operands[0] in ("show", "update", "prune"):
+        return NETWORK | COMMIT
+    return OUTSIDE | COMMIT
+
+
+def _config(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    places = {"global", "local", "system", "worktree", "show-origin", "show-scope", "z", "null", "name-only", "bool"}
+    if any(word.dynamic for word in rest) or flags & {"f", "file", "blob"}:
+        return OUTSIDE | COMMIT
+    if flags & {"get", "get-all", "get-regexp", "list", "l", "get-urlmatch"}:
+        return NONE if not flags - places - {"get", "get-all", "get-regexp", "list", "l", "type"} else OUTSIDE
+    if flags <= places and (len(operands) == 1 or operands[:1] in (["get"], ["list"])):
+        return NONE
+    return OUTSIDE | COMMIT
+
+
+def _checkout(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    new = flags & {"b", "orphan"}
+    loses = flags & {"f", "force", "B", "p", "patch", "ours", "theirs", "pathspec-from-file"}
+    paths = any(word.text == "--" for word in rest) or any(_FILE_LIKE.search(o) for o in operands)
+    if loses or (not new and (paths or len(operands) > 1)) or any(word.dynamic for word in rest):
+        return _LOST | EDIT
+    return COMMIT | EDIT
+
+
+def _switch(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST | EDIT if flags & {"f", "force", "discard-changes", "C", "force-create"} else COMMIT | EDIT
+
+
+def _restore(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return COMMIT if flags & {"staged", "S"} and not flags & {"worktree", "W"} else _LOST | EDIT
+
+
+def _reset(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST if flags & {"hard", "merge", "keep"} or any(word.dynamic for word in rest) else COMMIT
+
+
+def _clean(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return NONE if flags & {"n", "dry-run"} and not flags - {"n", "dry-run", "d", "x", "X"} else DESTROY
+
+
+def _remove(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return COMMIT if "cached" in flags and not any(word.dynamic for word in rest) else _LOST
+
+
+def _worktree(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    sub = operands[0] if operands else ""
+    if sub == "list":
+        return NONE
+    return _LOST | EDIT if sub == "remove" or flags & {"f", "force"} else COMMIT | EDIT
+
+
+def _reflog(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST if operands and operands[0] in ("expire", "delete", "drop") else READ
+
+
+def _push(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    forced = flags & _FORCE or any(o[:1] in "+:" for o in operands) or any(word.dynamic for word in rest)
+    return PUBLISH | COMMIT | (DESTROY if forced else NONE)  # it writes refs/remotes
+
+
+def _rebase(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return OUTSIDE | COMMIT | EDIT if flags & {"x", "exec"} else COMMIT | EDIT
+
+
+def _update_ref(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST if flags & {"d", "stdin"} else COMMIT
+
+
+def _symbolic_ref(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return COMMIT if len(operands) > 1 or flags & {"d", "delete"} else NONE
+
+
+def _gc(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return _LOST if flags & {"prune", "aggressive"} else COMMIT
+
+
+def _submodule(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    sub = operands[0] if operands else "status"
+    if sub in ("status", "summary"):
+        return NONE
+    if sub == "foreach":
+        return OUTSIDE | COMMIT
+    return _LOST | EDIT if sub == "deinit" else NETWORK | COMMIT | EDIT
+
+
+def _bisect(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    sub = operands[0] if operands else ""
+    if sub in ("log", "view", "visualize"):
+        return NONE if sub == "log" else OUTSIDE
+    return OUTSIDE | COMMIT | EDIT if sub == "run" else COMMIT | EDIT
+
+
+def _archive(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return EDIT if flags & {"o", "output"} else NONE
+
+
+def _apply(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return EDIT | COMMIT if flags & {"index", "cached", "3", "3way"} else EDIT
+
+
+def _clone(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+    return NETWORK | COMMIT | EDIT | (OUTSIDE if flags & {"c", "u"} else NONE)
+
+
+_SPECIAL = {
+    "branch": _branch,
+    "tag": _tag,
+    "stash": _stash,
+    "remote": _remote,
+    "config": _config,
+    "checkout": _checkout,
+    "switch": _switch,
+    "restore": _restore,
+    "reset": _reset,
+    "clean": _clean,
+    "rm": _remove,
+    "worktree": _worktree,
+    "reflog": _reflog,
+    "push": _push,
+    "rebase": _rebase,
+    "update-ref": _update_ref,
+    "symbolic-ref": _symbolic_ref,
+    "gc": _gc,
+    "submodule": _submodule,
+    "bisect": _bisect,
+    "archive": _archive,
+    "apply": _apply,
+    "clone": _clone,
+}
+
+_GH_READS = listed("list view status checks diff watch")
+_GH_TALKS = listed("pr mr issue run repo release workflow gist label cache search project ruleset")
+
+
+def gh(words: Sequence[Word]) -> Judged:
+    operands = [word for word in words[1:] if word.text[:1] != "-"]
+    kind, action = ([word.text for word in operands] + ["", ""])[:2]
+    if any(word.dynamic for word in operands[:2]) or kind in ("alias", "extension", "config", "codespace", "auth"):
+        effects = OUTSIDE | PUBLISH
+    elif kind in _GH_TALKS and (action in _GH_READS or kind == "search"):
+        effects = NETWORK
+    elif kind == "pr" and action == "checkout":
+        effects = NETWORK | COMMIT | EDIT
+    elif kind == "api" and not any(word.text[:2] == "--" or letters(word.text) & set("XfF") for word in words[2:]):
+        effects = NETWORK
+    elif not kind or kind in ("version", "help"):
+        effects = READ
+    else:
+        effects = PUBLISH
+    return Judged(effects, f"{words[0].text} {kind} {action}: {verb(effects)}".replace(" :", ":"), names(words[3:]))

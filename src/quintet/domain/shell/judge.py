@@ -1,0 +1,118 @@
+"""What a shell line would do, told before it runs.
+
+`judge` takes a line as its grammar gives it and adds up its commands: effects, the files it names, and the worst of it
+in a few words. What is not understood is `destroy`. Pure; any script gives an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import structs
+
+from quintet.domain.permission.effects import EFFECT_ORDER
+from quintet.domain.shell import names as shell_names
+from quintet.domain.shell.arguments import (
+    DESTROY,
+    READ,
+    effect_set,
+)
+from quintet.domain.shell.paths import joined
+from quintet.domain.shell.plain_reading import plain_paths
+from quintet.domain.shell.syntax import Script
+from quintet.domain.shell.tally import Tally
+from quintet.domain.shell.variables import TooMany, bomb
+from quintet.domain.turn.tool_spec import Touch
+
+
+def with_lines(
+    touch: Touch,
+    parse: Callable[[str], Script],
+    leads_to: Callable[[str], str] | None = None,
+    *,
+    fresh: bool = True,
+    is_there: Callable[[str], bool] | None = None,
+) -> Touch:
+    """The touch of a call that runs shell lines, with what its lines mean.
+
+    `leads_to` says where a path really is, links followed: given where nothing contains the lines. `fresh`: they are
+    run by a shell of their own, which nobody has told anything before. `is_there` says whether this machine has a path:
+    given where a whole sandbox contains the lines, which has a /tmp of its own.
+    """
+    if not touch.lines:
+        return touch
+    meant = [judge(parse(line), touch.folder) for line in touch.lines]
+    worst = max(meant, key=lambda one: max(map(EFFECT_ORDER.index, one.effects)))
+    plain_reads = [plain_paths(line) for line in touch.lines] if fresh else [None]
+    reads = dict.fromkeys((*touch.reads, *(path for one in meant for path in one.reads)))
+    reads |= dict.fromkeys(joined(touch.folder, path) for paths in plain_reads for path in paths or ())
+    writes = dict.fromkeys((*touch.writes, *(path for one in meant for path in one.writes)))
+    named = {path for one in meant for path in one.named}
+    opened = {*touch.reads, *(path for one in meant for path in one.reads if path not in one.named)}
+    if leads_to is not None:
+        reads |= dict.fromkeys(map(leads_to, reads))
+        writes |= dict.fromkeys(map(leads_to, writes))
+        named |= set(map(leads_to, named))
+        opened |= set(map(leads_to, opened))
+    if is_there is not None and _keeps_to_own_tmp((*reads, *writes), is_there):
+        reads = {path: None for path in reads if not _in_tmp(path)}
+        writes = {path: None for path in writes if not _in_tmp(path)}
+    return structs.replace(
+        touch,
+        effects=touch.effects.union(*(one.effects for one in meant)),
+        reads=tuple(reads),
+        writes=tuple(writes),
+        why=touch.why or worst.why,
+        commands=tuple(command for one in meant for command in one.commands),
+        parts=tuple(dict.fromkeys(part for one in meant for part in one.parts)),
+        plain=None not in plain_reads,
+        named=tuple(sorted(named - opened)),
+    )
+
+
+def _in_tmp(path: str) -> bool:
+    return path.startswith("/tmp/")
+
+
+def _keeps_to_own_tmp(paths: Iterable[str], is_there: Callable[[str], bool]) -> bool:
+    """Whether all that is named in /tmp can only be the sandbox's own: this machine has nothing of that name.
+
+    If it has, the line may mean that, and is judged as one that leaves the project.
+    """
+    named = [path for path in paths if _in_tmp(path) or "/tmp/".startswith(f"{path.rstrip('/')}/")]
+    return bool(named) and all(_in_tmp(path) and not is_there("/".join(path.split("/")[:3])) for path in named)
+
+
+def judge(script: Script, folder: str = "") -> Touch:
+    """The effects of a whole line run in `folder`: the union over its commands. Never raises."""
+    try:
+        return added_up(script, folder)
+    except Exception as error:  # a fault of ours, and no reason to let the line pass
+        why = f"not understood: a fault of Quintet's own ({type(error).__name__})"
+        return Touch(effect_set(DESTROY), why=why)
+
+
+def added_up(script: Script, folder: str = "") -> Touch:
+    tally = Tally(folder, script)
+    try:
+        for command in script.commands:
+            tally.add(command)
+    except TooMany:
+        tally.take(DESTROY, "not understood: more values than can be followed")
+    if script.spans and (function := bomb(script)):
+        tally.take(DESTROY, f"{function}: a function that calls itself")
+    if replaced := next((span.name for span in script.spans if shell_names.is_known(span.name)), ""):
+        tally.take(DESTROY, f"{replaced}: a function in the place of a program")
+    if script.evaluates:
+        tally.evaluated(script)
+    if script.problem:
+        tally.take(DESTROY, f"not understood: {script.problem}")
+    return Touch(
+        effect_set(tally.effects or READ),
+        tuple(tally.reads | tally.named),
+        tuple(tally.writes),
+        tally.why,
+        commands=tuple(spelling for words in tally.ran for spelling in shell_names.spellings(words)),
+        parts=tally.parts(),
+        named=tuple(path for path in tally.named if path not in tally.reads),
+    )

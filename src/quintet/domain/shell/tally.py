@@ -1,0 +1,353 @@
+"""The commands of a shell line added up: effects, files named, and the folders each command may find itself in."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.shell import escape_hatches as shell_hooks
+from quintet.domain.shell import interpreters as shell_code
+from quintet.domain.shell import names as shell_names
+from quintet.domain.shell import programs as shell_programs
+from quintet.domain.shell.arguments import (
+    COMMIT,
+    DESTROY,
+    EDIT,
+    EXECUTE,
+    INSTALL,
+    NETWORK,
+    NONE,
+    OUTSIDE,
+    READ,
+    Effects,
+    Judged,
+    effect_set,
+    listed,
+    name,
+    plain,
+    verb,
+)
+from quintet.domain.shell.line_needs import Part
+from quintet.domain.shell.paths import SAFE_DEVICES, WILD, guarded, is_system, joined, secrets
+from quintet.domain.shell.plain_reading import only_reads
+from quintet.domain.shell.syntax import Assignment, Command, Redirect, Script, Word
+from quintet.domain.shell.variables import TooMany, Values
+
+_OPENS = INSTALL | COMMIT | NETWORK  # effects that give the whole line more than the project
+_MOST_INNER = 200  # commands that one command may unwrap to
+_MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
+_TALKS = listed("echo printf test [ for read")  # whatever their words are, they do the same
+_LOOKS = listed("ls stat test [")
+_MOVES = listed("cd pushd popd")
+_MOST_FOLDERS = 8  # a line that goes about more than this may be anywhere
+
+_UNEVALUATED = regex(r"[\w.,:/@%+ -]*", re.ASCII)
+_DIGITS = frozenset("0123456789-")
+
+
+def _only_names(words: Sequence[Word], judged: Judged) -> bool:
+    """Whether a command opens none of the files it names: it says whether they are there, how large, or ignored."""
+    known = words[0].text in _LOOKS or [word.text for word in words[:2]] == ["git", "check-ignore"]
+    plain_words = not judged.globs and not any(word.dynamic or word.glob for word in words)
+    return known and plain_words and judged.effects == READ and not judged.writes and not judged.inner
+
+
+class Tally:
+    """What the commands so far add up to, and the folders the next one may run in."""
+
+    __slots__ = (
+        "did",
+        "effects",
+        "here",
+        "known",
+        "named",
+        "patterns",
+        "place",
+        "possible",
+        "ran",
+        "read",
+        "reads",
+        "script",
+        "variants",
+        "why",
+        "writes",
+    )
+
+    def __init__(self, folder: str, script: Script) -> None:
+        self.script = script
+        self.known: Values | None = None
+        self.variants = 0
+        self.patterns: set[tuple[str, str]] = set()  # those that were looked at
+        self.effects: Effects = NONE
+        self.place = 0  # of the present command in the line
+        self.did: list[tuple[str, Effects, int]] = []  # what does more than read, by its name, and where
+        self.ran: list[Sequence[Word]] = []
+        self.read: list[tuple[Sequence[Word], int]] = []  # the commands that are judged to read
+        self.why = ""
+        self.reads: dict[str, None] = {}
+        self.named: dict[str, None] = {}  # looked for, and not opened
+        self.writes: dict[str, None] = {}
+        self.possible = [folder]  # every folder a command may find itself in
+        self.here = self.possible  # those the present chain may be in
+
+    @property
+    def values(self) -> Values:
+        if self.known is None:
+            self.known = Values(self.script)
+        return self.known
+
+    def parts(self) -> tuple[Part, ...]:
+        """What the commands of the line do, where it is more than plain reading and one of them needs more."""
+        if not any(effects & _OPENS for _, effects, _ in self.did):
+            return ()
+        read = [(words[0].text, READ, place) for words, place in self.read if not only_reads(words)]
+        found = dict.fromkeys((*self.did, *read))
+        return tuple(Part(name, effect_set(effects), place) for name, effects, place in found)
+
+    def take(self, effects: Effects, why: str) -> None:
+        if effects > READ:
+            self.did.append((why.partition(":")[0].partition(" ")[0], effects, self.place))
+        new = effects & ~self.effects
+        if new:
+            if new > self.effects:  # the highest bit of all is the worst
+                self.why = why if " " in why else f"{why}: {verb(effects)}"
+            self.effects |= effects
+
+    def add(self, command: Command) -> None:
+        self.place += 1
+        if not command.follows:
+            self.here = self.possible
+        if command.assignments:
+            for assignment in command.assignments:
+                self.assign(assignment, command)
+        if command.redirects:
+            for redirect in command.redirects:
+                self.redirect(redirect)
+        if command.words:
+            self.run(command.words)
+
+    def run(self, words: Sequence[Word]) -> None:
+        """A command, and what it would run in turn."""
+        waiting = [words]
+        expands = self.script.expands
+        count = 0
+        while waiting:
+            words = waiting.pop()
+            if expands and words[0].text not in _TALKS and any(word.parts for word in words):
+                certain = self.values.certain(words)
+                if certain or words[0].text not in _MOVES:
+                    waiting += filter(None, self.variations(words))
+                if certain:
+                    continue
+            self.ran.append(words)
+            judged = self.command(words)
+            self.take(judged.effects, judged.why)
+            if judged.effects == READ:
+                self.read.append((words, self.place))
+            if judged.reads or judged.writes or judged.globs:
+                self.name(judged, opened=not _only_names(words, judged))
+            if judged.inner:
+                waiting += filter(None, judged.inner)
+                expands = True  # what it runs may be given what comes through a pipe
+            count += 1
+            if count > _MOST_INNER:
+                self.take(DESTROY, "not understood: commands inside commands")
+                break
+
+    def variations(self, words: Sequence[Word]) -> list[list[Word]]:
+        """What a command with variables may turn out to be."""
+        program = words[0].text
+        together = program in shell_programs.READERS and program not in shell_programs.PATTERN_FIRST
+        found = self.values.variants(words, together=together)
+        self.variants += len(found)
+        if self.variants > _MOST_VARIANTS:
+            raise TooMany
+        return found
+
+    def command(self, words: Sequence[Word]) -> Judged:
+        first = words[0]
+        if first.dynamic or first.glob:
+            return plain(first.text, DESTROY, words[1:], "a program only known when it runs")
+        program = first.text
+        if program in shell_names.READERS:
+            return shell_programs.read_program(program, words)
+        if "/" in program:
+            return self.by_path(words)
+        handler = shell_names.HANDLERS.get(program)
+        if handler is not None:
+            if program in ("mapfile", "readarray") or (
+                program == "printf" and words[1:2] and words[1].text[:2] == "-v"
+            ):
+                self.hooks(words[1:])
+            return handler(words)
+        if program in shell_code.VARIABLES:
+            self.variables(words)
+            return shell_code.names_variables(program, words)
+        if program in ("cd", "pushd", "popd", "chdir"):
+            return self.enter(program, words)
+        if program == "env":
+            return self.environment(words)
+        return shell_names.by_table(program, words)
+
+    def by_path(self, words: Sequence[Word]) -> Judged:
+        """A program given by its path is what its name says, and more if it is none of the system's."""
+        path = posixpath.normpath(words[0].text)
+        folder, _, program = path.rpartition("/")
+        if program in ("", ".", ".."):
+            return plain(path, DESTROY, words[1:], "no name of a program")
+        named = self.command((Word(program), *words[1:]))
+        if is_system(folder):
+            return named
+        effects = named.effects | EXECUTE
+        if any(joined(here, path)[:2] in ("..", "~/") for here in self.here):
+            effects |= OUTSIDE
+        worse = named.effects > EXECUTE
+        why = named.why if worse else f"{path}: a program of its own"
+        return Judged(effects, why, [*named.reads, path], named.writes, named.globs, named.inner)
+
+    def enter(self, program: str, words: Sequence[Word]) -> Judged:
+        """cd: where the commands after it run."""
+        operands = words[1:]
+        if len(words) != 2:
+            operands = [word for word in operands if word.text not in ("-L", "-P", "-e", "--")]
+        if len(operands) > 1 or program == "popd" or any(w.dynamic or w.glob or w.text[:1] == "-" for w in operands):
+            self.here = ["~"]
+            self.possible = [*self.possible, "~"]
+            back = program == "popd" or any(word.text == "-" for word in operands)
+            return Judged(EXECUTE, f"{program}: a folder only known when it runs", ["~"] if back else ())
+        target = operands[0].text if operands else "~"
+        entered = [joined(folder, target) for folder in self.here]
+        self.possible = [*self.possible, *(folder for folder in entered if folder not in self.possible)]
+        if len(self.possible) > _MOST_FOLDERS:
+            self.possible = ["~"]
+        read = Judged(READ, f"{program}: reads", [target])
+        self.name(read)
+        self.here = entered
+        return Judged(READ, read.why)
+
+    def environment(self, words: Sequence[Word]) -> Judged:
+        """env: assignments, then a command."""
+        position = 1
+        while position < len(words):
+            word = words[position]
+            text = word.text
+            variable, equals, value = text.partition("=")
+            if text in ("-u", "--unset", "-C", "--chdir"):
+                if text in ("-C", "--chdir") and position + 1 < len(words):
+                    self.name(Judged(READ, "", [words[position + 1].text]))
+                    self.take(EXECUTE, "env -C: another folder")
+                position += 1
+            elif text[:1] == "-" and text not in ("-i", "-0", "-", "--ignore-environment", "--null", "--"):
+                return plain("env", DESTROY, words[position:], f"{text} is a flag Quintet does not know")
+            elif equals and text[:1] != "-":
+                self.assign(
+                    Assignment(variable, Word(value, word.dynamic, word.glob)), Command(tuple(words[position:]))
+                )
+            elif text[:1] != "-":
+                return Judged(NONE, "env: runs a command", inner=(words[position:],))
+            position += 1
+        return Judged(READ, "env: reads")
+
+    def hooks(self, words: Sequence[Word]) -> None:
+        """A builtin that may set a variable by its name."""
+        if any(shell_hooks.is_hook(word.text) for word in words):
+            self.take(OUTSIDE, "a variable that makes programs do something else")
+
+    def variables(self, words: Sequence[Word]) -> None:
+        """read, export and their like set the variables they name."""
+        for word in words[1:]:
+            variable, _, value = word.text.partition("=")
+            self.assign(Assignment(variable, Word(value, word.dynamic)), Command(tuple(words)))
+
+    def assign(self, assignment: Assignment, command: Command) -> None:
+        variable, value = assignment.name, assignment.value
+        program = command.words[0].text if command.words else ""
+        if variable == "IFS" and program == "read":
+            return  # how it splits, and nothing else
+        if shell_hooks.is_hook(variable):
+            self.take(OUTSIDE, f"{variable}: a variable that makes programs do something else")
+        elif "$(" in value.text or "`" in value.text:
+            self.take(DESTROY, f"{variable}: holds code")
+        elif program in shell_code.VARIABLES:
+            if not _UNEVALUATED.fullmatch(value.text) and any(
+                "i" in w.text for w in command.words if w.text[:1] == "-"
+            ):
+                self.take(DESTROY, f"{variable}: is run as an expression")
+        elif program not in ("", "for") and variable not in shell_hooks.KNOWN_VARIABLES:
+            self.take(EXECUTE, f"{variable}: a variable Quintet does not know")
+        if value.text and not value.dynamic:
+            self.name(Judged(READ, "", name(value.text), (), [value.text] if value.glob else ()))
+
+    def redirect(self, redirect: Redirect) -> None:
+        operator, target = redirect.operator, redirect.target
+        text = target.text
+        if target.parts:
+            for spelled in filter(None, self.values.words(target)):
+                self.redirect(Redirect(operator, spelled[0]))
+        if operator[:2] == "<<" or (operator.endswith("&") and _DIGITS.issuperset(text)) or operator.endswith("&-"):
+            return
+        if operator[0] == "<" and operator != "<>":
+            if text.startswith(("/dev/tcp/", "/dev/udp/")):
+                self.take(NETWORK | OUTSIDE, "a connection by redirection")
+            elif target.dynamic:
+                self.take(EXECUTE, "reads what is only known when it runs")
+            else:
+                self.name(Judged(READ, "", [text], (), [text] if target.glob else ()))
+            return
+        if text in SAFE_DEVICES:
+            return
+        if target.dynamic or target.glob:
+            self.take(DESTROY, "writes where it is only known when it runs")
+        elif text.startswith(("/dev/tcp/", "/dev/udp/")):
+            self.take(NETWORK | OUTSIDE, "a connection by redirection")
+        else:
+            self.take(EDIT, f"{operator} {text}: changes files")
+            self.name(Judged(EDIT, "", (), [text]))
+
+    def name(self, judged: Judged, opened: bool = True) -> None:
+        """Take over the files a command names, relative to where it may run."""
+        here, reads = self.here, self.reads if opened else self.named
+        if len(here) == 1:
+            folder = here[0]
+            for path in judged.reads:
+                reads[joined(folder, path) if folder or ".." in path else path] = None
+                if path[:1] == "/":
+                    self.special(path)
+        else:
+            for path in judged.reads:
+                for folder in here:
+                    reads[joined(folder, path)] = None
+                self.special(path)
+        for path in judged.writes:
+            for folder in here:
+                self.writes[joined(folder, path)] = None
+            self.special(path)
+            if not WILD.isdisjoint(path):
+                self.writes[joined(here[0], guarded(path))] = None
+        for pattern in judged.globs:
+            if (here[0], pattern) not in self.patterns:
+                self.patterns.add((here[0], pattern))
+                for secret in secrets(pattern):
+                    self.reads[joined(here[0], secret)] = None
+
+    def special(self, path: str) -> None:
+        """Devices and the kernel's own files are no files."""
+        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in SAFE_DEVICES:
+            if path.startswith(("/dev/tcp/", "/dev/udp/")):
+                self.take(NETWORK | OUTSIDE, f"{path}: a connection")
+            else:
+                self.take(OUTSIDE, f"{path}: the machine's own")
+
+    def evaluated(self, script: Script) -> None:
+        """Arithmetic runs what a variable holds: harmless only if all that was assigned are plain values."""
+        values = [a.value for c in script.commands for a in c.assignments]
+        values += [w for c in script.commands if c.words[:1] == (Word("for"),) for w in c.words[1:]]
+        tested = [w.text for c in script.commands if c.words[:1] == (Word("test"),) for w in c.words[1:]]
+        if not all(_UNEVALUATED.fullmatch(value.text) for value in values) or any(
+            "$(" in text or "`" in text or "[" in text for text in tested
+        ):
+            self.take(DESTROY, "arithmetic over what is only known when it runs")
+        else:
+            self.take(EXECUTE, "arithmetic over variables")

@@ -1,0 +1,64 @@
+"""What is wrong with a project's health: findings with a stable code each, and the port that looks at the premises."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from quintet.domain.base.errors import StoreError
+from quintet.domain.ports.ports import SessionRow
+from quintet.domain.ports.tasks import Claim
+from quintet.domain.tasks.drift import Scan
+from quintet.domain.turn.tool_readiness import Part
+
+
+class Severity(StrEnum):
+    WARNING = "warning"
+    ERROR = "error"  # nothing is dispatched until it is mended
+
+
+class HealthScope(StrEnum):
+    """What a finding is about."""
+
+    STATE = "state"
+    SESSION = "session"
+    TASK = "task"
+    PROJECT = "project"
+    MACHINE = "machine"
+
+
+class Finding(Struct, frozen=True):
+    code: str
+    severity: Severity
+    scope: HealthScope
+    subject: str  # which session, task, file, program or place
+    problem: str
+    advice: str  # what the fix does; where there is none, what a person can do
+    fixable: bool = False
+
+
+class Premises(Protocol):
+    """The project and its machine, to look at. Nothing is changed, and nothing of the project's own is run."""
+
+    def store_problem(self, thorough: bool) -> StoreError | None:
+        """Why the state cannot be used; only a thorough look reads all of it."""
+
+    def sessions(self) -> list[SessionRow]: ...
+
+    def tasks(self) -> Scan: ...
+
+    def claims(self) -> dict[str, Claim]: ...
+
+    def free_bytes(self) -> list[tuple[str, int]]:
+        """Each disk that is written to, by a folder on it, and what is left there."""
+
+    def unfinished_git(self) -> str:
+        """What git was left in the middle of: a merge, a rebase …; empty if nothing."""
+
+    def parts(self) -> list[Part]:
+        """The programs that Quintet itself needs, and the sandbox last."""
+
+    def missing_programs(self, line: str) -> list[str]:
+        """The programs of a shell line that are not to be found here."""

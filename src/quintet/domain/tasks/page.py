@@ -1,0 +1,284 @@
+"""A task's file: front matter and a Markdown body. `read_page` and `write_page` are inverse.
+
+The front matter is the part of YAML that such a page needs (words, quotes, lists in either form), read here so that
+the domain stays pure and every flaw has its line and field. A page with a flaw gives no task; nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import UsageError
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.tasks.task import ID_FORM, Approval, Intent, Mutation, Risk, TaskText
+
+FENCE = "---"
+_KEY = regex(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*)|\s*)$")
+# src/a.py:10-50, src/a.py:10, src/a.py lines 10-50, src/a.py 10–50
+_LINES = regex(r"(.+?)(?:(?::|\s+lines?\s+)(\d+)(?:\s*[-–]\s*(\d+))?|\s+(\d+)\s*[-–]\s*(\d+))", re.S)
+_ID_LINE = regex(r"(?m)^id[ \t]*:.*$")
+_SPECIAL = tuple("[]{}&*!|>%@`\"'#,?-:")  # what a word that goes without quotes does not begin with
+
+
+class Flaw(Struct, frozen=True, gc=False):
+    """What is wrong with a page, and where."""
+
+    line: int
+    field: str  # empty: the page as a whole
+    problem: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}{f', {self.field}' if self.field else ''}: {self.problem}"
+
+
+class _Wrong(Exception):
+    def __init__(self, line: int, problem: str) -> None:
+        self.line = line
+        super().__init__(problem)
+
+
+class _Value(Struct, frozen=True):
+    """A field's value: its words, whether they stood as a list, and the line each stands on."""
+
+    line: int
+    words: tuple[tuple[int, str], ...]
+    is_list: bool = False
+
+
+def read_page(page: str) -> tuple[TaskText | None, list[Flaw]]:
+    """The task a page tells of, or everything that is wrong with the page."""
+    lines = page.removeprefix("\ufeff").split("\n")
+    if lines[0].rstrip() != FENCE:
+        return None, [Flaw(1, "", f"no front matter: the first line must be {FENCE}")]
+    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == FENCE), 0)
+    if not end:
+        return None, [Flaw(1, "", f"the front matter does not end: a line {FENCE} is missing")]
+    values: dict[str, Any] = {}
+    flaws = []
+    for number, line, below in _entries([line.rstrip() for line in lines[1:end]]):
+        match = _KEY.match(line)
+        if match is None:
+            flaws.append(Flaw(number, "", f'"{line.strip()[:40]}" is no field; one looks like `title: Do this`'))
+            continue
+        name = match[1]
+        try:
+            if name not in _READERS:
+                raise _Wrong(number, f"there is no such field.{did_you_mean(name, _READERS)}")
+            if name in values:
+                raise _Wrong(number, "stands twice")
+            values[name] = None
+            values[name] = _READERS[name](_value(number, match[2] or "", below))
+        except _Wrong as wrong:
+            flaws.append(Flaw(wrong.line, name, str(wrong)))
+    flaws += [Flaw(1, name, "is missing") for name in ("id", "title") if name not in values]
+    if flaws:
+        return None, sorted(flaws, key=lambda flaw: flaw.line)
+    return TaskText(**values, body="\n".join(lines[end + 1 :])), []
+
+
+def write_page(text: TaskText) -> str:
+    """The page of a task; what is as usual is left out."""
+    usual = TaskText(text.id, text.title)
+    rows = [f"id: {_word(text.id)}", f"title: {_word(text.title)}"]
+    for name in ("depends_on", "risk", "mutation", "verification", "approval", "intent"):
+        value = getattr(text, name)
+        if value != getattr(usual, name):
+            written = f"[{', '.join(_word(str(item)) for item in value)}]" if isinstance(value, tuple) else _word(value)
+            rows.append(f"{name}: {written}")
+    return "\n".join([FENCE, *rows, FENCE, text.body])
+
+
+def with_id(page: str, id: str) -> str:
+    """The same page with another id; the rest of it stays as it was written."""
+    return _ID_LINE.sub(lambda found: f"id: {_word(id)}", page, count=1)
+
+
+def read_pages(pages: Iterable[tuple[str, str]]) -> list[TaskText]:
+    """What pages say, or one error that names every flaw of every page."""
+    texts, wrong = [], []
+    for name, page in pages:
+        text, flaws = read_page(page)
+        wrong += [f"{name}: {flaw}" for flaw in flaws]
+        texts += [text] if text else []
+    if wrong:
+        raise UsageError("nothing was added:\n" + "\n".join(wrong))
+    return texts
+
+
+# ── the lines of the front matter
+
+
+def _entries(lines: list[str]) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
+    """Each line at the margin, with the lines below that belong to it; numbers are those of the page."""
+    head: tuple[int, str] | None = None
+    below: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, 2):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if head and (line[0] in " \t" or line.startswith("- ") or line == "-"):
+            below.append((number, line.strip()))
+            continue
+        if head:
+            yield (*head, below)
+        head, below = (number, line), []
+    if head:
+        yield (*head, below)
+
+
+def _value(number: int, rest: str, below: list[tuple[int, str]]) -> _Value:
+    rest = rest.strip()
+    if rest[:1] in ("|", ">"):
+        raise _Wrong(number, "block text is not read here; write it on one line, in quotes")
+    if rest.startswith("["):
+        return _Value(number, tuple((number, word) for word in _flow(number, rest)), True)
+    if rest and not rest.startswith("#"):
+        if below:
+            raise _Wrong(below[0][0], "does not belong to the line above; write the value on one line, in quotes")
+        word = _unquoted(number, rest)
+        return _Value(number, () if word is None else ((number, word),))
+    return _Value(number, tuple(_items(below)), True) if below else _Value(number, ())
+
+
+def _items(below: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The items of a list; `- path: P` with `lines: 1-9` under it is one."""
+    items: list[tuple[int, str]] = []
+    for number, line in below:
+        if line == "-" or line.startswith("- "):
+            pair = _KEY.match(line[1:].strip())
+            word = _unquoted(number, pair[2] or "" if pair and pair[1] == "path" else line[1:].strip())
+            if not word:
+                raise _Wrong(number, "an item is empty")
+            items.append((number, word))
+        elif items and (pair := _KEY.match(line)) and pair[1] == "lines" and (lines := re.findall(r"\d+", line)):
+            items[-1] = (items[-1][0], f"{items[-1][1]}:{'-'.join(lines)}")
+        else:
+            raise _Wrong(number, f'"{line[:40]}" is no item; one begins with "- "')
+    return items
+
+
+def _flow(number: int, rest: str) -> Iterator[str]:
+    """The items of `[a, "b, c"]`."""
+    at, closed = 1, False
+    while not closed:
+        match = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,\]]*?)\s*([,\]])""").match(rest, at)
+        if match is None:
+            raise _Wrong(number, "the list is not closed: a ] is missing")
+        at, closed = match.end(), match[2] == "]"
+        if match[1]:
+            yield _unquoted(number, match[1]) or ""
+        elif not closed:
+            raise _Wrong(number, "an item is empty")
+    if rest[at:].strip() and not rest[at:].strip().startswith("#"):
+        raise _Wrong(number, f'"{rest[at:].strip()}" after the list')
+
+
+def _unquoted(number: int, word: str) -> str | None:
+    """A word without its quotes and its comment; None if it stands for nothing."""
+    if word[:1] == '"':
+        match = re.match(r'("(?:[^"\\]|\\.)*")\s*(?:#.*)?$', word)
+        try:
+            return str(msgspec.json.decode(match[1].encode(), type=str)) if match else _unclosed(number)
+        except msgspec.DecodeError as error:
+            raise _Wrong(number, f"the text in quotes cannot be read: {error}") from None
+    if word[:1] == "'":
+        match = re.match(r"'((?:[^']|'')*)'\s*(?:#.*)?$", word)
+        return match[1].replace("''", "'") if match else _unclosed(number)
+    plain = re.split(r"\s+#", word, maxsplit=1)[0].strip()
+    return None if plain in ("", "~", "null") else plain
+
+
+def _unclosed(number: int) -> str:
+    raise _Wrong(number, "a quote is not closed, or something follows it")
+
+
+def _word(word: str) -> str:
+    """A word as the front matter spells it, in quotes if it has to be."""
+    plain = (
+        word.isprintable()
+        and word == word.strip()
+        and word not in ("", "~", "null")
+        and not word.startswith(_SPECIAL)
+        and not any(sign in word for sign in (": ", " #", ",", "]", "["))
+        and not word.endswith(":")
+    )
+    return word if plain else msgspec.json.encode(word).decode()
+
+
+# ── what each field holds
+
+
+def _one(value: _Value) -> str:
+    if value.is_list:
+        raise _Wrong(value.line, "one value is wanted, not a list")
+    return value.words[0][1] if value.words else ""
+
+
+def _id(value: _Value) -> str:
+    id = _one(value)
+    if not ID_FORM.fullmatch(id):
+        raise _Wrong(value.line, f'"{id}" is no id: letters, digits, ".", "_" and "-", at most 80, a letter first')
+    return id
+
+
+def _title(value: _Value) -> str:
+    title = _one(value)
+    if not title.strip() or "\n" in title:
+        raise _Wrong(value.line, "one line is wanted that says what is to be done")
+    return title
+
+
+def _choice(kind: type[StrEnum]) -> Callable[[_Value], StrEnum]:
+    def read(value: _Value) -> StrEnum:
+        word = _one(value)
+        try:
+            return kind(word.lower())
+        except ValueError:
+            choices = [str(choice) for choice in kind]
+            raise _Wrong(
+                value.line, f'"{word}" is not one of {", ".join(choices)}.{did_you_mean(word, choices)}'
+            ) from None
+
+    return read
+
+
+def _ids(value: _Value) -> tuple[str, ...]:
+    for line, word in value.words:
+        if not ID_FORM.fullmatch(word):
+            raise _Wrong(line, f'"{word}" is no id of a task')
+    return tuple(dict.fromkeys(word for _, word in value.words))
+
+
+def _intents(value: _Value) -> tuple[Intent, ...]:
+    return tuple(_intent(line, word) for line, word in value.words)
+
+
+def _intent(line: int, word: str) -> Intent:
+    match = _LINES.fullmatch(word)
+    path, first, last = word, 0, 0
+    if match:
+        path, first = match[1], int(match[2] or match[4])
+        last = int(match[3] or match[5] or first)
+    if match and not 0 < first <= last:
+        raise _Wrong(line, f'"{word}": the lines count from 1, the first before the last')
+    if path.startswith(("/", "~")) or ".." in path.split("/"):
+        raise _Wrong(line, f'"{path}" is outside the project; write it relative to the project\'s root')
+    return Intent(path.removeprefix("./"), first, last)
+
+
+_READERS: dict[str, Callable[[_Value], Any]] = {
+    "id": _id,
+    "title": _title,
+    "depends_on": _ids,
+    "risk": _choice(Risk),
+    "mutation": _choice(Mutation),
+    "verification": _one,
+    "approval": _choice(Approval),
+    "intent": _intents,
+}

@@ -1,0 +1,118 @@
+"""What a conversation is made of: messages, tool calls, and the parts a model streams back."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from quintet.domain.permission.effects import Effect
+
+
+class ToolCall(Struct, frozen=True, gc=False):
+    """A call as the model wrote it; `arguments` is its JSON text, which may be anything at all."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class Image(Struct, frozen=True, gc=False):
+    """A picture for a model to look at."""
+
+    media_type: str  # image/png, image/jpeg, image/gif or image/webp
+    data: str  # base64
+
+
+class Original(Struct, frozen=True, gc=False):
+    """A reply as its wire spells it: thinking that a model signed goes back to that model unchanged, or not at all."""
+
+    origin: str  # wire and model; nobody else may read `data`
+    data: str
+
+
+class Message(Struct, frozen=True, omit_defaults=True, gc=False):
+    role: Role
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""  # for role tool: which call this answers
+    images: tuple[Image, ...] = ()  # for roles user and tool
+    original: Original | None = None  # for role assistant
+
+
+class Usage(Struct, frozen=True, gc=False):
+    input_tokens: int = 0  # all of them, cached ones included
+    output_tokens: int = 0
+    cached_tokens: int = 0  # of the input, what was read from a cache
+
+    def plus(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+        )
+
+
+class Finish(StrEnum):
+    STOP = "stop"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    REFUSED = "refused"  # the model says it cannot take this on; the run ends blocked
+
+
+class TextPart(Struct, frozen=True):
+    text: str
+
+
+class ThinkingPart(Struct, frozen=True):
+    text: str
+
+
+class CallPart(Struct, frozen=True):
+    """A complete tool call; wires assemble fragments before handing it on."""
+
+    call: ToolCall
+
+
+class OriginalPart(Struct, frozen=True):
+    """The whole reply as its wire spells it, where that holds more than text and calls; at most one."""
+
+    original: Original
+
+
+class EndPart(Struct, frozen=True):
+    finish: Finish
+    usage: Usage = Usage()
+
+
+Part = TextPart | ThinkingPart | CallPart | OriginalPart | EndPart
+
+
+class ToolSchema(Struct, frozen=True):
+    """A tool as a model sees it."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Request(Struct, frozen=True):
+    """One model request: everything the model is told."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSchema, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)  # more fields of the request's body, as the server knows them
+    tool_choice: Literal["auto", "none"] = "auto"  # none: the tools stay in view, and none may be called
+    stop: tuple[str, ...] = ()  # texts that end the reply
+    json_schema: dict[str, Any] | None = None  # the reply's text is to be JSON of this schema
+    unasked: frozenset[Effect] = frozenset()  # what proceeds unasked now, for a model that plans by it
+    purpose: Literal["", "plan", "retry"] = ""  # of the turn, for a model that goes by rules: a plan, or a task again

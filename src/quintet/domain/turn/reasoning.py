@@ -1,0 +1,103 @@
+"""Visible reasoning: the block a model writes when the user wants it, and the little of it that stays.
+
+The block is shown to the user and journalled whole. Later requests carry only its outcome: what changed in the plan,
+what comes next, the risk, and the delivery state.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.turn.stage_policy import Reasoning
+
+SECTIONS = ("Analyze", "Research", "Plan", "Reflect", "Action", "Delivery")
+MICRO_SECTIONS = ("Reflect", "Action")
+DONE, NEEDS_WORK = "DONE", "NEEDS_WORK"
+_BLOCK = regex(r"<ide_reasoning>(.*?)</ide_reasoning>", re.S)
+_OPEN = regex(r"<ide_reasoning>.*\Z", re.S)
+_HEADING = regex(
+    r"^\s*(?:#+\s*|[-*]\s*|\*\*)?(Analyze|Research|Plan|Reflect|Action|Delivery)\b\**\s*:?\**\s*(.*)$", re.I
+)
+_FEW_WORDS = 12  # characters; a section with less says nothing
+
+
+class ReasoningOutcome(Struct, frozen=True, gc=False):
+    plan_delta: str = ""
+    next_action: str = ""
+    known_risks: str = ""
+    delivery_state: str = NEEDS_WORK
+
+    def as_text(self) -> str:
+        rows = (
+            ("plan", self.plan_delta),
+            ("next", self.next_action),
+            ("risks", self.known_risks),
+            ("delivery", self.delivery_state),
+        )
+        return "\n".join(f"{name}: {text}" for name, text in rows if text)
+
+
+def sections(text: str) -> dict[str, str] | None:
+    """The reasoning block's sections by name; None if there is no block."""
+    block = _BLOCK.search(text)
+    if block is None:
+        return None
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in block[1].splitlines():
+        if heading := _HEADING.match(line):
+            current = found.setdefault(heading[1].capitalize(), [])
+            line = heading[2]
+        if current is not None and line.strip():
+            current.append(line.strip())
+    return {name: "\n".join(lines) for name, lines in found.items()}
+
+
+def without(text: str) -> str:
+    """The text without any reasoning, whole blocks and one that was cut off."""
+    return _OPEN.sub("", _BLOCK.sub("", text)).strip()
+
+
+def outcome(text: str) -> ReasoningOutcome | None:
+    """What stays of a reply's reasoning; None if it had none."""
+    found = sections(text)
+    if found is None:
+        return None
+    delivery = found.get("Delivery", "").lstrip("*_ ").upper()
+    return ReasoningOutcome(
+        plan_delta=_line(found.get("Plan", "")),
+        next_action=_line(found.get("Action", "")),
+        known_risks=_line(found.get("Reflect", "")),
+        delivery_state=DONE if delivery.startswith(DONE) else NEEDS_WORK,
+    )
+
+
+def kept(text: str) -> str:
+    """A reply as later requests see it: its answer, and its reasoning's outcome in place of the reasoning."""
+    found = outcome(text)
+    if found is None:
+        return text
+    return "\n\n".join(part for part in (without(text), f"[outcome]\n{found.as_text()}") if part)
+
+
+def problem(text: str, wanted: Reasoning) -> str:
+    """What is wrong with a reply's reasoning: missing, malformed or empty; nothing if it is as wanted."""
+    if wanted is Reasoning.NONE:
+        return ""
+    found = sections(text)
+    if found is None:
+        return "malformed" if "<ide_reasoning>" in text else "missing"
+    needed = SECTIONS if wanted is Reasoning.MACRO else MICRO_SECTIONS
+    if any(name not in found for name in needed):
+        return "malformed"
+    if all(len(found[name]) < _FEW_WORDS for name in needed):
+        return "empty"
+    return ""
+
+
+def _line(text: str, most: int = 300) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -1,0 +1,135 @@
+"""The policy owner: for one stage of a turn, which tools, which prompts, which reasoning. Pure; decided only here.
+
+A stage may narrow the tools; nothing here, and nothing that works by it, can turn a dial or switch reasoning. The
+tools of a plan are what a model is shown and what it may call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from quintet.domain.dials.axes import Axes, WorkMode
+from quintet.domain.permission import gate
+from quintet.domain.permission.call_context import Stage, Standing
+from quintet.domain.turn import swe_phases
+from quintet.domain.turn.tool_menu import FINISH_STEP, META_TOOLS, TOOL_MODES, Presentation, ToolMode, visible_tools
+from quintet.domain.turn.tool_spec import ToolSpec
+
+
+class Reasoning(StrEnum):
+    """The form visible reasoning has to take."""
+
+    NONE = "none"
+    MACRO = "macro"  # the whole plan, once a turn
+    MICRO = "micro"  # a few lines between steps
+
+
+class Menu(Struct, frozen=True):
+    """How tools are put before a model."""
+
+    presentation: Presentation = Presentation.MENU
+    toolsets: Mapping[str, ToolMode] = field(default_factory=lambda: TOOL_MODES)
+
+
+class StagePlan(Struct, frozen=True):
+    stage: Stage
+    tools: tuple[str, ...]  # what may be called
+    prompts: tuple[str, ...]  # parts of what the model is told, in their order
+    reasoning: Reasoning
+
+
+# Parts that are no files.
+AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE = "@agents", "@persona", "@memory", "@toolset"
+WORKFLOW_STATE = "@workflow"
+TOOLLESS = frozenset({Stage.WARMUP, Stage.DELIVERY_CHECK})
+READING_STAGES = frozenset({Stage.QA_REVIEW, Stage.VERIFICATION})
+STAGE_PAGES: dict[Stage, tuple[str, ...]] = {
+    Stage.WARMUP: ("stages/warmup.md",),
+    Stage.ACT: (),
+    Stage.TOOL_FOLLOWUP: ("agent/tool_loop_context.md",),
+    Stage.MICRO_STEP: ("agent/tool_loop_context.md",),
+    Stage.DELIVERY_CHECK: ("agent/delivery_gate.md",),
+    Stage.QA_REVIEW: ("qa/system.md", "qa/report_schema.md"),
+    Stage.VERIFICATION: ("stages/verification.md",),
+}
+REASONING_PAGES = {Reasoning.MACRO: "agent/reasoning_macro.md", Reasoning.MICRO: "agent/reasoning_micro.md"}
+
+
+_REASONS = frozenset({*REASONING_PAGES.values(), "qa/review_micro_reasoning.md"})
+
+
+def is_agent(axes: Axes) -> bool:
+    """The user mode is derived: chat is Chat, all else is Agent."""
+    return axes.work_mode is not WorkMode.CHAT
+
+
+def reasoning_of(axes: Axes, stage: Stage, enabled: bool) -> Reasoning:
+    if not enabled or not is_agent(axes):
+        return Reasoning.NONE
+    return Reasoning.MACRO if stage is Stage.WARMUP else Reasoning.MICRO
+
+
+def plan_stage(
+    standing: Standing, tools: Mapping[str, ToolSpec], *, reasoning: bool = False, menu: Menu | None = None
+) -> StagePlan:
+    """What holds in a stage, for a conversation that stands here."""
+    kind = reasoning_of(standing.axes, standing.stage, reasoning)
+    return StagePlan(standing.stage, visible(standing, tools, menu or Menu()), _prompts(standing, kind), kind)
+
+
+def broken_invariant(plan: StagePlan, axes: Axes, reasoning: bool, sent: int, prompts: Iterable[str]) -> str:
+    """What a request would violate: the user's mode, the user's reasoning, the policy's tools. Empty if nothing."""
+    told = frozenset(prompts)
+    addition = "agent/mode_addition.md" if is_agent(axes) else "chat/mode_addition.md"
+    if addition not in told or f"modes/{axes.work_mode}.md" not in told:
+        return "the request is not made in the user's mode"
+    wanted = plan.reasoning is not Reasoning.NONE
+    if wanted != (reasoning and is_agent(axes)) or wanted != bool(told & _REASONS):
+        return "the request does not ask for reasoning as the user set it"
+    return "" if sent == len(plan.tools) else "the tools of the request are not those of the policy"
+
+
+def visible(standing: Standing, tools: Mapping[str, ToolSpec], menu: Menu) -> tuple[str, ...]:
+    """The mask, for showing and calling: base ∩ SWE phase ∩ agent ∩ profile ∩ work mode, in the registry's order."""
+    useful = within_reach(standing, tools)
+    if standing.stage in TOOLLESS:
+        base: frozenset[str] = frozenset()
+    elif standing.stage in READING_STAGES:
+        base = frozenset(name for name in useful if reads_only(tools[name]))
+    else:
+        base = visible_tools(useful, standing.toolset, menu.presentation, menu.toolsets)
+        base |= useful & {FINISH_STEP}  # in reach from every place in the menu
+    return tuple(name for name in tools if name in base)
+
+
+def within_reach(standing: Standing, tools: Mapping[str, ToolSpec]) -> frozenset[str]:
+    """The tools of use at these dials, to this agent and in this SWE phase, in whatever toolset."""
+    shown = (name for name, spec in tools.items() if gate.visible(spec, standing.axes))
+    allowed = swe_phases.within(standing.swe, shown)
+    if standing.allowed is not None:
+        allowed &= standing.allowed | {*META_TOOLS, FINISH_STEP}
+    return allowed if standing.step and not standing.step.done else allowed - {FINISH_STEP}
+
+
+def reads_only(spec: ToolSpec) -> bool:
+    return bool(spec.effects) and spec.effects <= gate.READING
+
+
+def _prompts(standing: Standing, kind: Reasoning) -> tuple[str, ...]:
+    axes, stage = standing.axes, standing.stage
+    addition = "agent/mode_addition.md" if is_agent(axes) else "chat/mode_addition.md"
+    parts = ["base/system.md", "base/project_root_context.md", AGENTS_PAGE, PERSONA, MEMORY, addition]
+    parts.append(f"modes/{axes.work_mode}.md")
+    if stage not in TOOLLESS | READING_STAGES:
+        if standing.step:
+            parts += ["agent/workflow.md", WORKFLOW_STATE]
+        if standing.report:
+            parts.append(f"modes/{standing.report}_report.md")
+        parts.append(TOOLSET_STATE)
+    parts += STAGE_PAGES[stage]
+    if kind is not Reasoning.NONE:
+        parts.append("qa/review_micro_reasoning.md" if stage is Stage.QA_REVIEW else REASONING_PAGES[kind])
+    return tuple(parts)

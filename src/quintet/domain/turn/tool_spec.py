@@ -1,0 +1,93 @@
+"""What Quintet knows of a tool before it runs, and what a call comes back with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct
+
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.permission.effects import Effect
+from quintet.domain.shell.line_needs import Part
+from quintet.domain.turn.consulting import Consulted
+from quintet.domain.turn.messages import ToolSchema
+from quintet.domain.turn.swe_phases import PhaseMove
+from quintet.domain.turn.todos import Todo
+
+
+class Touch(Struct, frozen=True):
+    """What one call would do, told from its arguments: effects, the paths it names, and why.
+
+    A call that runs shell lines gives them with the folder they run in; `shell_effects.with_lines` says what they mean.
+    """
+
+    effects: frozenset[Effect]
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    why: str = ""
+    asks: str = ""  # why it is asked at every profile, unless a rule names what the call is about
+    addresses: tuple[str, ...] = ()  # of the web that it fetches, or of a page of the project that has a network
+    resource: str = ""  # of the MCP server, that it reads
+    tells: bool = False  # a page of the web gets to know something that the model chose
+    shell: str = ""  # the background shell this is typed into
+    lines: tuple[str, ...] = ()  # shell lines the call will run
+    commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn
+    parts: tuple[Part, ...] = ()  # those of them that are more than plain reading
+    plain: bool = False  # the lines are all in the closed table of what reads: see shell_plain_reading
+    named: tuple[str, ...] = ()  # of what it reads, the files that it only looks for: `ls -l .env`
+    folder: str = ""  # where it runs them
+    verifies: str = ""  # the todo whose criteria it will check
+    server: str | None = None  # the MCP server it would start or reach; empty: the only one there is
+    moves: tuple[str, str] | None = None  # from where, to where
+    refused: str = ""  # why nobody can say yes, by what was found
+    deploys: tuple[str, str] | None = None  # what is to be deployed, and the target if it is the settings' own
+
+
+class ToolSpec(Struct, frozen=True):
+    name: str
+    description: str
+    profile: PermissionProfile  # the least profile the tool is any use in
+    effects: frozenset[Effect]  # the most a call may do
+    schema: Callable[[], dict[str, Any]]
+    bind: Callable[[str], dict[str, Any]]  # JSON arguments → keyword arguments, or ToolFailed
+    touch: Callable[[dict[str, Any]], Touch]
+    run: Callable[..., Awaitable[ToolResult]]
+    needs: tuple[str, ...] = ()  # the outside parts it does not work without
+    toolset: str = ""  # of a user's own tool; those of the shipped ones are in TOOL_MODES
+    confined: bool = False  # cannot reach outside the project, whoever says yes
+    asks: bool = False  # may ask a model, which has its price
+
+    def shown(self) -> ToolSchema:
+        return ToolSchema(self.name, self.description, self.schema())
+
+
+class CallStatus(StrEnum):
+    OK = "ok"
+    ERROR = "error"
+    DENIED = "denied"
+    INTERRUPTED = "interrupted"
+
+
+class Move(Struct, frozen=True):
+    """The way a run takes from the place in its workflow that it is at; an empty target leaves the workflow."""
+
+    way: str
+    target: str
+    result: str = ""
+
+
+class ToolResult(Struct, frozen=True):
+    content: str
+    status: CallStatus = CallStatus.OK
+    changed: tuple[str, ...] = ()  # project files the call is known to have changed
+    summary: str = ""  # a few words for the person: "+9 −2", "12 passed"
+    toolset: str | None = None  # the place in the tool menu the model goes to ("" for ROOT)
+    message: str = ""  # something to tell the user
+    ends: str = ""  # the turn ends here: done or blocked
+    answer: str = ""  # with this answer
+    todos: tuple[Todo, ...] = ()  # as they are after the call moved them
+    phase: PhaseMove | None = None  # the SWE phase it goes to
+    step: Move | None = None  # the way its run takes in its workflow
+    consulted: tuple[Consulted, ...] = ()  # the models it asked

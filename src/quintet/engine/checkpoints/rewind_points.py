@@ -1,0 +1,77 @@
+"""The points of a session that one can go back to, or fork at: before each turn, and before each rewind.
+
+Read from the journal, so every process sees the same ones under the same numbers.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from quintet.domain.base.errors import UsageError
+from quintet.domain.journal import protocol as p
+from quintet.domain.ports.ports import Store
+
+KINDS = ("turn_started", "turn_finished", "checkpoint_taken", "files_changed", "rewound")
+LONGEST_TITLE = 60
+
+
+class Point(Struct):
+    number: int
+    id: str
+    at: str
+    title: str
+    start: int  # number of the first event that belongs to it
+    end: int = 0  # of the last one; 0 while it goes on
+    taken: bool = False  # whether there is a checkpoint
+    partly: bool = False  # a checkpoint without a tree: only what file tools write is kept
+    lacking: tuple[str, ...] = ()
+    cut: bool = False  # its process ended before it did
+    changes: list[p.FilesChanged] = field(default_factory=list)
+
+    @property
+    def totals(self) -> tuple[int, int, int]:
+        """Files, lines added, lines removed."""
+        paths = {path for change in self.changes for path in change.paths}
+        more = sum(change.count - len(change.paths) for change in self.changes)
+        return len(paths) + more, sum(c.added for c in self.changes), sum(c.removed for c in self.changes)
+
+
+def points_of(store: Store, session: str) -> list[Point]:
+    found: dict[str, Point] = {}
+    kept: dict[str, tuple[int, p.CheckpointTaken]] = {}
+    changes: dict[str, list[p.FilesChanged]] = {}
+    for recorded in store.read(session, kinds=KINDS):
+        match recorded.event:
+            case p.TurnStarted() as e:
+                title = " ".join(e.text.split())[:LONGEST_TITLE] or "(went on)"
+                found[e.turn] = Point(len(found) + 1, e.turn, recorded.at, title, recorded.seq)
+            case p.TurnFinished() as e if e.turn in found:
+                found[e.turn].end = recorded.seq
+                found[e.turn].cut = e.status == "interrupted" and e.reason != "interrupted"
+            case p.CheckpointTaken() as e:
+                kept[e.point] = (recorded.seq, e)
+            case p.FilesChanged() as e:
+                changes.setdefault(e.point, []).append(e)
+            case p.Rewound() as e:
+                what = (
+                    "files and conversation" if e.files and e.conversation else "files" if e.files else "conversation"
+                )
+                number = found[e.to].number if e.to in found else 0
+                start = kept[e.point][0] if e.point in kept else recorded.seq
+                title = f"(rewind to {number}: {what})"
+                found[e.point] = Point(len(found) + 1, e.point, recorded.at, title, start, recorded.seq)
+    for point in found.values():
+        point.changes = changes.get(point.id, [])
+        if point.id in kept:
+            checkpoint = kept[point.id][1]
+            point.taken, point.partly, point.lacking = True, not checkpoint.tree, checkpoint.lacking
+    return list(found.values())
+
+
+def point_at(points: list[Point], word: str) -> Point:
+    """The point of a number, as a user writes it."""
+    if not points:
+        raise UsageError("there is no turn to go back to yet")
+    if not word.isdecimal() or not 1 <= int(word) <= len(points):
+        raise UsageError(f'"{word}": not one of 1 to {len(points)}; /rewind lists them')
+    return points[int(word) - 1]

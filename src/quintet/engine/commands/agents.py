@@ -1,0 +1,79 @@
+"""The slash commands of agent sessions: list or enter, show the menu, leave; and the run that is resumed."""
+
+from __future__ import annotations
+
+from quintet.domain.agents.agent import Agent, visible_menu
+from quintet.domain.agents.persona import headline, numbered, told
+from quintet.domain.base.errors import UsageError
+from quintet.domain.base.text_table import table
+from quintet.domain.dials.axes import Surface
+from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.journal.protocol import AgentDismissed, AgentEntered, Event
+from quintet.domain.journal.state import SessionState
+from quintet.engine.agents import runs
+from quintet.engine.session.command_context import Desk, Outcome
+from quintet.engine.session.core import Core
+
+
+def agents(desk: Desk, line: CommandLine) -> Outcome:
+    if line.words:
+        _not_while_running(desk, "/agents")
+        events = entering(desk.core, desk.state, " ".join(line.words), desk.surface)
+        agent = next(event.agent for event in events if isinstance(event, AgentEntered))
+        return Outcome(f"you are with {headline(agent)}", events, data={"agent": agent.id})
+    rows = [(agent.id, agent.title or agent.persona.role, origin) for agent, origin in desk.core.agents.listed()]
+    here = desk.state.agent
+    said = f"you are with {here.name}; /menu shows what it offers" if here else "/agents NAME enters one"
+    return Outcome("\n".join([*table(rows), said]), data={"agents": [row[0] for row in rows]})
+
+
+def menu(desk: Desk, line: CommandLine) -> Outcome:
+    return Outcome(menu_text(_agent(desk), desk.surface), data={"event": {"type": "SHOW_MENU"}})
+
+
+def dismiss(desk: Desk, line: CommandLine) -> Outcome:
+    agent = _agent(desk)
+    _not_while_running(desk, "/dismiss")
+    data = {"agent": agent.id, "event": {"type": "AGENT_DISMISSED"}}
+    return Outcome(f"{agent.id} is dismissed", leaving(desk.core, desk.state, agent), data=data)
+
+
+def entering(core: Core, state: SessionState, name: str, surface: Surface) -> list[Event]:
+    """An agent is chosen: the active run is put aside, its menu becomes the one that inputs go by."""
+    return [*runs.put_aside(core, state, "another agent was chosen"), entered(core, core.agents.find(name), surface)]
+
+
+def entered(core: Core, agent: Agent, surface: Surface) -> AgentEntered:
+    labels = tuple(item.label for item in visible_menu(agent, surface))
+    return AgentEntered(agent=agent, persona=core.agents.rendered(told(agent), agent), menu=labels)
+
+
+def leaving(core: Core, state: SessionState, agent: Agent) -> list[Event]:
+    return [*runs.put_aside(core, state, "the agent was dismissed"), AgentDismissed(agent=agent.id)]
+
+
+def resuming(core: Core, state: SessionState, wanted: str, surface: Surface) -> list[Event]:
+    """A run is taken up, and with it the agent whose run it is."""
+    taken = runs.take_up(core, state, wanted or state.active_run)
+    if taken.run.run_id == state.active_run:
+        return [taken]
+    leader = taken.progress.leader if taken.progress else None
+    events = runs.put_aside(core, state, "another run was taken up")
+    if leader and (state.agent is None or state.agent != leader):
+        events.append(entered(core, leader, surface))
+    return [*events, taken]
+
+
+def menu_text(agent: Agent, surface: Surface) -> str:
+    return numbered([item.label for item in visible_menu(agent, surface)])
+
+
+def _agent(desk: Desk) -> Agent:
+    if desk.state.agent is None:
+        raise UsageError("no agent is active; /agents lists them, /agents NAME enters one")
+    return desk.state.agent
+
+
+def _not_while_running(desk: Desk, name: str) -> None:
+    if desk.state.turn or desk.state.waiting:
+        raise UsageError(f"a turn is running: wait for it, or /stop it, before {name}")

@@ -1,0 +1,161 @@
+"""The slash commands of a cycle: plan, accept, build, try again at once, begin afresh; and when an input is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from quintet.domain.base.errors import QuintetError, UsageError
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode, merge
+from quintet.domain.dials.transitions import Scope
+from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.journal.cycle_state import CycleState, live
+from quintet.domain.journal.protocol import Choice, Event, QuestionAnswered, QuestionAsked
+from quintet.domain.journal.state import SessionState
+from quintet.domain.tasks.executors import NATIVE
+from quintet.domain.tasks.request_split import is_several
+from quintet.domain.turn.review_report import Order
+from quintet.engine.commands.dials import flag_changes, turn_dials
+from quintet.engine.commands.work import begin_work
+from quintet.engine.session import dials
+from quintet.engine.session.command_context import Beginning, Desk, Outcome
+from quintet.engine.session.core import Core
+from quintet.engine.session.questions import closed
+
+ABOUT_PLAN = "build this plan?"
+NO_PLAN = "no plan waits to be accepted; /plan TEXT makes one"
+PROFILES = {
+    "a": PermissionProfile.NORMAL,
+    "t": PermissionProfile.TRUSTED,
+    "u": PermissionProfile.UNRESTRICTED,
+}
+ONE_BY_ONE, NOT_NOW = "s", "n"  # no is n in every question
+
+
+def begins_one(core: Core, state: SessionState, text: str, order: Order | None) -> bool:
+    """Whether an input begins a cycle, or goes on with one: it was asked for, or it is several tasks.
+
+    In build an autonomous run plans first; otherwise one input is one unit, whatever it says.
+    """
+    if order:
+        return order.kind in ("plan", "build")
+    axes, settings = state.axes, core.settings.cycle
+    building = axes.work_mode is WorkMode.BUILD and axes.run_control is RunControl.AUTONOMOUS
+    if not (text and building and settings.from_input and state.agent is None):
+        return False
+    by_rules = settings.planner == NATIVE and not is_staged(core, state)
+    return is_several(text, lines=by_rules)
+
+
+def is_staged(core: Core, state: SessionState) -> bool:
+    """Whether the model in use can be asked about its own work; the offline rules cannot."""
+    return bool(getattr(core.make_model(core.route(state.axes, state.model)), "staged", True))
+
+
+def plan(desk: Desk, line: CommandLine) -> Outcome:
+    text = "\n".join(filter(None, (*line.words, line.details.strip())))
+    if not text:
+        raise UsageError("/plan TEXT, or /plan FILE: say what is to be done")
+    source = ""
+    if len(text.split()) == 1 and (content := desk.core.toolbox.content(text)).strip():
+        source, text = text, content
+    return begin_work(desk, WorkMode.PLAN, "planning begins", Beginning(text, Order("plan", source)))
+
+
+def accept(desk: Desk, line: CommandLine) -> Outcome:
+    cycle = _at_rest(desk)
+    if cycle is None or not cycle.pending:
+        raise UsageError(NO_PLAN)
+    beginning = Beginning("", Order("build", cycle.run))
+    changes = flag_changes(line)
+    if desk.core.person and not changes:
+        question, accepted = acceptance(desk)
+        desk.follow(question, accepted)
+        asked_anew = [*withdrawn(desk.state, "asked anew"), question]
+        return Outcome("", asked_anew, data={"turn": ""}, begins=beginning)
+    change = merge([AxesChange(work_mode=WorkMode.BUILD), *changes])
+    outcome = turn_dials(desk, change, Scope.NOW, "/accept")
+    outcome.data["turn"], outcome.begins = "", beginning
+    return outcome
+
+
+def acceptance(desk: Desk) -> tuple[QuestionAsked, Callable[[QuestionAnswered], list[Event] | None]]:
+    """The question whether a plan is to be built, by whom advanced and with what profile; and what follows from it."""
+    axes = desk.state.axes
+    choices = [
+        Choice(key, f"autonomous at {profile}{' (as now)' * (profile is axes.permission_profile)}")
+        for key, profile in PROFILES.items()
+    ]
+    question = QuestionAsked(
+        question=desk.core.ids.new("q"),
+        kind="choose",
+        text=ABOUT_PLAN,
+        choices=(*choices, Choice(ONE_BY_ONE, "one unit at a time"), Choice(NOT_NOW, "not now")),
+    )
+
+    def follow(answer: QuestionAnswered) -> list[Event] | None:
+        if answer.choice == NOT_NOW:
+            return None
+        profile = PROFILES.get(answer.choice)
+        control = RunControl.AUTONOMOUS if profile else RunControl.ASSISTED
+        change = AxesChange(WorkMode.BUILD, control, profile)
+        return [dials.turn(desk.state, dials.new(desk.core.ids, change, Scope.NOW, "/accept"), desk.activity)]
+
+    return question, follow
+
+
+def withdrawn(state: SessionState, why: str) -> list[Event]:
+    """The end of the question about a plan, where it stands: something else has decided."""
+    return [closed(asked.question, why) for asked in state.questions.values() if asked.text == ABOUT_PLAN]
+
+
+def implement(desk: Desk, line: CommandLine) -> Outcome:
+    """Build what is planned: the plan that waits, or the tasks that are there."""
+    cycle = _at_rest(desk)
+    if cycle and cycle.pending:
+        return accept(desk, line)
+    change = merge([AxesChange(work_mode=WorkMode.BUILD), *flag_changes(line)])
+    outcome = turn_dials(desk, change, Scope.NOW, "/implement")
+    outcome.data["turn"] = ""
+    outcome.begins = Beginning("", Order("build", cycle.run if cycle else ""))
+    return outcome
+
+
+def going_on(desk: Desk) -> Beginning | None:
+    """What takes up a cycle that has stopped and can go on; None if there is none."""
+    state = desk.state
+    cycle = live(state)
+    if cycle is None or cycle.at_work or state.turn or state.waiting:
+        return None
+    if state.active_run not in ("", cycle.run):
+        return None
+    if cycle.pending and state.axes.run_control is not RunControl.AUTONOMOUS:
+        raise UsageError("the plan waits for you: /accept")
+    return Beginning("", Order("build", cycle.run))
+
+
+def retry(desk: Desk, line: CommandLine) -> Outcome:
+    if not desk.skip_wait():
+        raise UsageError("nothing waits to be tried again")
+    return Outcome("tries again at once")
+
+
+async def reset(desk: Desk, line: CommandLine) -> Outcome:
+    if line.words not in ((), ("yes",)):
+        raise UsageError("/reset [yes]")
+    _at_rest(desk)
+    try:
+        if not line.words:
+            told = desk.core.tasks().would_reset()
+            return Outcome(f"this would {told}; /reset yes does it", data={"confirm": "/reset yes"})
+        done = await desk.core.tasks().reset(desk.state.active_run or "reset")
+    except UsageError:
+        raise
+    except QuintetError as error:
+        raise UsageError(error.message, hint=error.hint) from error
+    return Outcome("\n".join(done) or "nothing to reset")
+
+
+def _at_rest(desk: Desk) -> CycleState | None:
+    if desk.state.turn or desk.state.waiting or (desk.state.cycle and desk.state.cycle.at_work):
+        raise UsageError("a turn is running: wait for it, or /stop it")
+    return live(desk.state)

@@ -1,0 +1,123 @@
+"""The slash commands that tell of the session, where it stands, what it did and cost, and take the user's rating.
+
+What adds things up is imported when it is asked for: most sessions never ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from msgspec import to_builtins
+
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials import badge
+from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.journal.cycle_state import brief
+from quintet.domain.journal.protocol import Recorded, TurnRated
+from quintet.engine.session.command_context import Desk, Outcome
+from quintet.engine.session.queries import network_words, sandbox_words
+
+LOG_LINES = 20
+LOG_CELLS = 110  # of a line of it
+RATINGS = ("1", "2", "3", "4", "5")
+PIECE = 1000  # event numbers read at once
+
+
+def status(desk: Desk, line: CommandLine) -> Outcome:
+    state = desk.state
+    rows = [
+        ("session", f"{state.session}  {state.status}"),
+        ("axes", badge.full(state.axes, paused=state.paused)),
+        ("model", desk.core.route(state.axes, state.model)),
+        ("sandbox", sandbox_words(desk.core.toolbox.sandbox)),
+        ("network", network_words(desk.core.toolbox.terms.loopback_open)),
+        ("turns", f"{state.turns}, {state.usage.input_tokens} tokens in, {state.usage.output_tokens} out"),
+        ("cost", f"{state.cost:.4f}"),
+    ]
+    if state.agent:
+        run = state.runs.get(state.active_run)
+        following = f"   run {run.run_id}, {run.workflow_ref}, {run.phase}" if run else ""
+        rows.append(("agent", f"{state.agent.id}{following}"))
+    if state.cycle:
+        from quintet.engine.session.queries import cycle_line
+
+        rows.append(("cycle", cycle_line(to_builtins(brief(state.cycle)))))
+    rows += [("pending", f"{badge.full(t.change.applied_to(state.axes))}  {t.scope}") for t in state.pending]
+    return Outcome("\n".join(f"{name:<9}{value}" for name, value in rows))
+
+
+async def cost(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine.reports import accounts
+
+    by = accounts.one_of("by", str(line.flags.get("by", "model")), accounts.GROUPINGS)
+    found = accounts.costs(accounts.requests([r async for r in _journal(desk, accounts.KINDS)]), by)
+    usage = desk.state.usage
+    told = (
+        f"{desk.state.cost:.4f}   {usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
+        f"{usage.output_tokens} out, {desk.state.turns} turns"
+    )
+    return Outcome("\n".join([told, *(accounts.cost_lines(found) if found.rows else ())]))
+
+
+async def logs(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine.reports import accounts
+
+    chosen = accounts.wanted(str(line.flags.get("level", "")), str(line.flags.get("stage", "")))
+    every = accounts.requests([r async for r in _journal(desk, accounts.KINDS)])
+    shown = [request for request in every if chosen(request)][-LOG_LINES:]
+    return Outcome("\n".join(accounts.log_lines(shown, room=LOG_CELLS)) or accounts.nothing_logged(every, chosen))
+
+
+async def session_report(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine.reports.session_report import Reporter, report_lines
+
+    reporter = Reporter()
+    async for recorded in _journal(desk):
+        reporter.apply(recorded)
+    return Outcome("\n".join(report_lines(reporter.report())))
+
+
+async def forensics(desk: Desk, line: CommandLine) -> Outcome:
+    from quintet.engine.reports.forensics import Examiner, allowance
+    from quintet.engine.reports.forensics_page import page
+
+    session, turn = desk.state.session, str(line.flags.get("turn", ""))
+    if line.words or (turn and not turn.isdecimal()):
+        raise UsageError("/forensics [--turn N], for example /forensics --turn 3")
+    clip = allowance(0 if turn else desk.core.store.count(session))
+    examiner = Examiner(clip, int(turn) if turn else None)
+    async for recorded in _journal(desk):
+        examiner.apply(recorded)
+    found = examiner.findings()
+    name = f"forensics-turn-{turn}" if turn else "forensics"
+    try:
+        path = await desk.core.keep_page(session, name, page(found))
+    except OSError as error:
+        raise UsageError(f"the page cannot be written: {error}") from error
+    return Outcome(f"the page is {path}", data={"path": path})
+
+
+def rate(desk: Desk, line: CommandLine) -> Outcome:
+    if not line.words or line.words[0] not in RATINGS:
+        raise UsageError("/rate 1-5 [WORDS], for example /rate 4 found it at once")
+    turn = desk.state.last_turn
+    if not turn:
+        raise UsageError("there is nothing to rate yet: no turn has finished")
+    note = "\n".join(part for part in (" ".join(line.words[1:]), line.details.strip()) if part)
+    rating = int(line.words[0])
+    return Outcome(f"the last turn is rated {rating} of 5", [TurnRated(turn=turn, rating=rating, note=note)])
+
+
+async def _journal(desk: Desk, kinds: Sequence[str] = ()) -> AsyncIterator[Recorded]:
+    """This session's events, read in pieces so that a long journal holds up neither the turn nor the inbox."""
+    store, session = desk.core.store, desk.state.session
+    last = store.last_seq(session)
+    for after in range(0, last, PIECE):
+        for recorded in store.read(session, after, min(after + PIECE, last), kinds):
+            yield recorded
+        await asyncio.sleep(0)
+
+
+def settings(desk: Desk, line: CommandLine) -> Outcome:
+    return Outcome(desk.core.settings_text())

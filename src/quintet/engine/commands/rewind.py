@@ -1,0 +1,183 @@
+"""/rewind and /fork: back to before a turn, here or in a session of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from quintet.domain.base.errors import ToolFailed, UsageError
+from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.base.text_table import table
+from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.journal.file_changes import LeftAlone, Restoration
+from quintet.domain.journal.protocol import Rewound
+from quintet.domain.journal.state import SessionState
+from quintet.engine.checkpoints.rewind import Prospect, is_folder, look_ahead, take_back
+from quintet.engine.checkpoints.rewind_points import Point, point_at, points_of
+from quintet.engine.session.command_context import Desk, Outcome
+from quintet.engine.session.core import Core
+
+WHAT = ("files", "conversation", "both")
+MOST_LISTED = 20  # points
+MOST_SHOWN = 40  # files
+MOST_TOLD = 200  # files in the data
+
+
+async def rewind(desk: Desk, line: CommandLine) -> Outcome:
+    number, what = (*line.words, "", "")[:2]
+    if len(line.words) > 2 or what.lower() not in ("", *WHAT):
+        raise UsageError(f"/rewind N takes one of {', '.join(WHAT)}; without it, it shows what it would do")
+    if what and desk.busy:
+        raise UsageError("a run is active; /stop ends it, then /rewind")
+    await desk.settled()
+    points = points_of(desk.core.store, desk.state.session)
+    try:
+        if not number:
+            return _list(points, await desk.core.checkpoints.kept())
+        to = point_at(points, number)
+        if what in ("both", "conversation") and to.id not in desk.state.marks:
+            raise UsageError(
+                f"the conversation before {number} is no longer kept; /rewind {number} files takes files back"
+            )
+        core, seen = desk.core, None
+        if what != "conversation":
+            seen = await look_ahead(core.checkpoints, points, to, core.toolbox.terms.protection)
+        if not what and seen:
+            return _preview(desk, to, seen)
+        return await _done(desk, to, what.lower(), seen, len(points) + 1)
+    except ToolFailed as error:
+        raise UsageError(f"/rewind could not be done, or not all of it: {error}. It can be repeated") from error
+
+
+async def _done(desk: Desk, to: Point, what: str, seen: Prospect | None, number: int) -> Outcome:
+    point = desk.core.ids.new("rewind")
+    events, left = await take_back(desk.core.checkpoints, seen, point, desk.note) if seen else ([], [])
+    failed = {one.path for one in left}
+    restored = sum(not is_folder(one) and one.path not in failed for one in seen.plan.restore) if seen else 0
+    rewound = Rewound(
+        point=point,
+        to=to.id,
+        files=what != "conversation",
+        conversation=what != "files",
+        restored=restored,
+        left=tuple(on_one_line(one.path) for one in left[:MOST_LISTED]),
+    )
+    said = [f"back to before {to.number}: {_said(rewound)}", *_left_lines(left, seen.lacking if seen else [])]
+    data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
+    return Outcome("\n".join([*said, f"/rewind {number} takes this back"]), [*events, rewound], data={"rewind": data})
+
+
+def _said(rewound: Rewound) -> str:
+    files = f"{_count(rewound.restored, 'file')} restored" if rewound.files else "files as they are"
+    return f"{files}, conversation {'cut there' if rewound.conversation else 'as it is'}"
+
+
+def _list(points: list[Point], there: set[str]) -> Outcome:
+    if not points:
+        return Outcome("there is no turn to go back to yet", data={"points": []})
+    rows = [(str(p.number), p.at[:16].replace("T", " "), about(p, there), on_one_line(p.title)) for p in points]
+    lines = table(rows[-MOST_LISTED:], right=(0,))
+    more = [f"{len(rows) - len(lines)} before these"] if len(rows) > len(lines) else []
+    data = [_as_data(point, there) for point in points[-MOST_LISTED:]]
+    last = "/rewind N shows what going back to before N would do; /rewind N files|conversation|both does it"
+    return Outcome("\n".join([*more, *lines, last]), data={"points": data})
+
+
+def about(point: Point, there: set[str]) -> str:
+    files, added, removed = point.totals
+    if not files:
+        return "no files"
+    kept = "" if point.id in there else ", not kept"
+    return f"{_count(files, 'file')} +{added} −{removed}{kept}"
+
+
+def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
+    files, added, removed = point.totals
+    return {
+        "number": point.number,
+        "point": point.id,
+        "at": point.at,
+        "title": point.title,
+        "files": files,
+        "added": added,
+        "removed": removed,
+        "kept": point.id in there,
+    }
+
+
+def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) -> list[str]:
+    """What going back would do, for a person."""
+    lines = [f"{to.number}  {to.at[:16].replace('T', ' ')}  {on_one_line(to.title)}"]
+    files = _worth_showing(seen.plan.restore)
+    lines.append(f"{_count(len(files), 'path')} to restore:" if files else "no file to restore")
+    lines += [
+        f"  {row}" for row in table([(_verb(f), on_one_line(f.path), _lines(seen, f)) for f in files[:MOST_SHOWN]])
+    ]
+    lines += [f"  … {len(files) - MOST_SHOWN} more"] if len(files) > MOST_SHOWN else []
+    lines += _left_lines(seen.plan.left, seen.lacking)
+    if not core.settings.checkpoints.enabled:
+        lines.append("checkpoints are off (checkpoints.enabled), so no files are kept")
+    if mark := state.marks.get(to.id):
+        lines.append(f"the conversation goes from {_count(len(state.messages), 'message')} to {mark.count}")
+    return lines
+
+
+def _preview(desk: Desk, to: Point, seen: Prospect) -> Outcome:
+    lines = preview_lines(desk.core, desk.state, to, seen)
+    lines.append(f"/rewind {to.number} both does it; files or conversation does one of them")
+    files = _worth_showing(seen.plan.restore)
+    mark = desk.state.marks.get(to.id)
+    data = {
+        "to": to.number,
+        "files": len(files),
+        "restore": [
+            {"path": on_one_line(f.path), "does": _verb(f), "lines": _lines(seen, f)} for f in files[:MOST_TOLD]
+        ],
+        "left": _told(seen.plan.left),
+        "lacking": _told(seen.lacking),
+        "messages": mark.count if mark else None,
+    }
+    return Outcome("\n".join(lines), data={"rewind": data})
+
+
+def _worth_showing(wanted: tuple[Restoration, ...]) -> list[Restoration]:
+    """Without the folders that come and go with a file in them."""
+    above = {one.path.rpartition("/")[0] for one in wanted if not is_folder(one)}
+    return [one for one in wanted if not is_folder(one) or not any(f"{a}/".startswith(f"{one.path}/") for a in above)]
+
+
+def _verb(one: Restoration) -> str:
+    if not one.target:
+        return "remove"
+    return "bring back" if not one.now else "restore"
+
+
+def _lines(seen: Prospect, one: Restoration) -> str:
+    if is_folder(one):
+        return "folder"
+    added, removed = seen.lines[one.path]
+    return f"+{added} −{removed}"
+
+
+def _left_lines(left: Sequence[LeftAlone], lacking: Sequence[LeftAlone]) -> list[str]:
+    lines = []
+    for title, items in (("left alone", left), ("not covered", lacking)):
+        if items:
+            rows = table([(on_one_line(one.path), one.reason) for one in items[:MOST_SHOWN]])
+            lines += [f"{title}:", *(f"  {row}" for row in rows)]
+            lines += [f"  … {len(items) - MOST_SHOWN} more"] if len(items) > MOST_SHOWN else []
+    return lines
+
+
+def _told(items: Sequence[LeftAlone]) -> list[dict[str, str]]:
+    return [{"path": on_one_line(one.path), "reason": one.reason} for one in items[:MOST_TOLD]]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s'[: number != 1]}"
+
+
+async def fork(desk: Desk, line: CommandLine) -> Outcome:
+    at = line.words[0] if line.words else ""
+    forked = await desk.fork(at)
+    return Outcome(f"forked as {forked}; open it with: quintet --resume {forked}", data={"session": forked})

@@ -1,0 +1,207 @@
+"""The slash-command table: one row a command, the same on every surface; `desk` says what a handler is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from quintet.domain.base.did_you_mean import nearest
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials.axes import AXIS_WORDS, AxesChange, RunControl, Surface
+from quintet.domain.input import slash_line as command_line
+from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.journal.state import SessionState
+from quintet.engine.commands import agents, reports, work
+from quintet.engine.commands import cycle as cycles
+from quintet.engine.commands import dials as turns
+from quintet.engine.commands import rewind as rewinds
+from quintet.engine.commands import run as runs
+from quintet.engine.commands import screen as screens
+from quintet.engine.commands import tasks as task_list
+from quintet.engine.session.command_context import Command, Desk, Handler, Outcome
+
+AXIS_VALUED = frozenset(AXIS_WORDS)
+AXIS_SWITCHES = frozenset({"autonomous"})
+
+
+def _help(desk: Desk, line: CommandLine) -> Outcome:
+    if line.words:
+        command = find(line.words[0].lstrip("/"))
+        return Outcome(f"{command.usage}\n{command.help}")
+    width = max(len(command.name) for command in TABLE)
+    lines = [f"/{command.name:<{width}}  {command.help}" for command in TABLE]
+    return Outcome(
+        "\n".join([*lines, "", "/help COMMAND shows its arguments. A line that begins with ! is run by the shell."])
+    )
+
+
+_AXES = "[--autonomous] [--permission-profile P] [--model-mode M]"
+_FLAGS = f"{_AXES} [SCOPE]"
+
+
+def _dial(name: str, usage: str, about: str, handler: Handler) -> Command:
+    return Command(name, usage, about, handler, AXIS_VALUED, AXIS_SWITCHES)
+
+
+TABLE: tuple[Command, ...] = (
+    _dial(
+        "mode",
+        f"/mode chat|plan|build|review|repair|research {_FLAGS}",
+        "what kind of work",
+        turns.axis_command("mode"),
+    ),
+    _dial(
+        "control", "/control manual|assisted|autonomous [SCOPE]", "who advances the loop", turns.axis_command("control")
+    ),
+    _dial(
+        "permission-profile",
+        "/permission-profile restricted|normal|trusted|unrestricted [SCOPE]",
+        "what may proceed unasked",
+        turns.axis_command("permission-profile"),
+    ),
+    _dial(
+        "model-mode", "/model-mode fast|smart|deep [SCOPE]", "speed, cost, reasoning", turns.axis_command("model-mode")
+    ),
+    _dial(
+        "autonomous",
+        "/autonomous [SCOPE]",
+        "go on until done, blocked or a limit (/control autonomous)",
+        turns.fixed(AxesChange(run_control=RunControl.AUTONOMOUS)),
+    ),
+    Command("next", "/next", "one unit, then pause (/control assisted)", turns.next_unit),
+    Command(
+        "steer",
+        "/steer AXIS VALUE [now|after-current-tool|after-current-unit|next-milestone|for-next-unit]",
+        "turn a dial at a chosen moment",
+        turns.steer,
+    ),
+    Command(
+        "review",
+        "/review [working-tree|RANGE|BRANCH|PULL]",
+        "inspect a change in work mode review; leaves a report of findings",
+        work.review,
+    ),
+    Command(
+        "research",
+        "/research QUESTION",
+        "find something out in work mode research; leaves a report with citations",
+        work.research,
+        prose=True,
+    ),
+    Command(
+        "plan",
+        "/plan TEXT|FILE",
+        "make tasks of it in work mode plan; autonomous goes on and builds them",
+        cycles.plan,
+        prose=True,
+    ),
+    _dial("accept", f"/accept {_AXES}", "take the plan that waits, and build it", cycles.accept),
+    _dial("implement", f"/implement {_AXES}", "build the plan that waits, or the open tasks", cycles.implement),
+    Command("retry", "/retry", "do not wait: try again at once", cycles.retry),
+    Command("reset", "/reset [yes]", "clear task.md and put the done tasks away", cycles.reset),
+    Command("agents", "/agents [NAME|FILE]", "list the agents, or enter one", agents.agents),
+    Command("menu", "/menu", "the agent's menu; a number or a name chooses", agents.menu),
+    Command("dismiss", "/dismiss", "leave the agent; its run can be resumed", agents.dismiss),
+    Command(
+        "pause", "/pause", "hold the run at its next step, or put a waiting one aside; keep everything", runs.pause
+    ),
+    Command(
+        "resume", "/resume [RUN]", "go on after /pause or an interrupt, or with this project's latest run", runs.resume
+    ),
+    Command("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
+    Command("model", "/model [NAME|auto]", "choose a model for this session", runs.choose_model),
+    Command("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
+    Command("qa", "/qa", "the report of the newest review", runs.qa),
+    Command(
+        "compact", "/compact", "put a summary in the place of the older messages; your last requests stay", runs.compact
+    ),
+    Command(
+        "tasks",
+        "/tasks [STATUS…] | show ID | move ID STATUS",
+        "this project's tasks, the next one marked; show or move one",
+        task_list.tasks,
+    ),
+    Command("queue", "/queue", "open tasks in the order they will be done, and what they wait for", task_list.queue),
+    Command("doctor", "/doctor [fix]", "what is wrong here; fix mends what can be mended", task_list.doctor),
+    Command("status", "/status", "where this session stands", reports.status),
+    Command(
+        "cost",
+        "/cost [--by day|model|stage|mode|session|run]",
+        "tokens and money so far",
+        reports.cost,
+        frozenset({"by"}),
+    ),
+    Command(
+        "logs",
+        "/logs [--level info|warning|error] [--stage STAGE]",
+        "this session's last 20 model requests",
+        reports.logs,
+        frozenset({"level", "stage"}),
+    ),
+    Command(
+        "session-report", "/session-report", "what this session did, changed, asked and cost", reports.session_report
+    ),
+    Command(
+        "forensics",
+        "/forensics [--turn N]",
+        "this session step by step, as a page with charts; says where it is",
+        reports.forensics,
+        frozenset({"turn"}),
+    ),
+    Command("rate", "/rate 1-5 [WORDS]", "rate the last turn", reports.rate),
+    Command(
+        "rewind",
+        "/rewind [N [files|conversation|both]]",
+        "back to before a turn: lists them, shows what N would do, does it",
+        rewinds.rewind,
+    ),
+    Command("fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork),
+    Command("settings", "/settings", "every setting, and where it came from", reports.settings),
+    Command("theme", "/theme [NAME]", "the colours of the terminal UI", screens.theme),
+    Command("help", "/help [COMMAND]", "this list", _help),
+    Command("quit", "/quit", "leave", runs.leave),
+)
+_BY_NAME = {command.name: command for command in TABLE}
+
+
+def known(name: str) -> bool:
+    return name in _BY_NAME
+
+
+def find(name: str, others: Iterable[str] = ()) -> Command:
+    """A command by its name; `others` are names that might have been meant instead."""
+    command = _BY_NAME.get(name)
+    if command is None:
+        close = nearest(name, [*_BY_NAME, *others])
+        listed = ", ".join(f"/{n}" for n in close)
+        raise UsageError(f"/{name} is not a command.{f' Nearest: {listed}.' if close else ''} /help lists them all.")
+    return command
+
+
+def parse(text: str, others: Iterable[str] = ()) -> tuple[Command, CommandLine]:
+    """The command a text's first line names, parsed by that command's own flags."""
+    name = command_line.command_name(text)
+    if name is None:
+        raise UsageError(f"not a command: {text[:40]}")
+    command = find(name, others)
+    if command.prose:
+        return command, command_line.parse_prose(text)
+    return command, command_line.parse(text, valued=command.valued, switches=command.switches)
+
+
+def command_in(state: SessionState, text: str, surface: Surface) -> str:
+    """The slash command that a text is; empty if it is the input of a turn.
+
+    With an agent a `/word` of no table may be an item of its menu. With a run `*stop` and its like are commands, and
+    wait for nothing.
+    """
+    name = command_line.command_name(text)
+    if name is None or not known(name):
+        if state.agent:
+            from quintet.domain.agents.route import CommandKind, resolve
+            from quintet.domain.agents.spoken import spoken
+
+            kind = resolve(text, state.agent, surface, bool(state.active_run)).kind
+            if kind not in (CommandKind.CHAT, CommandKind.CONTINUE_RUN):
+                return f"/{spoken(text).line}" if state.active_run else ""
+        return text if name is not None else ""
+    return text

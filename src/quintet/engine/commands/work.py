@@ -1,0 +1,44 @@
+"""The slash commands that begin work of one kind: the user's own request turns the work mode and asks for a report."""
+
+from __future__ import annotations
+
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials.axes import AxesChange, WorkMode
+from quintet.domain.dials.transitions import Scope
+from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.turn import review_subject as subjects
+from quintet.domain.turn.review_report import Order
+from quintet.engine.commands.dials import turn_dials
+from quintet.engine.session.command_context import Beginning, Desk, Outcome
+
+
+async def review(desk: Desk, line: CommandLine) -> Outcome:
+    if len(line.words) > 1:
+        raise UsageError(
+            "/review takes one word: working-tree, a range such as main..HEAD, a branch, or a pull request"
+        )
+    wanted = line.words[0] if line.words else subjects.WORKING_TREE
+    subject = await desk.core.repository.subject(wanted)
+    order = Order("review", subject.name, subject.revision)
+    said = f"review of {subject.name}: {subjects.size(subject)}"
+    request = "\n\n".join(filter(None, (subjects.as_request(subject), line.details.strip())))
+    return begin_work(desk, WorkMode.REVIEW, said, Beginning(request, order))
+
+
+def research(desk: Desk, line: CommandLine) -> Outcome:
+    question = "\n".join(filter(None, (*line.words, line.details.strip())))
+    if not question:
+        raise UsageError("/research QUESTION: say what to find out")
+    beginning = Beginning(f"Research this question: {question}", Order("research", question))
+    return begin_work(desk, WorkMode.RESEARCH, "research begins", beginning)
+
+
+def begin_work(desk: Desk, work_mode: WorkMode, said: str, beginning: Beginning) -> Outcome:
+    """The work mode turns before the turn begins: at once, or when the turn that is running has ended."""
+    there = desk.state.axes.work_mode is work_mode and not desk.state.pending
+    wanted = AxesChange(work_mode=work_mode)
+    outcome = Outcome() if there else turn_dials(desk, wanted, Scope.AFTER_CURRENT_UNIT, f"/{work_mode}")
+    outcome.text = f"{outcome.text}\n{said}".lstrip("\n")
+    outcome.data["turn"] = ""  # the one whose submission is the command's
+    outcome.begins = beginning
+    return outcome

@@ -1,0 +1,131 @@
+"""What a cycle works with: the parts of its session, and how it speaks of tasks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from quintet.domain.journal.cycle_state import CycleState
+from quintet.domain.journal.protocol import Countdown, CycleMoved, TaskMoved, TurnFinished
+from quintet.domain.journal.state import SessionState
+from quintet.domain.tasks.cycle import Rest, limit_hit
+from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.task import Task, TaskMove, TaskStatus
+from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.cycle.task_keeper import TaskKeeper
+from quintet.engine.session.core import Core
+from quintet.engine.session.journal import Journal
+from quintet.engine.session.questions import Questions
+from quintet.engine.turn.turn import REFUSED
+from quintet.engine.turn.turn_runner import Turns
+
+T = TypeVar("T")
+
+
+class Workshop(Struct):
+    core: Core
+    journal: Journal
+    turns: Turns
+    questions: Questions
+    checkpoints: Keeper
+    go: asyncio.Event  # clear while the run is paused
+    skip: asyncio.Event  # clear while a wait goes on; /retry sets it
+    owner: str  # of this session's claims on tasks
+    began: float = 0.0  # when this stretch did, by the monotonic clock
+
+    @property
+    def state(self) -> SessionState:
+        return self.journal.state
+
+    @property
+    def cycle(self) -> CycleState:
+        assert self.state.cycle
+        return self.state.cycle
+
+    @property
+    def seconds(self) -> float:
+        """How long this stretch has taken."""
+        return self.core.clock.monotonic() - self.began
+
+    def limit_hit(self, waiting: float = 0.0) -> str:
+        """The budget of the cycle that is spent, or would be after a wait; empty if none is."""
+        return limit_hit(self.cycle, self.core.settings.cycle, self.seconds + waiting)
+
+    @property
+    def tasks(self) -> TaskKeeper:
+        return self.core.tasks()
+
+    def at(self, phase: CyclePhase, task: Task | None = None, **more: Any) -> CycleMoved:
+        """The event that the cycle has come to a phase, with the task it is at and that one's place among all."""
+        cycle = self.cycle
+        known: dict[str, Any] = {"run": cycle.run, "phase": phase, "iteration": cycle.iteration}
+        if task:
+            known |= {"task": task.id, "title": task.title}
+            known |= {"attempt": cycle.attempt, "current": cycle.current, "total": cycle.total}
+        return CycleMoved(**(known | more))
+
+    async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "") -> Task:
+        """Move a task that this session has claimed, and put a copy of the move into the journal."""
+        moved, move = await self.tasks.move(
+            task.id, after, reason, owner=self.owner, run=self.cycle.run, findings=findings
+        )
+        self.journal.post(task_moved(moved, move, self.cycle.run))
+        return moved
+
+    async def wait(self, seconds: float, why: str) -> None:
+        """Count down; /retry ends it at once, a cancelled one is over."""
+        self.skip.clear()
+        left = seconds
+        try:
+            while left > 0 and not self.skip.is_set():
+                self.journal.signal(Countdown(why=why, seconds=left))
+                slept = asyncio.ensure_future(self.core.clock.sleep(min(1.0, left)))
+                skipped = asyncio.ensure_future(self.skip.wait())
+                try:
+                    await asyncio.wait((slept, skipped), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    slept.cancel()
+                    skipped.cancel()
+                    await asyncio.gather(slept, skipped, return_exceptions=True)
+                left -= 1.0
+        finally:
+            self.skip.set()
+
+
+def rest_after(ending: TurnFinished) -> Rest:
+    """Control returns for what ended a turn of the cycle, with what to do about it."""
+    hint = ending.error.hint if ending.error else ""
+    said = ending.answer if ending.reason == REFUSED else ending.reason
+    return Rest(ending.status, "\n".join(filter(None, (said, hint))))
+
+
+def task_moved(task: Task, move: TaskMove, run: str = "") -> TaskMoved:
+    assert move.before
+    return TaskMoved(
+        task=task.id,
+        title=task.title,
+        before=move.before,
+        after=move.after,
+        reason=move.reason,
+        transition=move.number,
+        run=run,
+    )
+
+
+async def surely(work: Coroutine[Any, Any, T]) -> T:
+    """Do this to its end, however often it is cancelled meanwhile: it puts things back in order.
+
+    Who is cancelled meanwhile is so afterwards: their next wait ends so.
+    """
+    task, cancelled = asyncio.ensure_future(work), False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled and (current := asyncio.current_task()):
+        current.cancel()
+    return task.result()

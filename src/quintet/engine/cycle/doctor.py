@@ -1,0 +1,158 @@
+"""Looks for what would keep work from going well, and mends what can be mended without thinking.
+
+`health` only looks; the same findings stand in `quintet doctor`, and an error among them is a reason not to dispatch.
+`fix` does the deterministic repairs and says each; it never touches what only a person can decide.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from quintet.domain.base.errors import StoreError
+from quintet.domain.base.text_table import table
+from quintet.domain.journal.state import fold
+from quintet.domain.permission.effects import Effect
+from quintet.domain.ports.ports import Clock, Lease, Store
+from quintet.domain.ports.tasks import Claim
+from quintet.domain.tasks.drift import Scan
+from quintet.domain.tasks.health import Finding, HealthScope, Premises, Severity
+from quintet.domain.tasks.order import knots
+from quintet.domain.tasks.task import OVER, TaskStatus, after_failure
+from quintet.engine.cycle.task_keeper import MAY_HAVE_PUBLISHED, TaskKeeper
+from quintet.engine.session.leases import owner_lives
+
+W, E = Severity.WARNING, Severity.ERROR
+STATE, SESSION, TASK, PROJECT, MACHINE = HealthScope
+WELL = "nothing is wrong"
+
+
+class Look:
+    """One look at the premises."""
+
+    def __init__(self, premises: Premises, least_free: int, clock: Clock, process_start: Callable[[int], str]) -> None:
+        self._premises = premises
+        self._least_free = least_free
+        self._now = clock.epoch()
+        self._process_start = process_start
+
+    def health(self, *, thorough: bool = False) -> list[Finding]:
+        """Everything that is wrong, errors first."""
+        found = [*self._disks(), *self._git(), *self._parts()]
+        if problem := self._premises.store_problem(thorough):
+            found.append(Finding(problem.code, E, STATE, "state.db", problem.message, problem.hint))
+        else:
+            scan = self._premises.tasks()
+            found += [*self._leases(), *self._claims(), *_pages(scan), *self._verifications(scan)]
+        return sorted(found, key=lambda finding: finding.severity is not E)
+
+    async def examined(self) -> list[Finding]:
+        """The same, while the loop goes on."""
+        return await asyncio.to_thread(self.health)
+
+    def store_problem(self) -> StoreError | None:
+        return self._premises.store_problem(False)
+
+    def stale_leases(self) -> list[Lease]:
+        return [
+            Lease(row.id, row.owner, row.owner_pid, row.owner_started, row.lease_until)
+            for row in self._premises.sessions()
+            if row.owner and not owner_lives(row, self._now, self._process_start)
+        ]
+
+    def _leases(self) -> Iterator[Finding]:
+        for lease in self.stale_leases():
+            problem = f"session {lease.session} is still leased to process {lease.pid}, which is gone"
+            yield Finding("SESSION_LEASE_STALE", W, SESSION, lease.session, problem, "let go of the lease", True)
+
+    def _claims(self) -> Iterator[Finding]:
+        for claim in self._premises.claims().values():
+            if not owner_lives(claim, self._now, self._process_start):
+                problem = f"task {claim.task} is still claimed by process {claim.owner_pid}, which is gone"
+                advice = "let go of the claim; a task that was running is tried again"
+                yield Finding("TASK_CLAIM_STALE", W, TASK, claim.task, problem, advice, True)
+
+    def _disks(self) -> Iterator[Finding]:
+        for place, free in self._premises.free_bytes():
+            if free < self._least_free:
+                problem = f"{place}: {free // 1_000_000} MB left of the {self._least_free // 1_000_000} MB wanted"
+                advice = "Free some space; doctor.free_bytes sets how much is wanted."
+                yield Finding("DISK_FULL", E, MACHINE, place, problem, advice)
+
+    def _git(self) -> Iterator[Finding]:
+        if doing := self._premises.unfinished_git():
+            problem = f"git is in the middle of a {doing}"
+            advice = f"Finish it or take it back (git {doing} --abort), then go on."
+            yield Finding("GIT_UNFINISHED", E, PROJECT, doing, problem, advice)
+
+    def _parts(self) -> Iterator[Finding]:
+        *programs, sandbox = self._premises.parts()
+        for part in programs:
+            if not part.ready:
+                yield Finding("PROGRAM_MISSING", E, MACHINE, part.name, f"{part.name} is missing", part.missing)
+        if not sandbox.ready:
+            problem = f"commands run in sandbox {sandbox.found}: {sandbox.missing}"
+            yield Finding("SANDBOX_WEAK", W, MACHINE, sandbox.found, problem, "Install bubblewrap, or let it start.")
+
+    def _verifications(self, scan: Scan) -> Iterator[Finding]:
+        checked: dict[str, list[str]] = {}
+        for task in scan.tasks:
+            line = task.text.verification
+            if line and task.status not in OVER:
+                if line not in checked:
+                    checked[line] = self._premises.missing_programs(line)
+                for program in checked[line]:
+                    problem = f"task {task.id} is verified by `{line}`, and {program} is not here"
+                    yield Finding("PROGRAM_MISSING", W, TASK, task.id, problem, f"Install {program}, or edit the task.")
+
+
+def _pages(scan: Scan) -> Iterator[Finding]:
+    for drift in scan.drifts:
+        code = f"TASK_{drift.kind.upper()}"
+        advice = drift.fix or "Give it another id, or delete it."
+        yield Finding(code, W, TASK, drift.task, drift.problem, advice, bool(drift.fix))
+    for bad in scan.bad_pages:
+        yield Finding("TASK_MALFORMED", W, TASK, bad.path, str(bad), "Mend the page; until then it is left alone.")
+    open_tasks = [task for task in scan.tasks if task.status is not TaskStatus.CANCELLED]
+    for knot in knots(open_tasks):
+        subject = ", ".join(knot.tasks)
+        yield Finding(f"TASK_{knot.kind.upper()}", E, TASK, subject, knot.problem, "Edit depends_on in its file.")
+
+
+async def fix(look: Look, keeper: TaskKeeper, store: Store) -> list[str]:
+    """Mend what can be mended; returns what was done."""
+    done = []
+    for lease in look.stale_leases():
+        await store.release(lease)
+        done.append(f"let go of session {lease.session}")
+    for claim in keeper.stale_claims():
+        task = keeper.find(claim.task)
+        await keeper.release(claim)
+        if task.status is TaskStatus.RUNNING:
+            after, why = after_failure(task), f"process {claim.owner_pid} is gone"
+            if _may_have_published(store, claim):
+                after, why = TaskStatus.BLOCKED, MAY_HAVE_PUBLISHED
+            task, _ = await keeper.move(task.id, after, why)
+        done.append(f"let go of task {task.id}, which is {task.status}")
+    return done + await keeper.mend(keeper.look().drifts)
+
+
+def _may_have_published(store: Store, claim: Claim) -> bool:
+    """Whether the unit was cut short in a call that publishes: then it is not begun again unasked."""
+    events = [recorded.event for recorded in store.read(claim.owner.partition("/")[0])]
+    state = fold(events) if events else None
+    if state is None or state.cycle is None or claim.task not in (state.cycle.task, state.cycle.unsure):
+        return False
+    return bool(state.cycle.unsure) or any(Effect.PUBLISH in state.decided.get(call, ()) for call in state.running)
+
+
+def health_lines(findings: list[Finding]) -> list[str]:
+    if not findings:
+        return [WELL]
+    rows = [(f.severity, f.code, f.scope, f.problem) for f in findings]
+    heads = table(rows, heading=("SEVERITY", "CODE", "SCOPE", "PROBLEM"))
+    fixable = sum(finding.fixable for finding in findings)
+    lines = [heads[0]]
+    for head, finding in zip(heads[1:], findings, strict=True):
+        lines += [head, f"          {'fix: ' if finding.fixable else ''}{finding.advice}"]
+    return [*lines, "", f"`quintet doctor fix` mends {fixable} of {len(findings)}"] if fixable else lines

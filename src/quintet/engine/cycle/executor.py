@@ -1,0 +1,244 @@
+"""Starts an AI CLI for a cycle: one start is one call to the gate, what it says becomes events, failures are retried.
+
+That an executor is named in the user's settings or by a flag is their rule for starting it: it lifts the question where
+a whole sandbox stands around it, above restricted. A planner or verifier gets the project read-only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from msgspec import Struct, field, json, structs
+
+from quintet.domain.base.errors import ExecutorFailed
+from quintet.domain.dials.axes import PermissionProfile, WorkMode
+from quintet.domain.journal.protocol import ExecutorActed, ExecutorEnded, ExecutorSaid, Progress, ToolStarted
+from quintet.domain.journal.state import OUTCOME_UNKNOWN
+from quintet.domain.permission import gate
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Sandbox
+from quintet.domain.permission.rules import Rule, exactly
+from quintet.domain.tasks import backoff
+from quintet.domain.tasks.executors import (
+    MAY_BE_THE_TASKS,
+    STARTING,
+    Assignment,
+    CallBegan,
+    CallEnded,
+    Changed,
+    Ended,
+    Failure,
+    Printed,
+    Role,
+    Said,
+    Spent,
+)
+from quintet.domain.turn.messages import ToolCall, Usage
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch
+from quintet.engine.cycle.context import Workshop, surely
+from quintet.engine.turn.gatekeeper import Blocked, Gatekeeper, finished_call
+from quintet.engine.turn.model_request import LimitReached
+from quintet.engine.turn.toolbox import Prepared
+from quintet.engine.turn.turn import Turn
+
+MOST_OUTPUT = 2_000  # characters of an answer or a call's output, in an event
+MOST_CHANGED = 100  # files
+EFFECTS = frozenset({Effect.EXECUTE, Effect.NETWORK, Effect.EDIT})
+
+
+async def _never(*_: object, **__: object) -> ToolResult:
+    raise AssertionError("an executor is started by its own port")
+
+
+SPEC = ToolSpec(
+    name=STARTING,
+    description="start an AI CLI",
+    profile=PermissionProfile.NORMAL,
+    effects=EFFECTS,
+    schema=dict,
+    bind=lambda arguments: {},
+    touch=lambda arguments: Touch(EFFECTS),
+    run=_never,
+)
+
+
+class ExecutorGate(Gatekeeper):
+    """Decides about one executor in one role."""
+
+    def __init__(self, shop: Workshop, name: str, role: Role, folder: str) -> None:
+        super().__init__(shop.core, shop.journal, shop.questions)
+        self._name = name
+        self._role = role
+        self._folder = folder
+
+    def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
+        toolbox, axes = self._core.toolbox, self._journal.state.axes
+        executes = self._role is Role.EXECUTE
+        if not executes:
+            axes = structs.replace(axes, work_mode=WorkMode.PLAN)
+        effects = EFFECTS if executes else EFFECTS - {Effect.EDIT}
+        touch = Touch(effects, why=f"{self._name} works by itself, with a network")
+        rules = (*toolbox.hands.rules(), *self._own_rule(axes.permission_profile))
+        terms = structs.replace(toolbox.terms, person=self._core.person, rules=rules)
+        decision = gate.decide(SPEC, touch, axes, terms, self._name)
+        if not executes:
+            decision = structs.replace(decision, grant=structs.replace(decision.grant, write_roots=(self._folder,)))
+        return Prepared(call, SPEC, {"pattern": self._name}, touch, decision)
+
+    def _own_rule(self, profile: PermissionProfile) -> tuple[Rule, ...]:
+        whole = self._core.toolbox.sandbox is Sandbox.BWRAP and profile is not PermissionProfile.RESTRICTED
+        effects = tuple(EFFECTS)
+        return (Rule("cycle", "allow", STARTING, exactly(self._name), effects),) if whole else ()
+
+
+class Heard(Struct):
+    """What one start said so far."""
+
+    begun: dict[str, CallBegan] = field(default_factory=dict)
+    changed: list[str] = field(default_factory=list)
+    usage: Usage = Usage()
+    cost: float = 0.0
+    ended: Ended | None = None
+
+
+def why(name: str, ended: Ended) -> str:
+    """What went wrong with an executor, with its name once."""
+    said = ended.reason or str(ended.failure or "failed")
+    return said if said.startswith(name) else f"{name}: {said}"
+
+
+class ExecutorStart:
+    def __init__(self, shop: Workshop, name: str, role: Role, turn: Turn, folder: str = "") -> None:
+        self._shop = shop
+        self._name = name
+        self._role = role
+        self._turn = turn
+        self._folder = folder
+        self._gate = ExecutorGate(shop, name, role, folder)
+        self.acted = 0  # calls that it made by itself, and that went well
+
+    async def run(self, prompt: str) -> Ended:
+        """Start it until it succeeds or is given up. What comes back is its success, or a failure of its task's.
+
+        Raises Blocked where it may not be started, LimitReached where the cycle's budget is spent, or would be before
+        the next attempt, and ExecutorFailed where the task has nothing to do with it.
+        """
+        shop, attempt = self._shop, 0
+        while True:
+            attempt += 1
+            await shop.go.wait()
+            ended, wait = await self._once(prompt, attempt)
+            if ended.ok:
+                return ended
+            if hit := shop.limit_hit():
+                raise LimitReached(hit)
+            if wait is None:
+                break
+            if hit := shop.limit_hit(wait.seconds):
+                raise LimitReached(f"{hit}; {why(self._name, ended)}, and the next attempt would be too late")
+            await shop.wait(wait.seconds, f"{why(self._name, ended)}; {wait.reason}")
+        if self._role is Role.EXECUTE and ended.failure in MAY_BE_THE_TASKS:
+            return ended
+        raise ExecutorFailed(why(self._name, ended), hint=ended.hint)
+
+    async def _once(self, prompt: str, attempt: int) -> tuple[Ended, backoff.Again | None]:
+        shop, core, journal = self._shop, self._shop.core, self._shop.journal
+        about = {"executor": self._name, "role": str(self._role), "attempt": attempt}
+        call = ToolCall(core.ids.new("c"), STARTING, json.encode(about).decode())
+        prepared = await self._gate.admit(call)
+        if prepared is None:
+            raise Blocked(f"{self._name}: {journal.state.last_result}")
+        turn = self._turn.id
+        watched, kept = await shop.checkpoints.before(turn, [prepared])
+        await journal.append(*kept, ToolStarted(call=call.id, turn=turn, tool=STARTING, arguments=call.arguments))
+        began, heard = core.clock.monotonic(), Heard()
+        try:
+            await self._listen(call.id, prepared, prompt, heard)
+        except asyncio.CancelledError:
+            journal.post(finished_call(call, ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)))
+            stopped = Ended(False, reason="interrupted")
+            journal.post(self._ended(call.id, attempt, stopped, heard, core.clock.monotonic() - began))
+            journal.post(*await surely(shop.checkpoints.after(watched)))
+            raise
+        finally:
+            self._turn.spend(heard.usage, heard.cost)
+        ended = heard.ended or Ended(False, failure=Failure.GARBAGE, reason="it ended without a word")
+        follows = None if ended.ok else self._follows(attempt, ended)
+        wait = follows if isinstance(follows, backoff.Again) else None
+        if isinstance(follows, backoff.GiveUp) and follows.reason:
+            ended = structs.replace(ended, hint="\n".join(filter(None, (ended.hint, follows.reason))))
+        seconds = core.clock.monotonic() - began
+        status = CallStatus.OK if ended.ok else CallStatus.ERROR
+        text = (ended.answer or ended.reason)[:MOST_OUTPUT]
+        changed = await surely(shop.checkpoints.after(watched))
+        journal.post(*changed, finished_call(call, ToolResult(text, status, summary=self._name), round(seconds, 3)))
+        journal.post(self._ended(call.id, attempt, ended, heard, seconds, wait))
+        return ended, wait
+
+    async def _listen(self, call: str, prepared: Prepared, prompt: str, heard: Heard) -> None:
+        shop = self._shop
+        settings = shop.core.settings.cycle
+        times = [settings.executor_seconds] if settings.executor_seconds else []
+        times += [max(settings.max_seconds - shop.cycle.seconds - shop.seconds, 1.0)] if settings.max_seconds else []
+        assignment = Assignment(
+            executor=self._name,
+            role=self._role,
+            prompt=prompt,
+            grant=prepared.decision.grant,
+            profile=shop.state.axes.permission_profile,
+            folder=self._folder,
+            whole=shop.core.plans.output(shop.cycle.run, call),
+            silence=settings.silence_seconds,
+            timeout=min(times, default=0.0),
+        )
+        async for part in shop.core.executors().run(assignment):
+            match part:
+                case Said():
+                    shop.journal.post(ExecutorSaid(call=call, text=part.text, reasoning=part.reasoning))
+                case CallBegan():
+                    heard.begun[part.id] = part
+                    shop.journal.signal(Progress(call=call, text=f"{part.tool} {part.summary}\n"))
+                case CallEnded():
+                    begun = heard.begun.pop(part.id, CallBegan(part.id, "?"))
+                    self.acted += part.ok
+                    shown = part.output[:MOST_OUTPUT]
+                    acted = ExecutorActed(call=call, tool=begun.tool, summary=begun.summary, ok=part.ok, output=shown)
+                    shop.journal.post(acted)
+                case Changed():
+                    heard.changed.append(part.path)
+                case Spent():
+                    heard.usage, heard.cost = heard.usage.plus(part.usage), heard.cost + part.cost
+                case Printed():
+                    shop.journal.signal(Progress(call=call, text=f"{part.line}\n"))
+                case Ended():
+                    heard.ended = part
+
+    def _follows(self, attempt: int, ended: Ended) -> backoff.Again | backoff.GiveUp:
+        retry = self._shop.core.settings.retry
+        return backoff.after_failure(attempt, ended.failure or Failure.CRASHED, ended.resets_in, retry)
+
+    def _ended(
+        self, call: str, attempt: int, ended: Ended, heard: Heard, seconds: float, again: backoff.Again | None = None
+    ) -> ExecutorEnded:
+        state = self._shop.state
+        return ExecutorEnded(
+            call=call,
+            turn=self._turn.id,
+            run=self._shop.cycle.run,
+            conversation=state.session,
+            axes=state.axes,
+            executor=self._name,
+            role=self._role,
+            attempt=attempt,
+            ok=ended.ok,
+            failure=ended.failure,
+            reason=ended.reason,
+            hint=ended.hint,
+            exit_code=ended.exit_code,
+            seconds=round(seconds, 3),
+            changed=tuple(dict.fromkeys(heard.changed))[:MOST_CHANGED],
+            notes=ended.notes,
+            usage=heard.usage,
+            cost=heard.cost,
+            retry_in=again.seconds if again else None,
+        )

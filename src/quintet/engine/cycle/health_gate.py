@@ -1,0 +1,96 @@
+"""Looks, before a unit is dispatched, whether it can be: what is wrong is mended in work mode repair, or stops the run.
+
+The change to repair is the user's: by their standing rule (`repair.auto_transition = auto`), by their answer (`ask`),
+or not at all (`log-only`). It lowers trusted and unrestricted to normal, and is taken back when everything is well.
+"""
+
+from __future__ import annotations
+
+from quintet.domain.dials.axes import Axes, AxesChange, PermissionProfile, WorkMode
+from quintet.domain.dials.transitions import Activity, Actor, Scope
+from quintet.domain.journal.protocol import DialsTurned, Noticed, QuestionAsked
+from quintet.domain.tasks.cycle import Rest
+from quintet.domain.tasks.health import Finding, Severity
+from quintet.engine.cycle.context import Workshop
+from quintet.engine.cycle.doctor import fix
+from quintet.engine.session import dials
+from quintet.engine.session.questions import APPROVAL, YES
+
+# What can be mended and would lead a unit astray; other warnings are said and hold nothing up.
+STOPPING = frozenset({"TASK_CLAIM_STALE", "TASK_WRONG_FOLDER", "TASK_ROW_WITHOUT_FILE", "TASK_EDITED_ID"})
+MOST_SAID = 5
+
+
+def stops(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR or finding.code in STOPPING
+
+
+class HealthGate:
+    def __init__(self, shop: Workshop) -> None:
+        self._shop = shop
+        self._said: set[str] = set()
+
+    async def check(self) -> Rest | None:
+        """None if a unit may be dispatched."""
+        found = await self._shop.core.look().examined()
+        wrong = [finding for finding in found if stops(finding)]
+        self._say([finding for finding in found if not stops(finding)], "warning")
+        if not wrong:
+            return None
+        policy = self._shop.core.settings.repair.auto_transition
+        if policy == "log-only":
+            self._say(wrong, "error")
+            errors = [finding for finding in wrong if finding.severity is Severity.ERROR]
+            return _blocked(errors) if errors else None
+        if policy == "ask" and not await self._told_to(wrong):
+            return _blocked(wrong)
+        return await self._repair(wrong, Actor.RULE if policy == "auto" else Actor.USER)
+
+    async def _told_to(self, wrong: list[Finding]) -> bool:
+        core = self._shop.core
+        if not core.person:
+            return False
+        question = QuestionAsked(
+            question=core.ids.new("q"),
+            kind="approve",
+            text="something is wrong before the next unit: go over to repair and mend it?",
+            choices=APPROVAL,
+            detail=tuple(f"{finding.code}  {finding.problem}" for finding in wrong[:MOST_SAID]),
+        )
+        return (await self._shop.questions.ask(question)).choice == YES
+
+    async def _repair(self, wrong: list[Finding], actor: Actor) -> Rest | None:
+        shop, core = self._shop, self._shop.core
+        before = shop.state.axes
+        self._turn(_lowered(before), f"before a unit: {wrong[0].problem}", actor)
+        for line in await fix(core.look(), shop.tasks, core.store):
+            shop.journal.post(Noticed(level="info", code="MENDED", text=f"mended   {line}"))
+        left = [finding for finding in await core.look().examined() if stops(finding)]
+        if left:
+            return _blocked(left)
+        back = AxesChange(work_mode=before.work_mode, permission_profile=before.permission_profile)
+        self._turn(back, "nothing is wrong any more", actor)
+        return None
+
+    def _turn(self, change: AxesChange, reason: str, actor: Actor) -> None:
+        shop = self._shop
+        event = dials.turn(shop.state, dials.new(shop.core.ids, change, Scope.NOW, reason, actor), Activity())
+        assert isinstance(event, DialsTurned)
+        shop.journal.post(event)
+
+    def _say(self, findings: list[Finding], level: str) -> None:
+        for finding in findings:
+            text = f"{finding.code}: {finding.problem}. {finding.advice}"
+            if text not in self._said and finding.scope != "session":
+                self._said.add(text)
+                self._shop.journal.post(Noticed(level=level, code=finding.code, text=text))
+
+
+def _lowered(axes: Axes) -> AxesChange:
+    lower = axes.permission_profile.rank > PermissionProfile.NORMAL.rank
+    return AxesChange(work_mode=WorkMode.REPAIR, permission_profile=PermissionProfile.NORMAL if lower else None)
+
+
+def _blocked(wrong: list[Finding]) -> Rest:
+    said = "; ".join(f"{finding.code}: {finding.problem}" for finding in wrong[:MOST_SAID])
+    return Rest("blocked", f"nothing is dispatched: {said}")

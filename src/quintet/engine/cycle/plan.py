@@ -1,0 +1,109 @@
+"""Makes a plan: asks the planner, reads its pages, and puts them into the staging folder until the plan is accepted.
+
+The native planner is a turn in work mode plan whose answer holds the pages; an AI CLI writes them into the folder. What
+is malformed, circular or depends on nothing that exists is no plan, and the pages stay where they are.
+"""
+
+from __future__ import annotations
+
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials.axes import AxesChange, WorkMode
+from quintet.domain.dials.transitions import Activity, Scope
+from quintet.domain.journal.cycle_events import PlannedTask
+from quintet.domain.journal.protocol import PlanMade, TurnFinished
+from quintet.domain.tasks import plan as plan_text
+from quintet.domain.tasks.cycle import Rest
+from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.executors import NATIVE, Role
+from quintet.domain.tasks.page import read_pages, write_page
+from quintet.domain.turn.review_report import Order
+from quintet.engine.commands.cycle import is_staged
+from quintet.engine.cycle.context import Workshop, rest_after
+from quintet.engine.cycle.executor import ExecutorStart
+from quintet.engine.session import dials
+from quintet.engine.turn.turn import Turn
+from quintet.engine.turn.turn_runner import Work
+
+PLAN_PAGE = "cycle/plan.md"
+PAGES = tuple[tuple[str, str], ...]
+
+
+class PlanStep:
+    def __init__(self, shop: Workshop) -> None:
+        self._shop = shop
+
+    async def make(self) -> Rest | None:
+        """None if a plan was made, be it that it adds nothing."""
+        shop, cycle = self._shop, self._shop.cycle
+        shop.journal.post(shop.at(CyclePhase.PLANNING, iteration=cycle.iteration + 1, by=cycle.planner))
+        answer = await (self._native() if cycle.planner == NATIVE else self._by_cli())
+        if isinstance(answer, Rest):
+            return answer
+        try:
+            texts = plan_text.fresh(read_pages(answer), shop.tasks.standing(cycle.milestones), shop.tasks.ids())
+            shop.tasks.check(texts)
+        except UsageError as error:
+            return Rest("failed", f"the plan cannot be taken. {error.message}")
+        shop.core.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
+        planned = tuple(PlannedTask(t.id, t.title, t.depends_on, t.verification) for t in texts)
+        milestone = shop.core.ids.new("m")
+        await shop.journal.append(PlanMade(run=cycle.run, milestone=milestone, by=cycle.planner, tasks=planned))
+        if not planned:
+            self.turn(WorkMode.BUILD, only_from=WorkMode.PLAN)
+        return None
+
+    def turn(self, work_mode: WorkMode, *, only_from: WorkMode) -> None:
+        """The user's request for a cycle is one for plan, then build: the change is theirs, and on record as such."""
+        state = self._shop.state
+        if state.axes.work_mode is only_from:
+            change = AxesChange(work_mode=work_mode)
+            wanted = dials.new(self._shop.core.ids, change, Scope.NOW, "the cycle you asked for")
+            self._shop.journal.post(dials.turn(state, wanted, Activity()))
+
+    async def _native(self) -> PAGES | Rest:
+        shop, cycle = self._shop, self._shop.cycle
+        staged = is_staged(shop.core, shop.state)
+        if staged:
+            self.turn(WorkMode.PLAN, only_from=WorkMode.BUILD)
+            if shop.state.axes.work_mode is not WorkMode.PLAN:
+                return Rest("paused", f"plans are made in work mode plan, and this is {shop.state.axes.work_mode}")
+        text = self._told(cycle.text) if staged else cycle.text
+        work = Work(text, shop.state.axes.surface, order=Order("plan", cycle.run), run=cycle.run, alone=False)
+        if not staged:
+            work.carry = Turn.run  # the rules plan by splitting what was said, in any work mode
+        ending = await shop.turns.run(work)
+        if ending.status == "done":
+            return tuple(plan_text.pages_in(ending.answer))
+        return rest_after(ending)
+
+    async def _by_cli(self) -> PAGES | Rest:
+        shop, cycle = self._shop, self._shop.cycle
+        folder = shop.core.plans.folder(cycle.run)
+        shop.core.plans.clear(cycle.run)
+        found: list[PAGES] = []
+
+        async def carry(turn: Turn) -> TurnFinished:
+            start = ExecutorStart(shop, cycle.planner, Role.PLAN, turn, folder)
+            answer = (await start.run(shop.core.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
+            found.append(tuple(shop.core.plans.pages(cycle.run)) or tuple(plan_text.pages_in(answer)))
+            return turn.finished("done", answer)
+
+        work = Work("", shop.state.axes.surface, run=cycle.run, alone=False, carry=carry)
+        ending = await shop.turns.run(work)
+        return found[0] if found and ending.status == "done" else rest_after(ending)
+
+    def _told(self, text: str) -> str:
+        """What a model is asked to plan: the text, what is done, what is open."""
+        parts = [text.strip()]
+        if done := self._shop.tasks.summary():
+            parts.append(f"Completed so far:\n\n{done}")
+        if open_tasks := self._shop.tasks.open_list(self._shop.cycle.scope):
+            parts.append(f"Open tasks:\n{open_tasks}")
+        return "\n\n".join(parts)
+
+    def _values(self, folder: str) -> dict[str, str]:
+        return {
+            "project_root": self._shop.core.project,
+            "user_input": self._told(self._shop.cycle.text),
+            "last_step_outcome": folder,
+        }

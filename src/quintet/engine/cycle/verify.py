@@ -1,0 +1,132 @@
+"""Verifies a task whose unit is done: by its own command, through the gate, and by the verifier. Both have to say yes.
+
+What is only said is not taken: `domain/verdicts` wants something that shows it. The offline rules judge nothing beyond
+that; a unit of their own is done only with its evidence.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, json
+
+from quintet.domain.dials.axes import Axes
+from quintet.domain.journal.protocol import TurnFinished
+from quintet.domain.permission.call_context import Stage
+from quintet.domain.tasks.cycle import Rest, request_of
+from quintet.domain.tasks.executors import NATIVE, Role
+from quintet.domain.tasks.task import Task
+from quintet.domain.tasks.verdicts import Outcome, Shown, verdict
+from quintet.domain.turn import delivery
+from quintet.domain.turn.delivery import DeliveryState
+from quintet.domain.turn.messages import ToolCall
+from quintet.domain.turn.reasoning import without
+from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.engine.commands.cycle import is_staged
+from quintet.engine.cycle.context import Workshop, rest_after
+from quintet.engine.cycle.executor import ExecutorStart
+from quintet.engine.turn.gatekeeper import Blocked
+from quintet.engine.turn.turn import Turn
+from quintet.engine.turn.turn_runner import Work
+
+VERIFY_PAGE = "cycle/verify.md"
+MOST_STEPS = 12  # of a model that looks
+EVIDENCE_LINES = 30
+NO_VERDICT = "the verifier did not say whether it is done"
+
+
+class Verdict(Struct, frozen=True):
+    outcome: Outcome
+    by: str
+    command: str = ""
+    evidence: str = ""
+    findings: str = ""
+
+
+class VerifyStep:
+    def __init__(self, shop: Workshop) -> None:
+        self._shop = shop
+
+    async def verify(self, task: Task) -> Verdict | Rest:
+        """The verdict; or why there is none yet."""
+        shop, cycle = self._shop, self._shop.cycle
+        verdicts: list[Verdict] = []
+
+        async def carry(turn: Turn) -> TurnFinished:
+            verdicts.append(await self._judged(turn, task))
+            return turn.finished("done", verdicts[0].findings or "verified")
+
+        order = Order("verify", task.id)
+        axes: Axes = shop.state.axes
+        ending = await shop.turns.run(Work("", axes.surface, order=order, run=cycle.run, alone=False, carry=carry))
+        if verdicts and ending.status == "done":
+            return verdicts[0]
+        return rest_after(ending)
+
+    async def _judged(self, turn: Turn, task: Task) -> Verdict:
+        cycle, staged = self._shop.cycle, is_staged(self._shop.core, self._shop.state)
+        by, line = cycle.verifier, task.text.verification
+        changed = cycle.changed if cycle.changed_by == task.id else ()
+        evidence = ""
+        if line and self._may_run(task):
+            passed, evidence = await self._ran(turn, line)
+            if not passed:
+                return Verdict(Outcome.FAILED, f"`{line}`", line, evidence, f"`{line}` failed:\n\n{evidence}")
+        else:
+            line = ""
+        said: bool | None = None
+        findings, looked = "", False
+        if by != NATIVE:
+            said, findings, looked = await self._by_cli(turn, task, evidence)
+        elif staged:
+            said, findings, looked = await self._by_model(turn, task, evidence)
+        by_rules = by == cycle.executor == NATIVE and not staged
+        outcome, why = verdict(said, task.text, Shown(bool(line), changed, looked, cycle.executor == NATIVE, by_rules))
+        return Verdict(outcome, by, line, evidence, why or findings)
+
+    def _may_run(self, task: Task) -> bool:
+        """A page that came with an untrusted folder runs nothing."""
+        return self._shop.core.agents.trusted or not self._shop.tasks.is_found(task.id)
+
+    async def _ran(self, turn: Turn, line: str) -> tuple[bool, str]:
+        seconds = self._shop.core.settings.cycle.verify_seconds
+        arguments = {"command": line, "timeout": seconds, "description": "verify the task"}
+        call = ToolCall(self._shop.core.ids.new("c"), "bash", json.encode(arguments).decode())
+        status = await turn.own_call(call)
+        said = self._shop.state.last_result
+        if status is None:
+            raise Blocked(f"`{line}`: {said}")
+        return status is CallStatus.OK, "\n".join(said.strip().splitlines()[-EVIDENCE_LINES:])
+
+    async def _by_model(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:
+        """Its word, its findings, and whether it looked before."""
+        values = {"user_input": _asked(task), "tool_summary": "", "last_step_outcome": evidence}
+        for step in range(MOST_STEPS):
+            reply = await turn.look(Stage.VERIFICATION, values)
+            if reply is not None:
+                return *_verdict(reply), step > 0
+        return False, f"the verifier read for {MOST_STEPS} steps and came to no verdict", True
+
+    async def _by_cli(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:
+        shop, name = self._shop, self._shop.cycle.verifier
+        folder = shop.core.plans.folder(shop.cycle.run)
+        values = {
+            "project_root": shop.core.project,
+            "user_input": _asked(task),
+            "last_step_outcome": evidence,
+            "tool_summary": shop.tasks.summary(),
+        }
+        start = ExecutorStart(shop, name, Role.VERIFY, turn, folder)
+        answer = (await start.run(shop.core.prompts.filled(VERIFY_PAGE, values))).answer
+        return *_verdict(answer), start.acted > 0
+
+
+def _asked(task: Task) -> str:
+    return "\n\n".join(filter(None, (task.title, request_of(task.text.body))))
+
+
+def _verdict(reply: str) -> tuple[bool, str]:
+    state = delivery.claimed(reply)
+    rest = without(reply).strip().partition("\n")[2].strip()
+    if state is None:
+        return False, f"{NO_VERDICT}:\n\n{reply.strip()}"
+    return state is DeliveryState.DONE, "" if state is DeliveryState.DONE else rest or "it is not done"

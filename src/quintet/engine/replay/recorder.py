@@ -1,0 +1,141 @@
+"""The tape while it is written, and the door by which things come in.
+
+What the engine waits for is let in one at a time, each when the engine has come to rest after the one before: then its
+order is all there is to say of it, and a replay takes the same steps. Recording never stops a session: what cannot be
+written down ends the recording, not the run. What is written is handed on when the journal is durable, never synced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol, TypeVar
+
+from quintet.domain.base.redaction import Redaction, Redactor
+from quintet.domain.journal import recording as tape
+
+T = TypeVar("T")
+REST = 8  # rounds of the loop; no consequence of what came in is more tasks and futures away
+
+
+class Sink(Protocol):
+    def write(self, data: bytes, /) -> object: ...
+
+    def flush(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Recorder:
+    """Writes entries, a stretch of text as one, and keeps the door by which they come in."""
+
+    def __init__(self, sink: Sink, redactor: Redactor | None = None) -> None:
+        self._sink: Sink | None = sink
+        self._redactor = redactor or Redaction()
+        self._stretch: list[str] = []
+        self._stretch_kind = ""
+        self._until_rest = 0  # rounds of the loop
+        self._waiting: deque[asyncio.Future[None]] = deque()  # at the door
+        self.count = 0  # of entries
+
+    def begin(self, header: tape.Header) -> None:
+        self._write(header)
+
+    def add(self, kind: str, value: Any = None, error: BaseException | None = None) -> None:
+        if self._stretch:
+            pieces, self._stretch = self._stretch, []
+            self._write(tape.Entry(self._stretch_kind, "".join(pieces)))
+        self._write(tape.Entry(kind, value, tape.fault_of(error) if error else None))
+        self._stir()
+
+    def text(self, kind: str, piece: str) -> None:
+        if self._stretch and kind != self._stretch_kind:
+            self._write(tape.Entry(self._stretch_kind, "".join(self._stretch)))
+            self._stretch = []
+        self._stretch_kind = kind
+        self._stretch.append(piece)
+        self.count += 1  # and nothing stirs: who hears it does so before anybody else comes to word
+
+    def flush(self) -> None:
+        if self._sink:
+            try:
+                self._sink.flush()
+            except OSError:
+                self.close()
+
+    def close(self) -> None:
+        sink, self._sink = self._sink, None
+        if sink:
+            sink.close()
+
+    def _write(self, value: tape.Header | tape.Entry) -> None:
+        if self._sink:
+            try:
+                line = tape.line(value)
+                self._sink.write(tape.line(self._redactor.clean(value)) if self._redactor.in_json(line) else line)
+            except (OSError, ValueError, TypeError):  # a full disk, or something that has no JSON form
+                self.close()
+
+    # ── what is asked for, and what is waited for
+
+    def asked(self, kind: str, ask: Callable[[], T]) -> T:
+        try:
+            value = ask()
+        except Exception as error:
+            self.add(kind, error=error)
+            raise
+        self.add(kind, value)
+        return value
+
+    async def awaited(self, kind: str, wait: Awaitable[T], shown: Callable[[T], Any] = lambda value: value) -> T:
+        try:
+            value = await wait
+            await self.settled()
+        except BaseException as error:
+            await self.come_in_at_last(kind, error)
+            raise
+        self.add(kind, shown(value))
+        return value
+
+    async def settled(self) -> None:
+        """Returns when what came in before has had all its consequences, so that the next may come in."""
+        if self._until_rest:
+            door = asyncio.get_running_loop().create_future()
+            self._waiting.append(door)
+            await door
+
+    async def come_in_at_last(self, kind: str, error: BaseException | None = None) -> None:
+        """For what has failed, or was cancelled: it has to come in, however often it is cancelled at the door.
+
+        That is not forgotten: its task's next wait ends so, as in a replay.
+        """
+        cancelled, settled = False, False
+        while not settled:
+            try:
+                await self.settled()
+                settled = True
+            except asyncio.CancelledError:
+                cancelled = True
+        self.add(kind, error=error)
+        if cancelled and not isinstance(error, asyncio.CancelledError):
+            task = asyncio.current_task()
+            assert task
+            task.cancel()
+
+    def _stir(self) -> None:
+        self.count += 1
+        if not self._until_rest:
+            asyncio.get_running_loop().call_soon(self._tick)
+        self._until_rest = REST
+
+    def _tick(self) -> None:
+        self._until_rest -= 1
+        if not self._until_rest:
+            while self._waiting and self._waiting[0].done():  # cancelled while it waited
+                self._waiting.popleft()
+            if self._waiting:
+                self._waiting.popleft().set_result(None)
+                self._until_rest = REST  # who comes in now will stir things
+        if self._until_rest:
+            asyncio.get_running_loop().call_soon(self._tick)

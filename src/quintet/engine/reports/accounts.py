@@ -1,0 +1,375 @@
+"""What model requests were made and what they cost: one pass over a journal's events. A start of an AI CLI is one, too.
+
+A request is what `model_requested` says of it, joined by its step with the reply or the failure that ended it. Costs
+are those on record, at the prices of the time; a price that is set later changes nothing that was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct, field, structs
+
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import UsageError
+from quintet.domain.base.text_table import GAP, table
+from quintet.domain.dials import badge
+from quintet.domain.dials.axes import Axes, WorkMode
+from quintet.domain.journal.protocol import (
+    ExecutorEnded,
+    ModelConsulted,
+    ModelFailed,
+    ModelReplied,
+    ModelRequested,
+    Recorded,
+    TurnFinished,
+)
+from quintet.domain.tasks.executors import Role
+from quintet.domain.turn.messages import Usage
+
+# The types of events read here.
+KINDS = ("model_requested", "model_replied", "model_failed", "model_consulted", "executor_ended", "turn_finished")
+ROLES = frozenset(map(str, Role))  # the stages of what AI CLIs did
+CONSULT = "consult"  # the stage of a request that a call made
+LEVELS = {"info": 0, "warning": 1, "error": 2}
+_LEVEL_OF = {"ok": "info", "open": "info", "retry": "warning", "interrupted": "warning", "error": "error"}
+FREE = "builtin"  # the offline rules have no price and need none
+
+
+class RequestLine(Struct, frozen=True, gc=False):
+    """One model request as the log tells it."""
+
+    seq: int
+    at: str
+    level: str  # info | warning | error
+    conversation: str
+    run: str
+    turn: str
+    step: str
+    user_mode: str
+    stage: str
+    model: str
+    attempt: int
+    tool_count: int
+    reasoning: bool
+    axes: Axes
+    badge: str
+    outcome: str  # ok | retry | error | interrupted | open (no reply on record yet)
+    code: str = ""  # of the error
+    usage: Usage = Usage()
+    cost: float = 0.0
+    seconds: float | None = None  # none where the end is not on record
+
+
+class Requests:
+    """Follows a journal, in one go or bit by bit: `apply` gives the lines that an event completes."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Recorded] = {}  # by step
+        self._partial: dict[str, Recorded] = {}  # replies that were cut off; what cut them may still be told
+        self._steps: dict[str, list[str]] = {}  # of the turns that have not finished
+
+    def apply(self, recorded: Recorded) -> list[RequestLine]:
+        match recorded.event:
+            case ModelRequested(step=step, turn=turn):
+                self._open[step] = recorded
+                self._steps.setdefault(turn, []).append(step)
+            case ModelReplied(step=step, partial=True):
+                self._partial[step] = recorded
+            case ModelReplied(step=step):
+                return self._closed(step, "ok", recorded)
+            case ModelFailed(step=step, error=error, retry_in=again):
+                return self._closed(step, "error" if again is None else "retry", recorded, error.code)
+            case ModelConsulted() as event:
+                return [_whole(recorded, event, event.call, CONSULT, event.model)]
+            case ExecutorEnded(ok=ok, failure=failure, retry_in=again) as event:
+                outcome = "ok" if ok else "retry" if again is not None else "error" if failure else "interrupted"
+                line = _whole(recorded, event, event.call, event.role, event.executor)
+                return [structs.replace(line, outcome=outcome, level=_LEVEL_OF[outcome], code=str(failure or ""))]
+            case TurnFinished(turn=turn):
+                steps = [step for step in self._steps.pop(turn, ()) if step in self._open]
+                return [line for step in steps for line in self._closed(step, "interrupted", self._partial.get(step))]
+        return []
+
+    def still_open(self) -> list[RequestLine]:
+        return [_line(recorded, "open") for recorded in self._open.values()]
+
+    def _closed(self, step: str, outcome: str, end: Recorded | None, code: str = "") -> list[RequestLine]:
+        asked = self._open.pop(step, None)
+        partial = self._partial.pop(step, None)
+        return [_line(asked, outcome, end, code, partial)] if asked else []
+
+
+def _line(
+    asked: Recorded, outcome: str, end: Recorded | None = None, code: str = "", partial: Recorded | None = None
+) -> RequestLine:
+    event = asked.event
+    assert isinstance(event, ModelRequested)
+    replies = [r.event for r in (end, partial) if r and isinstance(r.event, ModelReplied)]
+    return RequestLine(
+        seq=asked.seq,
+        at=asked.at,
+        level=_LEVEL_OF[outcome],
+        conversation=event.conversation,
+        run=event.run,
+        turn=event.turn,
+        step=event.step,
+        user_mode=event.user_mode,
+        stage=event.stage,
+        model=event.model,
+        attempt=event.attempt,
+        tool_count=event.tool_count,
+        reasoning=event.reasoning,
+        axes=event.axes,
+        badge=badge.full(event.axes),
+        outcome=outcome,
+        code=code,
+        usage=replies[0].usage if replies else Usage(),
+        cost=replies[0].cost if replies else 0.0,
+        seconds=span(asked.at, end.at) if end else None,
+    )
+
+
+def _whole(recorded: Recorded, event: ModelConsulted | ExecutorEnded, step: str, stage: str, model: str) -> RequestLine:
+    """A request that is told by one event, when it is over."""
+    return RequestLine(
+        seq=recorded.seq,
+        at=recorded.at,
+        level="info",
+        conversation=event.conversation,
+        run=event.run,
+        turn=event.turn,
+        step=step,
+        user_mode="Chat" if event.axes.work_mode is WorkMode.CHAT else "Agent",
+        stage=stage,
+        model=model,
+        attempt=getattr(event, "attempt", 1),
+        tool_count=0,
+        reasoning=False,
+        axes=event.axes,
+        badge=badge.full(event.axes),
+        outcome="ok",
+        usage=event.usage,
+        cost=event.cost,
+        seconds=event.seconds,
+    )
+
+
+def requests(events: Iterable[Recorded]) -> list[RequestLine]:
+    """Every request of a journal, in the order they were made."""
+    follower = Requests()
+    lines = [line for recorded in events for line in follower.apply(recorded)]
+    return sorted([*lines, *follower.still_open()], key=lambda line: line.seq)
+
+
+def span(begin: str, end: str) -> float:
+    """Seconds between two instants of the journal; a clock that was set back gives none."""
+    return round(max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()), 3)
+
+
+class Wanted(Struct, frozen=True):
+    """Which lines of the log are asked for."""
+
+    level: str = "info"  # at least
+    stage: str = ""
+
+    def __call__(self, line: RequestLine) -> bool:
+        return LEVELS[line.level] >= LEVELS[self.level] and self.stage in ("", line.stage)
+
+
+def wanted(level: str, stage: str) -> Wanted:
+    return Wanted(one_of("level", level or "info", list(LEVELS)), stage)
+
+
+def one_of(what: str, word: str, choices: Sequence[str]) -> str:
+    if word not in choices:
+        raise UsageError(f'{what} "{word}": not one of {", ".join(choices)}.{did_you_mean(word, choices)}')
+    return word
+
+
+# ── the log as text
+
+_HEADING = (
+    ("TIME", 19),
+    ("SESSION", 19),
+    ("RUN", 20),
+    ("USER", 5),
+    ("STAGE", 14),
+    ("MODEL", 10),
+    ("TOOLS", 5),
+    ("REASONING", 9),
+    ("AXES", 37),
+    ("IN", 7),
+    ("CACHED", 7),
+    ("OUT", 6),
+    ("COST", 8),
+    ("SECONDS", 7),
+    ("OUTCOME", 0),
+)
+_NUMBERS = {"TOOLS", "IN", "CACHED", "OUT", "COST", "SECONDS"}
+# one by one, for want of room
+_SPARED = ("REASONING", "USER", "TOOLS", "CACHED", "RUN", "SESSION", "AXES", "SECONDS", "IN", "OUT")
+
+
+def log_lines(lines: Sequence[RequestLine], *, heading: bool = True, room: int = 0) -> list[str]:
+    """Lines of the log; without a heading they stand below those that were printed before.
+
+    Where a line has no more `room` than so many cells, columns are left out.
+    """
+    shown = dict(_HEADING)
+    for word in _SPARED:
+        if room and sum(shown.values()) + len(GAP) * len(shown) + len("interrupted") > room:
+            del shown[word]
+    kept = [place for place, (word, _) in enumerate(_HEADING) if word in shown]
+    return table(
+        [[cells[place] for place in kept] for cells in map(_cells, lines)],
+        heading=list(shown) if heading else (),
+        right=[place for place, word in enumerate(shown) if word in _NUMBERS],
+        least=list(shown.values()),
+    )
+
+
+def nothing_logged(lines: Sequence[RequestLine], chosen: Wanted) -> str:
+    """Why the log shows nothing, of a journal with these requests."""
+    stages = list(dict.fromkeys(line.stage for line in lines))
+    if chosen.stage and stages and chosen.stage not in stages:
+        return f"no request at stage {chosen.stage}; there are some at {', '.join(stages)}"
+    return f"none of {len(lines)} requests fits" if lines else "no model request yet"
+
+
+def _cells(line: RequestLine) -> list[str]:
+    usage = line.usage
+    return [
+        when(line.at),
+        line.conversation,
+        line.run,
+        line.user_mode,
+        line.stage,
+        line.model,
+        str(line.tool_count),
+        "yes" if line.reasoning else "no",
+        line.badge,
+        str(usage.input_tokens),
+        str(usage.cached_tokens),
+        str(usage.output_tokens),
+        f"{line.cost:.4f}",
+        seconds(line.seconds),
+        line.code if line.outcome == "error" else f"{line.outcome} {line.code}".rstrip(),
+    ]
+
+
+def when(at: str) -> str:
+    return at[:19].replace("T", " ")
+
+
+def seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+# ── costs
+
+_KEYS: dict[str, Callable[[RequestLine], str]] = {
+    "day": lambda line: line.at[:10],
+    "model": lambda line: line.model,
+    "stage": lambda line: line.stage,
+    "work-mode": lambda line: line.axes.work_mode,
+    "mode": lambda line: line.axes.work_mode,  # as the flag of every other command calls it
+    "session": lambda line: line.conversation,
+    "run": lambda line: line.run,
+}
+GROUPINGS = tuple(_KEYS)
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def moment(text: str, now: datetime) -> str:
+    """The instant that `--since` names, in the journal's spelling: a day or time of UTC, or so long ago (7d, 12h)."""
+    amount, unit = text[:-1], text[-1:]
+    try:
+        if unit in _UNITS and amount.isdecimal():
+            found = now - timedelta(**{_UNITS[unit]: int(amount)})
+        else:
+            found = datetime.fromisoformat(text)
+            found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f'--since "{text}": neither a day nor a time; for example 2026-01-31, 2026-01-31T12:00, 7d, 12h or 30m'
+        ) from None
+    return found.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class Tally(Struct):
+    """What some requests came to."""
+
+    key: str
+    requests: int = 0
+    failed: int = 0  # of those, the ones without a whole reply: retried, interrupted, given up
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+
+    def add(self, line: RequestLine) -> None:
+        self.requests += 1
+        self.failed += line.outcome not in ("ok", "open")
+        self.input_tokens += line.usage.input_tokens
+        self.cached_tokens += line.usage.cached_tokens
+        self.output_tokens += line.usage.output_tokens
+        self.cost += line.cost
+
+
+class Costs(Struct):
+    by: str
+    rows: list[Tally]
+    total: Tally
+    unpriced: dict[str, int]  # models that had no price, and how many requests count as nothing for it
+    untold: dict[str, int] = field(default_factory=dict)  # AI CLIs that did not say what they cost, the same
+
+
+def costs(lines: Iterable[RequestLine], by: str) -> Costs:
+    """Tokens and money, grouped; groups in the order of their first request."""
+    key = _KEYS[one_of("by", by, GROUPINGS)]
+    rows: dict[str, Tally] = {}
+    total = Tally("total")
+    unpriced: dict[str, int] = {}
+    untold: dict[str, int] = {}
+    for line in lines:
+        name = key(line)
+        rows.setdefault(name, Tally(name)).add(line)
+        total.add(line)
+        if not line.cost and line.model != FREE and line.usage != Usage():
+            free = untold if line.stage in ROLES else unpriced
+            free[line.model] = free.get(line.model, 0) + 1
+    return Costs(by, list(rows.values()), total, unpriced, untold)
+
+
+def cost_lines(found: Costs) -> list[str]:
+    if not found.rows:
+        return ["no model request yet"]
+    lines = tally_table(found.by, [*found.rows, found.total])
+    for model, count in found.unpriced.items():
+        lines.append(
+            f"{model} had no price: {count} request{'s'[: count != 1]} of it count{'s'[: count == 1]} as 0. "
+            f"Set models.{model}.price_input and price_output for those to come."
+        )
+    for executor, count in found.untold.items():
+        starts = f"{count} start{'s'[: count != 1]} of it count{'s'[: count == 1]} as 0"
+        lines.append(f"{executor} does not say what it costs: {starts}.")
+    return lines
+
+
+def tally_table(by: str, rows: Sequence[Tally]) -> list[str]:
+    heading = (by.upper(), "REQUESTS", "FAILED", "IN", "CACHED", "OUT", "COST")
+    cells = [
+        (
+            row.key,
+            str(row.requests),
+            str(row.failed),
+            str(row.input_tokens),
+            str(row.cached_tokens),
+            str(row.output_tokens),
+            f"{row.cost:.4f}",
+        )
+        for row in rows
+    ]
+    return table(cells, heading=heading, right=range(1, len(heading)))

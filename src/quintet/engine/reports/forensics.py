@@ -1,0 +1,305 @@
+"""One session step by step: what was asked of which model, what was called, by which decision, at which axes and cost.
+
+A fold over the session's events in one pass. What models and tools said is clipped on the way in, and of a very long
+session the newest entries are kept, so that neither memory nor a page made of it grows with the journal; totals,
+bands and spans always cover all of it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from datetime import datetime
+
+from msgspec import Struct
+
+from quintet.domain.base.errors import UsageError
+from quintet.domain.base.safe_text import brief
+from quintet.domain.dials import badge
+from quintet.domain.dials.axes import Axes
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import describe
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.engine.reports import accounts
+from quintet.engine.reports.session_report import Report, Reporter
+
+MOST_ENTRIES = 12_000  # kept, the newest ones
+ALL_TEXT = 6_000_000  # characters of models and tools, of all entries together, more or less
+LEAST_TEXT, MOST_TEXT = 200, 4000  # characters kept of one text
+SUBJECT = 200
+
+
+class RequestEntry(Struct, tag_field="kind", tag="request"):
+    """A model request, with what the model said."""
+
+    seq: int
+    at: str
+    turn: int
+    request: accounts.RequestLine | None = None
+    said: str = ""
+    calls: tuple[str, ...] = ()  # the tools it called
+
+
+class CallEntry(Struct, tag_field="kind", tag="call"):
+    """A tool call: the decision on it and everything behind that, and what came of it."""
+
+    seq: int
+    at: str
+    turn: int
+    call: str
+    tool: str
+    subject: str = ""
+    arguments: str = ""
+    verdict: str = ""  # allow, ask or deny; empty where the gate was not asked anew
+    reason: str = ""
+    rule: str = ""
+    effects: tuple[str, ...] = ()
+    badge: str = ""
+    sandbox: str = ""
+    status: str = "open"  # then ok, error, denied or interrupted
+    seconds: float | None = None
+    summary: str = ""
+    output: str = ""
+    changed: tuple[str, ...] = ()
+
+
+class NoteEntry(Struct, tag_field="kind", tag="note"):
+    """Something else of interest: a dial turned, a question, a check, a command."""
+
+    seq: int
+    at: str
+    turn: int
+    what: str  # the event's type
+    text: str
+    detail: str = ""
+    role: str = ""
+
+
+Entry = RequestEntry | CallEntry | NoteEntry
+
+
+class Band(Struct):
+    """Where the axes stood from then on."""
+
+    at: float  # epoch
+    axes: Axes
+
+
+class Span(Struct, gc=False):
+    """Something that took time."""
+
+    lane: str  # turn, a stage, or tools
+    begin: float  # epoch
+    end: float
+    outcome: str
+    cost: float = 0.0
+
+
+class Forensics(Struct):
+    report: Report
+    entries: list[Entry]
+    bands: list[Band]
+    spans: list[Span]
+    stage_seconds: dict[str, float]
+    first_turn: int = 1  # the number of the first turn in it
+    left_out: int = 0  # entries older than those kept
+    clip: int = MOST_TEXT
+
+
+def allowance(events: int) -> int:
+    """How much to keep of each text in a session of so many events."""
+    return max(LEAST_TEXT, min(MOST_TEXT, ALL_TEXT // max(events, 1)))
+
+
+def clipped(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}\n… {len(text) - most:,} more characters"
+
+
+def epoch(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()
+
+
+class Examiner:
+    """Takes a session's events in order; `findings` is what they come to so far."""
+
+    def __init__(self, clip: int = MOST_TEXT, turn: int | None = None) -> None:
+        self._clip = clip
+        self._only = None if turn is None else OneTurn(turn)
+        self._reporter = Reporter()
+        self._requests = accounts.Requests()
+        self._entries: deque[Entry] = deque(maxlen=MOST_ENTRIES)
+        self._count = 0
+        self._asked: dict[str, RequestEntry] = {}  # by step, until it ended
+        self._calls: dict[str, CallEntry] = {}  # by call, until it finished
+        self._questions: dict[str, NoteEntry] = {}
+        self._bands: list[Band] = []
+        self._spans: list[Span] = []
+        self._stage_seconds: dict[str, float] = {}
+        self._first_turn = 1 if turn is None else turn
+        self._turn = self._first_turn - 1
+        self._turn_began = 0.0
+
+    def apply(self, recorded: p.Recorded) -> None:
+        if self._only and not self._only.wants(recorded):
+            return
+        self._reporter.apply(recorded)
+        match recorded.event:
+            case p.SessionOpened() as e:
+                self._band(recorded.at, e.axes)
+            case p.TurnStarted() as e:
+                self._turn += 1
+                self._turn_began = epoch(recorded.at)
+                self._band(recorded.at, e.axes)
+            case p.TurnFinished() as e:
+                self._span("turn", self._turn_began, epoch(recorded.at), e.status)
+            case p.ModelRequested() as e:
+                self._asked[e.step] = RequestEntry(recorded.seq, recorded.at, self._turn)
+                self._keep(self._asked[e.step])
+            case p.ModelReplied() as e if entry := self._asked.get(e.step):
+                entry.said = clipped(e.text, self._clip)
+                entry.calls = tuple(call.name for call in e.calls)
+            case p.CallDecided() as e:
+                self._decided(recorded, e)
+            case p.ToolStarted() as e:
+                self._call(recorded, e.call, e.tool, e.arguments)
+            case p.ToolFinished() as e:
+                self._finished(recorded, e)
+            case p.QuestionAsked() as e:
+                self._questions[e.question] = self._note(recorded, e.text, "\n".join(e.detail), "warning")
+            case p.QuestionAnswered() as e:
+                self._answered(recorded, e)
+            case _:
+                self._other(recorded)
+        for line in self._requests.apply(recorded):
+            self._ended(line)
+
+    def findings(self) -> Forensics:
+        if self._only:
+            self._only.check()
+        for line in self._requests.still_open():
+            if entry := self._asked.get(line.step):
+                entry.request = line
+        return Forensics(
+            report=self._reporter.report(),
+            entries=list(self._entries),
+            bands=self._bands,
+            spans=self._spans,
+            stage_seconds={stage: round(seconds, 3) for stage, seconds in self._stage_seconds.items()},
+            first_turn=self._first_turn,
+            left_out=self._count - len(self._entries),
+            clip=self._clip,
+        )
+
+    def _keep(self, entry: Entry) -> None:
+        self._count += 1
+        self._entries.append(entry)
+
+    def _band(self, at: str, axes: Axes) -> None:
+        if not self._bands or badge.labels(self._bands[-1].axes) != badge.labels(axes):
+            self._bands.append(Band(epoch(at), axes))
+
+    def _span(self, lane: str, begin: float, end: float, outcome: str, cost: float = 0.0) -> None:
+        self._spans.append(Span(lane, begin, max(begin, end), outcome, cost))
+
+    def _ended(self, line: accounts.RequestLine) -> None:
+        if entry := self._asked.pop(line.step, None):
+            entry.request = line
+        began, took = epoch(line.at), line.seconds or 0.0
+        self._span(line.stage, began, began + took, line.outcome, line.cost)
+        self._stage_seconds[line.stage] = self._stage_seconds.get(line.stage, 0.0) + took
+
+    def _call(self, recorded: p.Recorded, call: str, tool: str, arguments: str) -> CallEntry:
+        entry = self._calls.get(call)
+        if entry is None:
+            entry = CallEntry(recorded.seq, recorded.at, self._turn, call, tool)
+            self._calls[call] = entry
+            self._keep(entry)
+        if arguments:
+            entry.subject = brief(arguments, SUBJECT)
+            entry.arguments = clipped(arguments, self._clip)
+        return entry
+
+    def _decided(self, recorded: p.Recorded, event: p.CallDecided) -> None:
+        entry = self._call(recorded, event.call, event.tool, event.arguments)
+        entry.seq = recorded.seq  # the number that `quintet why` takes
+        entry.verdict, entry.reason, entry.rule = event.verdict, event.reason, event.rule
+        entry.effects, entry.badge, entry.sandbox = event.effects, badge.full(event.axes), event.sandbox
+
+    def _finished(self, recorded: p.Recorded, event: p.ToolFinished) -> None:
+        entry = self._call(recorded, event.call, event.tool, "")
+        del self._calls[event.call]
+        entry.status, entry.seconds, entry.changed = event.status, event.seconds, event.changed
+        entry.summary, entry.output = event.summary, clipped(event.content, self._clip)
+        if event.status is not CallStatus.DENIED or entry.seconds:
+            ended = epoch(recorded.at)
+            self._span("tools", ended - event.seconds, ended, event.status)
+        else:
+            self._span("tools", epoch(recorded.at), epoch(recorded.at), event.status)
+
+    def _answered(self, recorded: p.Recorded, event: p.QuestionAnswered) -> None:
+        if entry := self._questions.pop(event.question, None):
+            answer = {"y": "yes", "n": "no", "a": "always"}.get(event.choice, event.choice)
+            told = answer if event.by == "user" else f"closed: {event.by}"
+            waited = accounts.span(entry.at, recorded.at)
+            entry.text += f" → {told}{f', {event.note}' if event.note else ''} after {waited:.1f} s"
+
+    def _note(self, recorded: p.Recorded, text: str, detail: str = "", role: str = "") -> NoteEntry:
+        kind = str(type(recorded.event).__struct_config__.tag)
+        head = " ".join(text.split())
+        entry = NoteEntry(recorded.seq, recorded.at, self._turn, kind, clipped(head, self._clip), "", role)
+        entry.detail = clipped(detail, self._clip)
+        self._keep(entry)
+        return entry
+
+    def _other(self, recorded: p.Recorded) -> None:
+        match recorded.event:
+            case p.DialsTurned() as e:
+                self._band(recorded.at, e.after)
+            case p.CommandRan() as e:
+                self._note(recorded, e.line, e.text, "" if e.ok else "error")
+                return
+            case p.HookRan() as e if not e.blocked:
+                self._note(recorded, f"{e.place}: {e.command}, exit code {e.exit_code}", e.context, "dim")
+                return
+            case p.RunPaused() | p.RunResumed() | p.SessionTaken() as e:
+                self._note(recorded, e.reason, "", "dim")
+                return
+        if lines := describe(recorded):
+            first, *rest = lines
+            self._note(recorded, first.text, "\n".join(line.text for line in rest), first.role)
+
+
+class OneTurn:
+    """Chooses the events of one turn, counted from 1, with the session's beginning and the turn's ratings."""
+
+    def __init__(self, turn: int) -> None:
+        self._wanted = turn
+        self._session = ""
+        self._name = ""
+        self._count = 0
+
+    def wants(self, recorded: p.Recorded) -> bool:
+        match recorded.event:
+            case p.SessionOpened(session=session):
+                self._session = session
+                return True
+            case p.TurnStarted(turn=turn):
+                self._count += 1
+                if self._count == self._wanted:
+                    self._name = turn
+            case p.TurnRated(turn=turn):
+                return turn == self._name
+        return self._count == self._wanted
+
+    def check(self) -> None:
+        if not self._name:
+            has = f"it has {self._count}" if self._count else "it has none yet"
+            raise UsageError(f"there is no turn {self._wanted} in session {self._session}; {has}")
+
+
+def examine(events: Iterable[p.Recorded], clip: int, turn: int | None = None) -> Forensics:
+    """A whole session, or one turn of it, counted from 1."""
+    examiner = Examiner(clip, turn)
+    for recorded in events:
+        examiner.apply(recorded)
+    return examiner.findings()

@@ -1,0 +1,265 @@
+"""One session from its beginning to now: axes over time, turns, requests, tools, approvals, files, cost, ratings.
+
+A fold over the session's events, in one pass. A fork's report begins with the events it shares with its parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import Struct, field
+
+from quintet.domain.base.text_table import table
+from quintet.domain.dials import badge
+from quintet.domain.journal import protocol as p
+from quintet.domain.turn.messages import Usage
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.engine.reports import accounts
+from quintet.engine.session.questions import ALWAYS, NO, YES
+
+TEXT_LENGTH = 60  # of a turn's input, as a report shows it
+
+
+class AxesRow(Struct):
+    """Where the axes stood from then on, and why."""
+
+    seq: int
+    at: str
+    badge: str
+    actor: str
+    scope: str
+    reason: str
+
+
+class TurnRow(Struct):
+    turn: str
+    run: str
+    at: str
+    text: str
+    badge: str
+    status: str = "open"  # then done, failed, blocked, limit, interrupted or cancelled
+    reason: str = ""
+    steps: int = 0
+    seconds: float | None = None
+    usage: Usage = Usage()
+    cost: float = 0.0
+    rating: int | None = None
+    note: str = ""
+
+
+class ToolRow(Struct):
+    tool: str
+    calls: int = 0
+    failed: int = 0
+    denied: int = 0
+    interrupted: int = 0
+    seconds: float = 0.0
+
+
+class Approvals(Struct):
+    asked: int = 0
+    approved: int = 0
+    always: int = 0  # of those approved, the ones that became a rule
+    refused: int = 0
+    closed: int = 0  # without an answer
+    waiting: int = 0
+
+
+class Report(Struct):
+    session: str = ""
+    parent: str = ""
+    project: str = ""
+    began: str = ""
+    until: str = ""
+    events: int = 0
+    axes: list[AxesRow] = field(default_factory=list)
+    turns: list[TurnRow] = field(default_factory=list)
+    stages: list[accounts.Tally] = field(default_factory=list)
+    tools: list[ToolRow] = field(default_factory=list)
+    approvals: Approvals = field(default_factory=Approvals)
+    changed: dict[str, int] = field(default_factory=dict)  # file → calls that changed it
+    total: accounts.Tally = field(default_factory=lambda: accounts.Tally("total"))
+    unpriced: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0  # that turns took
+    rating: float | None = None  # the mean over the rated turns
+
+
+class Reporter:
+    """Takes a session's events in order; `report` is what they come to so far."""
+
+    def __init__(self) -> None:
+        self._report = Report()
+        self._requests = accounts.Requests()
+        self._lines: list[accounts.RequestLine] = []
+        self._turns: dict[str, TurnRow] = {}
+        self._tools: dict[str, ToolRow] = {}
+        self._approvals: set[str] = set()  # questions that wait
+        self._ended: tuple[str, TurnRow] | None = None  # the turn that ended last, and when
+
+    def apply(self, recorded: p.Recorded) -> None:
+        self._report.events += 1
+        self._report.until = recorded.at
+        self._lines += self._requests.apply(recorded)
+        handler = _HANDLERS.get(type(recorded.event))
+        if handler:
+            handler(self, recorded, recorded.event)
+
+    def report(self) -> Report:
+        found = accounts.costs([*self._lines, *self._requests.still_open()], "stage")
+        report = self._report
+        report.stages, report.total, report.unpriced = found.rows, found.total, found.unpriced
+        report.turns = list(self._turns.values())
+        report.tools = sorted(self._tools.values(), key=lambda row: (-row.calls, row.tool))
+        report.approvals.waiting = len(self._approvals)
+        report.seconds = round(sum(turn.seconds or 0.0 for turn in report.turns), 3)
+        ratings = [turn.rating for turn in report.turns if turn.rating]
+        report.rating = round(sum(ratings) / len(ratings), 2) if ratings else None
+        return report
+
+    def _opened(self, recorded: p.Recorded, event: p.SessionOpened) -> None:
+        report = self._report
+        report.session, report.parent, report.project = event.session, event.parent, event.project
+        report.began = report.began or recorded.at
+        reason = f"forked from {event.parent}" if event.parent else "opened"
+        report.axes.append(AxesRow(recorded.seq, recorded.at, badge.full(event.axes), "user", "now", reason))
+
+    def _taken(self, recorded: p.Recorded, event: p.SessionTaken) -> None:
+        if (
+            self._ended and self._ended[0] == recorded.at
+        ):  # this owner ended it; when it really stopped is not on record
+            self._ended[1].seconds = None
+
+    def _turned(self, recorded: p.Recorded, event: p.DialsTurned) -> None:
+        row = AxesRow(recorded.seq, recorded.at, badge.full(event.after), event.actor, event.scope, event.reason)
+        self._report.axes.append(row)
+
+    def _turn_started(self, recorded: p.Recorded, event: p.TurnStarted) -> None:
+        self._turns[event.turn] = TurnRow(event.turn, event.run, recorded.at, event.text, badge.full(event.axes))
+
+    def _turn_finished(self, recorded: p.Recorded, event: p.TurnFinished) -> None:
+        if turn := self._turns.get(event.turn):
+            turn.status, turn.reason, turn.steps = event.status, event.reason, event.steps
+            turn.usage, turn.cost = event.usage, event.cost
+            turn.seconds = accounts.span(turn.at, recorded.at)
+            self._ended = (recorded.at, turn)
+
+    def _rated(self, recorded: p.Recorded, event: p.TurnRated) -> None:
+        if turn := self._turns.get(event.turn):
+            turn.rating, turn.note = event.rating, event.note
+
+    def _tool_finished(self, recorded: p.Recorded, event: p.ToolFinished) -> None:
+        row = self._tools.setdefault(event.tool, ToolRow(event.tool))
+        row.calls += 1
+        row.failed += event.status is CallStatus.ERROR
+        row.denied += event.status is CallStatus.DENIED
+        row.interrupted += event.status is CallStatus.INTERRUPTED
+        row.seconds = round(row.seconds + event.seconds, 3)
+        for path in event.changed:
+            self._report.changed[path] = self._report.changed.get(path, 0) + 1
+
+    def _asked(self, recorded: p.Recorded, event: p.QuestionAsked) -> None:
+        if event.kind == "approve":
+            self._report.approvals.asked += 1
+            self._approvals.add(event.question)
+
+    def _answered(self, recorded: p.Recorded, event: p.QuestionAnswered) -> None:
+        if event.question not in self._approvals:
+            return
+        self._approvals.remove(event.question)
+        counts = self._report.approvals
+        counts.approved += event.choice in (YES, ALWAYS)
+        counts.always += event.choice == ALWAYS
+        counts.refused += event.choice == NO
+        counts.closed += event.choice == ""
+
+
+_HANDLERS: dict[type, Callable[[Reporter, p.Recorded, Any], None]] = {
+    p.SessionOpened: Reporter._opened,
+    p.SessionTaken: Reporter._taken,
+    p.DialsTurned: Reporter._turned,
+    p.TurnStarted: Reporter._turn_started,
+    p.TurnFinished: Reporter._turn_finished,
+    p.TurnRated: Reporter._rated,
+    p.ToolFinished: Reporter._tool_finished,
+    p.QuestionAsked: Reporter._asked,
+    p.QuestionAnswered: Reporter._answered,
+}
+
+
+def report(events: Iterable[p.Recorded]) -> Report:
+    reporter = Reporter()
+    for recorded in events:
+        reporter.apply(recorded)
+    return reporter.report()
+
+
+def report_lines(report: Report, *, over_time: bool = True) -> list[str]:
+    """The report as text; without what the axes and turns were one after the other, if that is told elsewhere."""
+    total = report.total
+    rated = sum(turn.rating is not None for turn in report.turns)
+    head = [
+        ("session", report.session + (f", forked from {report.parent}" if report.parent else "")),
+        ("from", f"{accounts.when(report.began)} to {accounts.when(report.until)}, {report.events} events"),
+        ("time", f"{report.seconds:.1f} s in {len(report.turns)} turn{'s'[: len(report.turns) != 1]}"),
+        ("tokens", f"{total.input_tokens} in ({total.cached_tokens} cached), {total.output_tokens} out"),
+        ("cost", f"{total.cost:.4f}"),
+        ("rating", "none" if report.rating is None else f"{report.rating:g} of 5, {rated} rated"),
+    ]
+    stages = accounts.cost_lines(accounts.Costs("stage", report.stages, total, report.unpriced))
+    return [
+        *(f"{name:<9}{value}" for name, value in head),
+        *(_section("axes", table([_axes_cells(row) for row in report.axes])) if over_time else ()),
+        *(_section("turns", _turn_table(report.turns)) if over_time else ()),
+        *_section("model requests", stages),
+        *_section("tools", _tool_table(report.tools)),
+        *_section("approvals", [_approval_words(report.approvals)]),
+        *_section("files changed", table([(path, f"{count}×") for path, count in report.changed.items()])),
+    ]
+
+
+def _section(title: str, lines: list[str]) -> list[str]:
+    return ["", title, *(f"  {line}" for line in lines or ["none"])]
+
+
+def _axes_cells(row: AxesRow) -> tuple[str, ...]:
+    return (accounts.when(row.at), row.badge, f"{row.reason}, by {row.actor}, {row.scope}")
+
+
+def _turn_table(turns: list[TurnRow]) -> list[str]:
+    heading = ("TIME", "STATUS", "STEPS", "SECONDS", "COST", "RATING", "INPUT")
+    rows = [
+        (
+            accounts.when(turn.at),
+            turn.status,
+            str(turn.steps),
+            accounts.seconds(turn.seconds),
+            f"{turn.cost:.4f}",
+            f"{turn.rating} {_short(turn.note)}".rstrip() if turn.rating else "-",
+            _short(turn.text) or "(goes on)",
+        )
+        for turn in turns
+    ]
+    return table(rows, heading=heading, right=(2, 3, 4))
+
+
+def _tool_table(tools: list[ToolRow]) -> list[str]:
+    heading = ("TOOL", "CALLS", "FAILED", "DENIED", "INTERRUPTED", "SECONDS")
+    rows = [
+        (row.tool, str(row.calls), str(row.failed), str(row.denied), str(row.interrupted), f"{row.seconds:.1f}")
+        for row in tools
+    ]
+    return table(rows, heading=heading, right=range(1, len(heading)))
+
+
+def _approval_words(counts: Approvals) -> str:
+    if not counts.asked:
+        return "none asked"
+    words = [f"{counts.approved} approved" + (f" ({counts.always} always)" if counts.always else "")]
+    words += [f"{counts.refused} refused", f"{counts.closed} closed unanswered", f"{counts.waiting} waiting"]
+    return f"{counts.asked} asked: {', '.join(words)}"
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= TEXT_LENGTH else words[: TEXT_LENGTH - 1] + "…"

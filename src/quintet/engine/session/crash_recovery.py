@@ -1,0 +1,53 @@
+"""What an owner that is gone left open in a session, closed: calls, questions, the turn."""
+
+from __future__ import annotations
+
+from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.dials.transitions import Boundary
+from quintet.domain.journal.protocol import CycleStopped, Event, ToolFinished, TurnFinished
+from quintet.domain.journal.state import OUTCOME_UNKNOWN, SessionState
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.engine.agents import runs
+from quintet.engine.session import dials, questions
+from quintet.engine.session.core import Core
+
+
+def leftovers(core: Core, state: SessionState) -> list[Event]:
+    events: list[Event] = [
+        ToolFinished(call=c, tool=s.tool, status=CallStatus.INTERRUPTED, content=OUTCOME_UNKNOWN)
+        for c, s in state.running.items()
+    ]
+    events += [questions.closed(question, "its process ended") for question in state.questions]
+    if state.turn:
+        ending = TurnFinished(
+            turn=state.turn.turn,
+            status="interrupted",
+            reason="its process ended",
+            steps=state.turn.steps,
+            cycle=state.cycle.run if state.cycle and state.cycle.at_work else "",
+        )
+        events += [*runs.ended(core, state, ending), ending]
+        events += dials.reach(state, Boundary.UNIT_END)
+    return events + _cycle(core, state)
+
+
+def _cycle(core: Core, state: SessionState) -> list[Event]:
+    """A cycle that was at work waits for somebody to let it go on; its tasks are put in order then."""
+    cycle = state.cycle
+    if cycle is None or not cycle.at_work:
+        return []
+    stopped = CycleStopped(
+        run=cycle.run,
+        submission=cycle.submission,
+        status="interrupted",
+        phase=cycle.phase,
+        reason="its process ended",
+        units=cycle.units,
+        iterations=cycle.iteration,
+        seconds=cycle.seconds,
+        usage=cycle.usage,
+        cost=cycle.cost,
+    )
+    run = state.runs.get(cycle.run)
+    waits = run and run.phase is RunPhase.RUNNING and not (state.turn and state.turn.run == cycle.run)
+    return [stopped, *(runs.moved(core, run, RunPhase.WAITING_USER, "its process ended") if run and waits else [])]

@@ -1,0 +1,47 @@
+"""What stands behind an event, in words: the answer to `quintet why`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quintet.domain.base.safe_text import brief, visible
+from quintet.domain.dials import badge
+from quintet.domain.journal.protocol import CallDecided, DialsTurned, Recorded, as_json
+from quintet.domain.permission.access import access
+from quintet.domain.permission.gate import Verdict
+
+_RUN_LINES = ("bash", "write_to_shell")  # of what is on record without words for its access
+
+
+def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
+    """What stands behind an event: rule, axes and grant of a decision; actor and reason of a transition."""
+    match recorded.event:
+        case CallDecided() as e:
+            outcome = {
+                Verdict.ALLOW: "allowed ",
+                Verdict.ASK: "asked   " if e.person else "not run ",
+                Verdict.DENY: "not run ",
+            }[e.verdict]
+            lines = [
+                f"{outcome} {e.tool}  {brief(e.arguments, 400)}",
+                f"because  {e.reason}",
+                f"effects  {', '.join(e.effects) or 'none'}",
+                f"axes     {badge.full(e.axes)}  ({e.axes.surface})",
+                f"access   {_access(e)}",
+                f"person   {'attached' if e.person else 'nobody attached'} · sandbox {e.sandbox}",
+            ]
+        case DialsTurned() as e:
+            lines = [
+                f"turned   {badge.full(e.before)}  →  {badge.full(e.after)}",
+                f"because  {e.reason}",
+                f"by       {e.actor}, scope {e.scope}",
+            ]
+        case event:
+            lines = [f"event {recorded.seq} is a {type(event).__name__}; decisions and transitions have a why"]
+    return [visible(line) for line in lines], as_json(recorded)
+
+
+def _access(decided: CallDecided) -> str:
+    if decided.verdict is Verdict.DENY:
+        return "none"
+    return decided.access or access(decided.grant, decided.sandbox, "", command=decided.tool in _RUN_LINES)

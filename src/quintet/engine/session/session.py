@@ -1,0 +1,158 @@
+"""Session: one user's attachment to the core. Every surface enters at `submit` and leaves at `events`.
+
+The attachment is the same whether this process owns the session or another one does: a submission goes to the durable
+inbox, events come from the journal. The owner in this process, if there is one, is woken at once and also gives
+signals; another process's owner notices within a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+from quintet.domain.base.errors import OwnerGone, QuintetError, UsageError
+from quintet.domain.dials.axes import Surface
+from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted
+from quintet.domain.journal.state import SessionState, fold
+from quintet.domain.ports.ports import ShellState
+from quintet.domain.settings.settings import Settings
+from quintet.engine.session.core import Core
+from quintet.engine.session.leases import owner_lives
+from quintet.engine.session.owner import Owner
+
+if TYPE_CHECKING:
+    from quintet.engine.checkpoints.rewind_preview import PointShown
+
+WATCH_SECONDS = 0.05
+OWNER_SECONDS = 0.5  # how often a quiet owner is looked for
+
+
+class Session:
+    def __init__(self, core: Core, session: str, surface: Surface, owner: Owner | None, since: int = 0) -> None:
+        self.id = session
+        self.since = since  # the last event before this attachment
+        self.surface = surface
+        self._core = core
+        self._owner = owner
+
+    @property
+    def owned_here(self) -> bool:
+        return self._owner is not None
+
+    @property
+    def state(self) -> SessionState:
+        """The session's state as of now; a fold over the journal unless this process owns it."""
+        if self._owner:
+            return self._owner.state
+        return fold([recorded.event for recorded in self._core.store.read(self.id)])
+
+    def shells(self) -> list[ShellState]:
+        """The background shells that run here; those of another process are its own."""
+        return self._core.toolbox.hands.shells() if self._owner else []
+
+    @property
+    def settings(self) -> Settings:
+        """The settings this session was opened with."""
+        return self._core.settings
+
+    async def submit(self, body: Submission) -> str:
+        """Put a submission into the session's inbox; returns its id once it is durable."""
+        most = self._core.settings.limits.input_bytes
+        if isinstance(body, Say) and len(body.text) * 4 > most and (size := len(body.text.encode())) > most:
+            raise UsageError(
+                f"the input is {size / 1e6:.1f} MB; the limit is {most / 1e6:g} MB (limits.input_bytes)",
+                hint="Put it into a file of the project and name the file instead.",
+            )
+        if isinstance(body, Say):  # a terminal or an argument may hand us bytes that are no text
+            body = Say(text=body.text.encode("utf-8", "replace").decode())
+        body = self._core.redactor.clean(body)  # a secret that was pasted goes no further
+        self._check()
+        submitted = Submitted(self._core.ids.new("in"), body, self.surface)
+        await self._core.store.submit(self.id, submitted, self._core.clock.now())
+        if self._owner:
+            self._owner.wake()
+        return submitted.id
+
+    async def say(self, text: str) -> str:
+        return await self.submit(Say(text=text))
+
+    async def points(self) -> list[PointShown]:
+        """The points this session can go back to, oldest first."""
+        from quintet.engine.checkpoints import rewind_preview as rewind_view
+
+        return await rewind_view.points(self._core, self.id)
+
+    async def rewind_preview(self, number: str) -> list[str]:
+        """What going back to before a point would do, line by line."""
+        from quintet.engine.checkpoints import rewind_preview as rewind_view
+
+        return await rewind_view.preview(self._core, self.state, number)
+
+    async def events(self, after: int = 0, *, signals: bool = False) -> AsyncIterator[Recorded | Signal]:
+        """Every event numbered above `after`, then new ones as they become durable; see `feed` on slow readers."""
+        if self._owner:
+            async for item in self._local(self._owner, after, signals):
+                yield item
+        else:
+            async for recorded in self._watch(after):
+                yield recorded
+
+    async def _local(self, owner: Owner, after: int, signals: bool) -> AsyncIterator[Recorded | Signal]:
+        reader = owner.feed.reader(signals)
+        try:
+            last = after
+            reader.lagging = True  # begin from the store
+            while True:
+                if reader.lagging:
+                    reader.lagging = False
+                    for recorded in self._core.store.read(self.id, last):
+                        last = recorded.seq
+                        yield recorded
+                while reader.items:
+                    item = reader.items.popleft()
+                    if isinstance(item, Recorded):
+                        if item.seq <= last:
+                            continue
+                        last = item.seq
+                    yield item
+                if reader.lagging:
+                    continue
+                if reader.closed:
+                    self._check()
+                    return
+                reader.wake.clear()
+                await reader.wake.wait()
+        finally:
+            owner.feed.leave(reader)
+
+    async def _watch(self, after: int) -> AsyncIterator[Recorded]:
+        seen, last = -1, after
+        store, clock = self._core.store, self._core.clock
+        looked = clock.monotonic()
+        while True:
+            version = store.data_version()
+            if version != seen:
+                seen = version
+                for recorded in store.read(self.id, last):
+                    last = recorded.seq
+                    yield recorded
+            elif clock.monotonic() - looked > OWNER_SECONDS:
+                looked = clock.monotonic()
+                row = store.session(self.id)
+                if row is None or not owner_lives(row, clock.epoch(), self._core.process_start):
+                    raise OwnerGone()
+            await asyncio.sleep(WATCH_SECONDS)
+
+    def _check(self) -> None:
+        if self._owner and self._owner.failed:
+            raise self._owner.failed
+
+    async def close(self) -> None:
+        if self._owner:
+            with contextlib.suppress(QuintetError):
+                await self._owner.close()
+        for close in self._core.closing:
+            await close()
+        await self._core.store.close()

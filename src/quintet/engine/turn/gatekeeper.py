@@ -1,0 +1,332 @@
+"""From a model's call to a call that may start: asks the gate, and where the gate asks, the person.
+
+Every decision and every refusal is on record before anything runs. An approval is for one exact call at the axes it
+was asked at: tightening them, or a change of the file it is about, voids it, and it is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeGuard
+
+from msgspec import structs
+
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.dials import badge
+from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
+from quintet.domain.journal.protocol import CallDecided, Choice, Event, Noticed, QuestionAsked, RuleMade, ToolFinished
+from quintet.domain.permission.call_context import Standing
+from quintet.domain.permission.effects import PARTIAL_LEAVES, Effect
+from quintet.domain.permission.gate import Sandbox, Verdict
+from quintet.domain.permission.question_lines import BETWEEN
+from quintet.domain.permission.rules import ANY, Rule, exactly, subject_of
+from quintet.domain.settings.hooks import HookPlace
+from quintet.domain.turn.messages import ToolCall
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult
+from quintet.engine.session.core import Core
+from quintet.engine.session.hooks import Hooks
+from quintet.engine.session.journal import Journal
+from quintet.engine.session.questions import ALWAYS, APPROVAL, APPROVAL_OR_RULE, NO, YES, Questions
+from quintet.engine.turn.toolbox import Prepared
+
+PREVIEW_LINES = 20  # of a change that is asked about
+PREVIEW_COLUMNS = 200  # of an argument for a server's tool
+ASKED_COLUMNS = 200  # of a line in the question itself; a longer one is whole at the end of its details
+COMPARED_LINES = 2000  # of longer texts all lines are shown, out and in
+
+
+class Blocked(Exception):
+    """The run cannot go on without a person; `str` says why."""
+
+
+class Gatekeeper:
+    def __init__(self, core: Core, journal: Journal, questions: Questions) -> None:
+        self._core = core
+        self._journal = journal
+        self._questions = questions
+        self._hooks = Hooks(core, journal)
+        self._step_approved: frozenset[ToolCall] = frozenset()
+        self._step_axes: Axes | None = None  # the axes that step was approved at
+
+    async def admit_step(self, calls: list[ToolCall]) -> list[ToolCall]:
+        """In manual, one question for the whole step; a no answers all its calls."""
+        self._step_approved, again = frozenset(), ""
+        while True:
+            axes = self._journal.state.axes
+            if axes.run_control is not RunControl.MANUAL or not self._core.person:
+                return calls
+            asking = [p for p in map(self.prepare, calls) if _asks(p)]
+            if not asking:
+                return calls
+            self._journal.post(*(self._decided(p) for p in asking))
+            lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in asking)
+            text = f"run this step ({len(asking)} call{'s'[: len(asking) > 1]})?"
+            question = self._question(text, asking, _again(again), shown=lines)
+            choice, refusal = await self._ask(question, asking)
+            if choice != YES:
+                for call in calls:
+                    self._refuse(call, refusal)
+                return []
+            fresh = [self.prepare(p.call) for p in asking]
+            again = self._voided(question, asking, fresh, axes)
+            if not again:
+                self._step_approved, self._step_axes = frozenset(p.call for p in asking), axes
+                return calls
+
+    async def admit(self, call: ToolCall, *, own: bool = False) -> Prepared | None:
+        """The call, ready to run; None if it may not, and then its result is on record.
+
+        `own` is a person's own call: neither the model's place in the menu nor its SWE phase is theirs.
+        """
+        again = ""
+        while True:
+            prepared = self.prepare(call, own)
+            if isinstance(prepared, ToolResult):
+                self._journal.post(finished_call(call, prepared))
+                return None
+            hooked = await self._after_hooks(prepared, own)
+            if hooked is None:
+                return None
+            prepared = hooked
+            axes = self._journal.state.axes
+            approved_before = call in self._step_approved and not tightens(self._step_axes or axes, axes)
+            verdict, reason = prepared.decision.verdict, prepared.decision.reason
+            if not approved_before or verdict is Verdict.DENY:
+                self._journal.post(self._decided(prepared))
+            if verdict is Verdict.DENY:
+                self._refuse(call, f"not run: {reason}")
+                return None
+            if verdict is Verdict.ALLOW or approved_before:
+                return prepared
+            if not self._core.person:
+                self._refuse(call, f"not run: {reason}")
+                raise Blocked(f"{prepared.spec.name}: {reason}")
+            rule = self._rule(prepared) if prepared.decision.lifts else None
+            question = self._asking(prepared, rule, again)
+            choice, refusal = await self._ask(question, [prepared])
+            if choice not in (YES, ALWAYS):
+                self._refuse(call, refusal)
+                return None
+            fresh = self.prepare(call, own)
+            again = self._voided(question, [prepared], [fresh], axes)
+            if not again and isinstance(fresh, Prepared):
+                if choice == ALWAYS and rule:
+                    self._keep(rule)
+                return fresh
+
+    def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
+        standing: Standing = self._journal.state.standing
+        if own:
+            standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None)
+            if standing.axes.surface is not Surface.RPC:  # there, another agent makes them
+                standing = structs.replace(standing, known=None)
+        return self._core.toolbox.prepare(call, standing, person=self._core.person)
+
+    async def _after_hooks(self, prepared: Prepared, own: bool) -> Prepared | None:
+        """The call as the user's hooks leave it: as it was, asked, or denied. None if it may no longer be made."""
+        if prepared.decision.verdict is Verdict.DENY or not self._hooks.at(HookPlace.PRE_TOOL_USE):
+            return prepared
+        said = await self._hooks.run(HookPlace.PRE_TOOL_USE, **_told(prepared))
+        again = self.prepare(prepared.call, own)  # a dial may have been turned while they ran
+        if isinstance(again, ToolResult):
+            self._journal.post(finished_call(prepared.call, again))
+            return None
+        decision = again.decision
+        if decision.verdict is not Verdict.DENY and said.blocked:
+            decision = structs.replace(decision, verdict=Verdict.DENY, reason=said.reason)
+        elif decision.verdict is not Verdict.DENY and said.asks:
+            reason = said.reason if self._core.person else f"{said.reason}; nobody is attached to ask"
+            decision = structs.replace(decision, verdict=Verdict.ASK, reason=reason, lifts=())
+        return structs.replace(again, decision=decision)
+
+    async def _ask(self, question: QuestionAsked, prepared: list[Prepared]) -> tuple[str, str]:
+        """The person's choice, and the words of a refusal; a hook may refuse before the person is asked."""
+        calls = [_told(one) for one in prepared]
+        said = await self._hooks.run(HookPlace.PERMISSION_REQUEST, question=question.text, calls=calls)
+        if said.blocked:
+            return NO, f"not run: {said.reason}"
+        answer = await self._questions.ask(question)
+        return answer.choice, _declined(answer.note)
+
+    def _voided(
+        self, question: QuestionAsked, asked: list[Prepared], fresh: Sequence[Prepared | ToolResult], axes: Axes
+    ) -> str:
+        """Why a yes to what was asked is none to what would happen now; empty if it holds."""
+        if tightens(axes, self._journal.state.axes):
+            return "the axes were tightened while the question stood"
+        now = [p for p in fresh if isinstance(p, Prepared) and p.decision.verdict is not Verdict.DENY]
+        if [p.decision.grant for p in now] != [p.decision.grant for p in asked]:
+            return "what the call may do changed while the question stood"
+        if self._digest(now, axes) != question.digest:
+            return "what it would change was changed while the question stood"
+        return ""
+
+    def _rule(self, prepared: Prepared) -> Rule:
+        """What `always` stands for: this very call proceeds unasked, in this project."""
+        return Rule(
+            id=self._core.ids.new("rule"),
+            verdict="allow",
+            tool=prepared.spec.name,
+            pattern=exactly(_subject(prepared)) or ANY,
+            effects=prepared.decision.lifts,
+            project=self._core.project,
+            created=self._core.clock.now(),
+        )
+
+    def _keep(self, rule: Rule) -> None:
+        try:
+            self._core.rule_book.add(rule)
+        except QuintetError as error:  # the yes stands, for this once
+            text = f"the rule could not be kept, so this will be asked again: {error}"
+            self._journal.post(Noticed(level="error", code=error.code, text=text))
+        else:
+            self._journal.post(RuleMade(rule=rule))
+
+    def _asking(self, prepared: Prepared, rule: Rule | None, again: str) -> QuestionAsked:
+        reason, axes = prepared.decision.reason, self._journal.state.axes
+        detail = (*_again(again), f"why asked  {reason}", f"axes       {badge.full(axes)}")
+        if rule:
+            about = _cut(_subject(prepared)) or "with any arguments"
+            detail += (f"always     {rule.tool} {about}, unasked in this project until you revoke it",)
+        about = _subject(prepared) or prepared.call.arguments
+        text = f"{prepared.spec.name} wants: {_cut(about)}"
+        shown = about.splitlines() if _cut(about) != about else []
+        return self._question(text, [prepared], detail, APPROVAL_OR_RULE if rule else APPROVAL, shown)
+
+    def _digest(self, prepared: list[Prepared], axes: Axes) -> str:
+        return " ".join(self._core.toolbox.digest(p, axes) for p in prepared)
+
+    def _question(
+        self,
+        text: str,
+        prepared: list[Prepared],
+        detail: tuple[str, ...],
+        choices: tuple[Choice, ...] = APPROVAL,
+        shown: Sequence[str] = (),
+    ) -> QuestionAsked:
+        """What is short and Quintet's own comes first: `shown`, which a model wrote, can be as long as it likes."""
+        return QuestionAsked(
+            question=self._core.ids.new("q"),
+            kind="approve",
+            text=text,
+            choices=choices,
+            digest=self._digest(prepared, self._journal.state.axes),
+            detail=(
+                *detail,
+                f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
+                *dict.fromkeys(f"access     {self._core.toolbox.access(p)}" for p in prepared),
+                *_secrets(prepared),
+                *self._left_open(prepared),
+                BETWEEN,
+                *shown,
+                *(line for p in prepared for line in self._preview(p)),
+            ),
+        )
+
+    def _left_open(self, prepared: list[Prepared]) -> list[str]:
+        """What the sandbox that contains a command would leave open, beside what the command asks for."""
+        terms = self._core.toolbox.terms
+        grants = [p.decision.grant for p in prepared if p.touch.lines and Effect.OUTSIDE not in p.decision.effects]
+        said = []
+        if terms.sandbox is not Sandbox.NONE and terms.loopback_open and any(grant.network for grant in grants):
+            said.append("network    also this machine's own ports and sockets (sandbox.loopback)")
+        if terms.sandbox is Sandbox.PARTIAL and any(grant.write_roots for grant in grants):
+            said.append(f"sandbox    partial: {PARTIAL_LEAVES}")
+        return said
+
+    def _preview(self, prepared: Prepared) -> list[str]:
+        """What an edit would change, as the first lines of a diff; what a server's tool would be told."""
+        values, touch = prepared.arguments, prepared.touch
+        if "tool_args" in values:
+            return _first_lines(_json_lines(values["tool_args"] or {}))
+        old, new = str(values.get("old_string", "")), str(values.get("new_string", values.get("content", "")))
+        if touch.lines:
+            return []
+        if "content" in values and touch.writes:
+            old = self._core.toolbox.content(touch.writes[0])
+        return _first_lines(_difference(old.splitlines(), new.splitlines()))
+
+    def _decided(self, prepared: Prepared) -> CallDecided:
+        return CallDecided(
+            call=prepared.call.id,
+            tool=prepared.spec.name,
+            arguments=prepared.call.arguments,
+            verdict=prepared.decision.verdict,
+            reason=prepared.decision.reason,
+            effects=prepared.decision.effects,
+            grant=prepared.decision.grant,
+            axes=self._journal.state.axes,
+            person=self._core.person,
+            sandbox=self._core.toolbox.sandbox,
+            rule=prepared.decision.rule,
+            access="" if prepared.decision.verdict is Verdict.DENY else self._core.toolbox.access(prepared),
+        )
+
+    def _refuse(self, call: ToolCall, text: str) -> None:
+        self._journal.post(finished_call(call, ToolResult(text, CallStatus.DENIED)))
+
+
+def finished_call(call: ToolCall, result: ToolResult, seconds: float = 0.0) -> Event:
+    return ToolFinished(
+        call=call.id,
+        tool=call.name,
+        status=result.status,
+        content=result.content,
+        seconds=seconds,
+        changed=result.changed,
+        summary=result.summary,
+    )
+
+
+def _declined(note: str) -> str:
+    return f"not run: the user said no: {note}" if note else "not run: the user said no"
+
+
+def _asks(prepared: Prepared | ToolResult) -> TypeGuard[Prepared]:
+    return isinstance(prepared, Prepared) and prepared.decision.verdict is Verdict.ASK
+
+
+def _secrets(prepared: list[Prepared]) -> tuple[str, ...]:
+    names = sorted({name for p in prepared for name in p.decision.grant.secrets})
+    return (f"secrets    {', '.join(names)}, in its environment",) if names else ()
+
+
+def _again(why: str) -> tuple[str, ...]:
+    return (f"again      {why}",) if why else ()
+
+
+def _subject(prepared: Prepared) -> str:
+    return subject_of(prepared.arguments, prepared.touch.lines)
+
+
+def _cut(about: str) -> str:
+    """The first of a long or many-lined text; the whole is shown further down."""
+    first = about.partition("\n")[0]
+    if first == about and len(about) <= ASKED_COLUMNS:
+        return about
+    return f"{first[:ASKED_COLUMNS].rstrip()} … ({len(about)} characters, whole below)"
+
+
+def _first_lines(lines: list[str]) -> list[str]:
+    more = [f"… {len(lines) - PREVIEW_LINES} more lines"] if len(lines) > PREVIEW_LINES else []
+    return lines[:PREVIEW_LINES] + more
+
+
+def _json_lines(value: object) -> list[str]:
+    import json
+
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return [line[:PREVIEW_COLUMNS] for line in text.splitlines()]
+
+
+def _difference(old: list[str], new: list[str]) -> list[str]:
+    if len(old) + len(new) > COMPARED_LINES:
+        return [*(f"- {line}" for line in old), *(f"+ {line}" for line in new)]
+    from difflib import unified_diff
+
+    body = list(unified_diff(old, new, n=0, lineterm=""))[2:]
+    return [f"{line[0]} {line[1:]}" for line in body if line[0] in "-+"]
+
+
+def _told(prepared: Prepared) -> dict[str, Any]:
+    return {"tool_name": prepared.spec.name, "tool_input": prepared.arguments}

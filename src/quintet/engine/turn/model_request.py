@@ -1,0 +1,212 @@
+"""Asks the model: one request of a stage, as the policy planned it, with retries, limits and a record of each.
+
+What is sent is decided by the policy from the state as it is; a request that would break one of its invariants is not
+sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Literal
+
+from msgspec import structs
+
+from quintet.domain.base.errors import ModelError, QuintetError
+from quintet.domain.journal.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested, Signal
+from quintet.domain.journal.state import ASIDE, SessionState
+from quintet.domain.permission import gate
+from quintet.domain.permission.call_context import Stage
+from quintet.domain.turn import stage_policy as policy
+from quintet.domain.turn.messages import Message, Request, Role, Usage
+from quintet.domain.turn.stage_policy import AGENTS_PAGE, PERSONA, TOOLSET_STATE, WORKFLOW_STATE, StagePlan
+from quintet.engine.agents.workflow_run import place_told
+from quintet.engine.session.core import Core
+from quintet.engine.session.journal import Journal
+from quintet.engine.turn.compaction import compact_if_due
+from quintet.engine.turn.model_reply import Reply
+from quintet.engine.turn.prompts import joined
+
+FIRST_RETRY = 0.5  # seconds; doubles with each try
+GO_ON = "Go on."
+
+
+class LimitReached(Exception):
+    """A limit the user set has been reached; `str` names it."""
+
+
+class Asker:
+    """The model's side of one turn: what was asked, what it cost."""
+
+    def __init__(self, core: Core, journal: Journal, turn: str) -> None:
+        self._core = core
+        self._journal = journal
+        self._turn = turn
+        self._began = core.clock.monotonic()
+        self.steps = 0
+        self.usage = Usage()
+        self.cost = 0.0
+
+    @property
+    def staged(self) -> bool:
+        """Whether the model can be asked about its own work; the offline rules cannot."""
+        state = self._journal.state
+        return bool(getattr(self._core.make_model(self._core.route(state.axes, state.model)), "staged", True))
+
+    async def ask(self, stage: Stage, values: dict[str, str]) -> Reply:
+        self._check_limits()
+        if stage not in ASIDE:
+            usage, cost = await compact_if_due(self._core, self._journal, self._turn)
+            self.usage, self.cost = self.usage.plus(usage), self.cost + cost
+        attempt = 1
+        while True:
+            step = self._core.ids.new("s")
+            reply = Reply()
+            try:
+                await self._request(step, reply, stage, values, attempt)
+                return reply
+            except asyncio.CancelledError:
+                self._keep_partial(step, reply)
+                raise
+            except ModelError as error:
+                again = error.retryable and attempt <= self._core.settings.limits.retries
+                wait = _delay(error, attempt, self._core.chance) if again else None
+                if not again:
+                    self._keep_partial(step, reply)
+                self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=wait))
+                if wait is None:
+                    raise
+                await self._count_down(wait, error.message)
+                attempt += 1
+
+    async def _request(self, step: str, reply: Reply, stage: Stage, values: dict[str, str], attempt: int) -> None:
+        state, core = self._journal.state, self._core
+        axes = state.axes
+        name = core.route(axes, state.model)
+        model = core.make_model(name)
+        plan = core.toolbox.plan(structs.replace(state.standing, stage=stage), reasoning=state.reasoning)
+        if attempt == 1:
+            self.steps += 1
+        self._journal.post(
+            ModelRequested(
+                step=step,
+                turn=self._turn,
+                run=state.turn.run if state.turn else "",
+                conversation=state.session,
+                user_mode="Agent" if policy.is_agent(axes) else "Chat",
+                stage=stage,
+                model=name,
+                tool_count=len(plan.tools),
+                reasoning=plan.reasoning is not policy.Reasoning.NONE,
+                axes=axes,
+                attempt=attempt,
+            )
+        )
+        # What a stage says aside is no answer, and is not shown as one while it streams.
+        signal = self._journal.signal if stage not in ASIDE else _unheard
+        await reply.stream(model, self._composed(plan, model.name, values), step, signal)
+        cost = core.price(name, reply.usage)
+        self.usage = self.usage.plus(reply.usage)
+        self.cost += cost
+        replied = self._replied(step, reply, cost=cost)
+        if reply.calls:  # a call's start is synced before its effect, and this reply with it
+            self._journal.post(replied)
+        else:
+            await self._journal.append(replied)
+
+    def _composed(self, plan: StagePlan, model: str, values: dict[str, str]) -> Request:
+        """The request as it is sent. A stage without tools keeps the schemas, so caches hold, and forbids calls."""
+        state, core = self._journal.state, self._core
+        toolless = plan.stage in policy.TOOLLESS
+        shown = core.toolbox.plan(structs.replace(state.standing, stage=Stage.ACT)) if toolless else plan
+        tools = core.toolbox.schemas(shown)
+        parts = core.prompts.parts(plan.prompts, {"project_root": core.project, **values}, self._written(plan))
+        told = [part.name for part in parts]
+        broken = policy.broken_invariant(plan, state.axes, state.reasoning, 0 if toolless else len(tools), told)
+        if broken:
+            raise QuintetError(f"not sent: {broken}")
+        messages = [*state.messages, *(state.aside if plan.stage in ASIDE else ())]
+        if messages and messages[-1].role is Role.ASSISTANT and self.staged:
+            messages.append(Message(Role.USER, GO_ON))
+        return Request(
+            model,
+            (Message(Role.SYSTEM, joined(parts)), *messages),
+            tools,
+            tool_choice="none" if toolless else "auto",
+            json_schema=self._answer_schema(plan),
+            unasked=gate.unasked(state.axes),
+            purpose=_purpose(state),
+        )
+
+    def _answer_schema(self, plan: StagePlan) -> dict[str, Any] | None:
+        """What the wire is to hold the reply to: only where the reply may be the answer, and holds nothing else."""
+        acts = plan.stage in (Stage.ACT, Stage.TOOL_FOLLOWUP) and plan.reasoning is policy.Reasoning.NONE
+        return self._core.answer_schema if acts else None
+
+    def _written(self, plan: StagePlan) -> dict[str, str]:
+        """The parts of a prompt that are no files of ours."""
+        state = self._journal.state
+        step = state.step
+        written = {AGENTS_PAGE: self._core.agents_page, PERSONA: step.persona if step else ""}
+        written[PERSONA] = written[PERSONA] or state.persona
+        if TOOLSET_STATE in plan.prompts:
+            written[TOOLSET_STATE] = self._core.toolbox.place(state.standing)
+        if WORKFLOW_STATE in plan.prompts and step:
+            written[WORKFLOW_STATE] = place_told(step, state.messages)
+        return written
+
+    def _replied(self, step: str, reply: Reply, *, cost: float = 0.0, partial: bool = False) -> ModelReplied:
+        return ModelReplied(
+            step=step,
+            text=reply.text,
+            calls=() if partial else tuple(reply.calls),
+            finish=reply.finish,
+            thinking=reply.thinking,
+            original=None if partial else reply.original,
+            usage=reply.usage,
+            cost=cost,
+            partial=partial,
+            aside=self._journal.state.stage in ASIDE,
+        )
+
+    def _keep_partial(self, step: str, reply: Reply) -> None:
+        if (reply.text or reply.thinking) and not reply.ended:
+            self._journal.post(self._replied(step, reply, partial=True))
+
+    async def _count_down(self, seconds: float, why: str) -> None:
+        left = seconds
+        while left > 0:
+            self._journal.signal(Countdown(why=why, seconds=left))
+            await self._core.clock.sleep(min(1.0, left))
+            left -= 1.0
+
+    def _check_limits(self) -> None:
+        limits, state = self._core.settings.limits, self._journal.state
+        if limits.max_turns and self.steps >= limits.max_turns:
+            raise LimitReached(f"limits.max_turns = {limits.max_turns}")
+        if limits.max_cost and state.cost >= limits.max_cost:
+            raise LimitReached(f"limits.max_cost = {limits.max_cost:g}, spent {state.cost:.4f}")
+        taken = self._core.clock.monotonic() - self._began
+        if limits.max_seconds and taken >= limits.max_seconds:
+            raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")
+
+
+def _purpose(state: SessionState) -> Literal["", "plan", "retry"]:
+    if state.order and state.order.kind == "plan":
+        return "plan"
+    cycle = state.cycle
+    return "retry" if cycle and cycle.at_work and cycle.task and cycle.attempt > 1 else ""
+
+
+def _unheard(signal: Signal) -> None:
+    pass
+
+
+def error_info(error: QuintetError) -> ErrorInfo:
+    return ErrorInfo(error.code, error.message, error.hint)
+
+
+def _delay(error: ModelError, attempt: int, chance: Callable[[], float]) -> float:
+    if error.retry_after is not None:
+        return error.retry_after
+    return round(FIRST_RETRY * float(2 ** (attempt - 1)) * (1.0 + chance() / 2), 2)

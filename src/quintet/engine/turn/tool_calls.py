@@ -1,0 +1,231 @@
+"""Carries out the calls of a turn: through the gate, one after the other, or together where all of them only read.
+
+A call's `ToolStarted` is durable before the call has any effect; a call that started and did not finish is never run
+again. Results are journalled in the order of the calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from quintet.domain.agents import workflow_progress as progress
+from quintet.domain.dials.transitions import Boundary
+from quintet.domain.journal.protocol import (
+    Event,
+    MenuMoved,
+    ModelConsulted,
+    PhaseMoved,
+    Progress,
+    StepFinished,
+    TodoMoved,
+    ToolStarted,
+    UserMessaged,
+)
+from quintet.domain.journal.state import OUTCOME_UNKNOWN, SessionState
+from quintet.domain.permission import gate
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.permission.rules import subject_of
+from quintet.domain.settings.hooks import HookPlace
+from quintet.domain.turn import swe_phases
+from quintet.domain.turn.consulting import Consulted
+from quintet.domain.turn.delivery import Deed
+from quintet.domain.turn.loop_detection import Step, going_in_circles
+from quintet.domain.turn.messages import ToolCall, Usage
+from quintet.domain.turn.tool_spec import CallStatus, Move, ToolResult
+from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.session import dials
+from quintet.engine.session.core import Core
+from quintet.engine.session.hooks import Hooks
+from quintet.engine.session.journal import Journal
+from quintet.engine.session.questions import Questions
+from quintet.engine.turn.gatekeeper import Gatekeeper, finished_call
+from quintet.engine.turn.model_request import LimitReached
+from quintet.engine.turn.toolbox import Prepared
+
+WAITING_TOOLS = frozenset({"wait", "bash_output"})  # asking these again is no circle
+
+
+class Calls:
+    """The calls of one turn: what ran, and whether one of them ended it."""
+
+    def __init__(self, core: Core, journal: Journal, questions: Questions, keeper: Keeper, turn: str) -> None:
+        self._core = core
+        self._journal = journal
+        self._gatekeeper = Gatekeeper(core, journal, questions)
+        self._hooks = Hooks(core, journal)
+        self._keeper = keeper
+        self._turn = turn
+        self._steps: list[Step] = []
+        self.deeds: list[Deed] = []
+        self.usage = Usage()  # of the models that calls asked
+        self.cost = 0.0
+        self._ending: ToolResult | None = None  # of the call that ended the turn
+        self.active = False
+        self.tasks: list[asyncio.Task[ToolResult]] = []
+
+    async def carry_out(self, calls: list[ToolCall]) -> None:
+        """Run the calls of one step, as far as they may run."""
+        admitted = await self._gatekeeper.admit_step(calls)
+        while admitted:
+            # In SWE phases each call spends from a budget, so each has to be over before the next is judged.
+            # A hook takes its time, and what was admitted before it must not wait for it.
+            hooked = bool(self._hooks.at(HookPlace.PRE_TOOL_USE))
+            alone = len(admitted) == 1 or self._journal.state.swe is not None or hooked
+            together = 1 if alone else self._readers(admitted)
+            batch, admitted = (
+                (admitted[:together], admitted[together:]) if together > 1 else (admitted[:1], admitted[1:])
+            )
+            await self._run(batch)
+            if self._ending:
+                return
+
+    def _readers(self, calls: list[ToolCall]) -> int:
+        """How many calls from the first on only read, and need no question."""
+        count = 0
+        for call in calls:
+            prepared = self._gatekeeper.prepare(call)
+            reads = isinstance(prepared, Prepared) and set(prepared.decision.effects) <= gate.READING
+            if not (reads and prepared.decision.effects and prepared.decision.verdict is Verdict.ALLOW):  # type: ignore[union-attr]
+                break
+            count += 1
+        return count
+
+    def take_ending(self) -> ToolResult | None:
+        """The result that ended the turn, if one did; a turn that goes on is no longer ended."""
+        ending, self._ending = self._ending, None
+        return ending
+
+    async def own(self, call: ToolCall) -> bool:
+        """A person's own call; returns whether it ran."""
+        return await self._run([call], own=True)
+
+    async def _run(self, calls: list[ToolCall], *, own: bool = False) -> bool:
+        self._check_limit(len(calls))
+        prepared = [p for call in calls if (p := await self._gatekeeper.admit(call, own=own)) is not None]
+        if not prepared:
+            return False
+        self._check_cost(prepared)
+        watched, kept = await self._keeper.before(self._turn, prepared)
+        await self._journal.append(
+            *kept,
+            *(
+                ToolStarted(call=p.call.id, turn=self._turn, tool=p.call.name, arguments=p.call.arguments)
+                for p in prepared
+            ),
+        )
+        began = self._core.clock.monotonic()
+        self.active = True
+        try:
+            self.tasks = [self._started(one) for one in prepared]
+            results = await self._waited()
+        except asyncio.CancelledError:
+            lost = ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)
+            self._journal.post(*self._core.toolbox.put_right())
+            self._journal.post(*(finished_call(one.call, lost) for one in prepared))
+            self._journal.post(*await self._keeper.after(watched))
+            raise
+        finally:
+            self.active, self.tasks = False, []
+        seconds = round(self._core.clock.monotonic() - began, 3)
+        changed = await self._keeper.after(watched)
+        if notices := self._core.toolbox.put_right():
+            self._journal.post(*notices)
+        for one, result in zip(prepared, results, strict=True):
+            self._finish(one, result, seconds, changed)
+        if landed := dials.reach(self._journal.state, Boundary.TOOL_END):
+            self._journal.post(*landed)
+        for one, result in zip(prepared, results, strict=True):
+            told = {"tool_name": one.spec.name, "tool_input": one.arguments}
+            answered = {"status": result.status, "content": result.content}
+            await self._hooks.run(HookPlace.POST_TOOL_USE, **told, tool_response=answered)
+        if circle := going_in_circles(self._steps):
+            raise LimitReached(f"loop_detected: {circle}")
+        return True
+
+    def _started(self, prepared: Prepared) -> asyncio.Task[ToolResult]:
+        return asyncio.create_task(
+            self._core.toolbox.run(
+                prepared,
+                self._journal.state.standing,
+                person=self._core.person,
+                progress=lambda text: self._journal.signal(Progress(call=prepared.call.id, text=text)),
+            )
+        )
+
+    async def _waited(self) -> list[ToolResult]:
+        """The tools' results; a tool that a turned dial aborted is interrupted, and the turn goes on."""
+        tasks = self.tasks
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+        aborted = ToolResult("interrupted: the user turned a dial", CallStatus.INTERRUPTED)
+        return [aborted if task.cancelled() else task.result() for task in tasks]
+
+    def _finish(self, prepared: Prepared, result: ToolResult, seconds: float, changed: list[Event]) -> None:
+        call = prepared.call
+        brought = _brought_about(call, result, self._journal.state)
+        asked = [self._consulted(call, one, seconds) for one in result.consulted]
+        self._journal.post(*changed, finished_call(call, result, seconds), *asked, *brought)
+        about = subject_of(prepared.arguments, prepared.touch.lines)
+        self.deeds.append(Deed(call.name, about, prepared.decision.effects, result.status))
+        if result.ends:
+            self._ending = result
+        if call.name not in WAITING_TOOLS:
+            self._steps.append((call.name, call.arguments, result.content))
+
+    def _consulted(self, call: ToolCall, consulted: Consulted, seconds: float) -> ModelConsulted:
+        state, cost = self._journal.state, self._core.price(consulted.model, consulted.usage)
+        self.usage, self.cost = self.usage.plus(consulted.usage), self.cost + cost
+        return ModelConsulted(
+            call=call.id,
+            tool=call.name,
+            turn=self._turn,
+            run=state.turn.run if state.turn else "",
+            conversation=state.session,
+            route=consulted.route,
+            model=consulted.model,
+            axes=state.axes,
+            usage=consulted.usage,
+            cost=cost,
+            seconds=seconds,
+        )
+
+    def _check_cost(self, prepared: list[Prepared]) -> None:
+        most, spent = self._core.settings.limits.max_cost, self._journal.state.cost
+        if most and spent >= most and any(one.spec.asks for one in prepared):
+            raise LimitReached(f"limits.max_cost = {most:g}, spent {spent:.4f}")
+
+    def _check_limit(self, more: int) -> None:
+        most = self._core.settings.limits.max_calls
+        if most and len(self.deeds) + more > most:
+            raise LimitReached(f"limits.max_calls = {most}")
+
+
+def _brought_about(call: ToolCall, result: ToolResult, state: SessionState) -> list[Event]:
+    """What a call did to the conversation itself."""
+    events: list[Event] = []
+    if result.toolset is not None:
+        events.append(MenuMoved(toolset=result.toolset))
+    for todo in result.todos:
+        before = state.todos.get(todo.id)
+        events.append(TodoMoved(before=before.status if before else "", todo=todo))
+    if result.phase:
+        events.append(phase_moved(result.phase))
+    if result.step and state.step:
+        events.append(step_finished(state.step, result.step))
+    if result.message:
+        events.append(UserMessaged(call=call.id, text=result.message))
+    return events
+
+
+def phase_moved(move: swe_phases.PhaseMove) -> PhaseMoved:
+    return PhaseMoved(before=move.before, after=move.after, reason=move.reason, values=move.values)
+
+
+def step_finished(place: progress.Progress, move: Move) -> StepFinished:
+    node = place.node.id
+    return StepFinished(run=place.run, node=node, way=move.way, target=move.target, result=move.result)

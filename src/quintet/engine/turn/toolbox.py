@@ -1,0 +1,238 @@
+"""The toolbox: from a model's call to a result, through the gate. No exception leaves it but cancellation.
+
+`prepare` checks the call and asks the gate; `run` carries out what was allowed. A call that cannot be taken becomes a
+result the model can act on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct, structs
+
+from quintet.domain.base.did_you_mean import nearest
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.dials.axes import Axes, RunControl, tightens
+from quintet.domain.journal.protocol import Noticed
+from quintet.domain.permission import gate
+from quintet.domain.permission.access import access, is_command
+from quintet.domain.permission.call_context import Stage, Standing
+from quintet.domain.permission.effects import Effect, Grant, exceeds
+from quintet.domain.permission.gate import Decision, Sandbox, Terms
+from quintet.domain.permission.put_right import PUT_RIGHT
+from quintet.domain.permission.rules import subject_of
+from quintet.domain.ports.deploy import with_target
+from quintet.domain.ports.ports import ShellGrammar, ShellState
+from quintet.domain.turn import stage_policy as policy
+from quintet.domain.turn import swe_phases
+from quintet.domain.turn.messages import ToolCall, ToolSchema
+from quintet.domain.turn.stage_policy import Menu, StagePlan
+from quintet.domain.turn.todos import with_criteria
+from quintet.domain.turn.tool_menu import FINISH_STEP, MenuManager, Presentation, toolsets_of, with_own
+from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
+from quintet.engine.turn.hands import Hands, refused
+
+# What a shell at a terminal takes for more than text: keys, its history, and a line that goes on in the next one.
+_MORE_THAN_TEXT = regex(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
+
+
+class Prepared(Struct, frozen=True):
+    """A call that may go to the gate's verdict: what it is, with what arguments, and what was decided."""
+
+    call: ToolCall
+    spec: ToolSpec
+    arguments: dict[str, object]
+    touch: Touch
+    decision: Decision
+    shell: Grant | None = None  # what the shell it is typed into was started with
+
+
+class Toolbox:
+    def __init__(
+        self,
+        specs: Mapping[str, ToolSpec],
+        hands: Hands,
+        grammar: ShellGrammar,
+        terms: Terms,
+        presentation: Presentation,
+    ) -> None:
+        self.specs = specs
+        self.hands = hands
+        self._grammar = grammar
+        self.terms = terms
+        own = {name: spec.toolset for name, spec in specs.items() if spec.toolset}
+        self._menu = Menu(presentation, with_own(own))
+        self._plans: dict[tuple[object, ...], StagePlan] = {}
+        self._shown: dict[tuple[str, ...], tuple[ToolSchema, ...]] = {}
+        self._about: dict[tuple[object, ...], dict[str, str]] = {}
+
+    def with_hands(self, hands: Hands, specs: Mapping[str, ToolSpec]) -> Toolbox:
+        """The same toolbox, reaching outside by other hands."""
+        return Toolbox(specs, hands, self._grammar, self.terms, self._menu.presentation)
+
+    @property
+    def sandbox(self) -> Sandbox:
+        return self.terms.sandbox
+
+    def plan(self, standing: Standing, *, reasoning: bool = False) -> StagePlan:
+        """The policy's plan for a stage: what a model is shown, and what it may call."""
+        key = (*_mask(standing), standing.toolset, standing.stage, standing.report, reasoning)
+        if key not in self._plans:
+            self._plans[key] = policy.plan_stage(standing, self.specs, reasoning=reasoning, menu=self._menu)
+        return self._plans[key]
+
+    def schemas(self, plan: StagePlan) -> tuple[ToolSchema, ...]:
+        if plan.tools not in self._shown:
+            self._shown[plan.tools] = tuple(self.specs[name].shown() for name in plan.tools)
+        return self._shown[plan.tools]
+
+    def place(self, standing: Standing) -> str:
+        """Where the model stands in the menu, in words; nothing where there is no menu to stand in."""
+        return "" if self._menu.presentation is Presentation.FLAT else self._manager(standing).list()
+
+    def _manager(self, standing: Standing) -> MenuManager:
+        key = _mask(standing)
+        if key not in self._about:
+            useful = policy.within_reach(standing, self.specs)
+            self._about[key] = {name: spec.description for name, spec in self.specs.items() if name in useful}
+        return MenuManager(self._about[key], standing.toolset, self._menu.toolsets)
+
+    def home(self, tool: str) -> str:
+        """A place in the menu that the tool is visible from."""
+        return next(iter(toolsets_of(tool, self._menu.toolsets)), "")
+
+    def prepare(self, call: ToolCall, standing: Standing, *, person: bool) -> Prepared | ToolResult:
+        spec = self.specs.get(call.name)
+        if spec is None:
+            close = nearest(call.name, self.specs)
+            known = ", ".join(close or list(self.specs))
+            return refused(f"there is no tool {call.name}. {'Nearest' if close else 'Tools'}: {known}")
+        if reason := swe_phases.refusal(standing.swe, call.name):
+            return refused(reason)
+        if reason := self._masked(spec, standing):
+            return refused(reason)
+        try:
+            arguments = spec.bind(call.arguments)
+            touch = with_target(with_criteria(spec.touch(arguments), standing.todos), self.terms.targets)
+            outward = touch.addresses or touch.resource or touch.tells
+            touch = _with_known(touch, standing) if outward else touch
+            touch, held = self._typed(touch) if touch.shell else (self._judged(touch), None)
+            touch = self.hands.served(touch) if touch.server is not None else touch
+            touch = self.hands.carried(touch) if touch.moves else touch
+            rules = self.hands.rules()
+        except QuintetError as error:
+            return refused(str(error))
+        terms = structs.replace(self.terms, person=person, rules=rules)
+        if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
+            terms = structs.replace(terms, sandbox=Sandbox.NONE)
+        decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines))
+        if touch.shell and exceeds(decision.grant, started := self.hands.shell(touch.shell).grant):
+            return refused(
+                f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
+                "start another with bash and run_in_background"
+            )
+        return Prepared(call, spec, arguments, touch, decision, held)
+
+    def _masked(self, spec: ToolSpec, standing: Standing) -> str:
+        """Why the tool is not there to be called now; empty if it is. The gate speaks for the dials."""
+        if not gate.visible(spec, standing.axes) or spec.name in self.plan(standing).tools:
+            return ""
+        if standing.stage in policy.TOOLLESS:
+            return f"no tool may be called in stage {standing.stage}: answer in words"
+        if standing.stage in policy.READING_STAGES:
+            what = "a review" if standing.stage is Stage.QA_REVIEW else "a verification"
+            return f"{spec.name} does more than read, and {what} only reads"
+        if spec.name == FINISH_STEP:
+            return f"{spec.name} is there only while a workflow is followed"
+        if standing.allowed is not None and spec.name not in standing.allowed:
+            return f"{spec.name} is not among this agent's tools: {', '.join(sorted(standing.allowed))}"
+        homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
+        return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
+
+    def _judged(self, touch: Touch, *, fresh: bool = True, contained: bool = True) -> Touch:
+        if not touch.lines:
+            return touch
+        from quintet.domain.shell.judge import with_lines  # a session that runs no line need not know what lines mean
+
+        if contained and self.sandbox is Sandbox.BWRAP:
+            return with_lines(touch, self._grammar.parse, fresh=fresh, is_there=self.hands.is_there)
+        return with_lines(touch, self._grammar.parse, self.hands.leads_to, fresh=fresh)
+
+    def _typed(self, touch: Touch) -> tuple[Touch, Grant]:
+        """What is typed where a shell waits for a line is a line; what another program makes of it, nobody knows."""
+        shell = self.hands.shell(touch.shell)
+        line = shell.begun + touch.lines[0]
+        if not shell.folder:
+            why = "typed into a program that is no shell, or is not waiting for a line"
+        elif _MORE_THAN_TEXT.search(line):
+            why = "typed keys, history or half a line"
+        else:
+            outside = Effect.OUTSIDE in shell.grant.effects
+            whole = structs.replace(touch, lines=(line,), folder=shell.folder)
+            return self._judged(whole, fresh=False, contained=not outside), shell.grant
+        return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines), shell.grant
+
+    def withdrawn(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
+        """The running shells that a turned dial takes the ground from, each with the reason."""
+        found = []
+        for shell in self.hands.shells():
+            home = self.home(shell.call.name)
+            was, now = (self.prepare(shell.call, Standing(axes, home), person=person) for axes in (before, after))
+            if isinstance(was, ToolResult) or isinstance(now, ToolResult):
+                reason = next(result.content for result in (now, was) if isinstance(result, ToolResult))
+                found.append((shell, reason))
+            elif gate.withdrawn(shell.grant, was.decision, now.decision, tightens(before, after)):
+                found.append((shell, now.decision.reason))
+        return found
+
+    async def end_shell(self, name: str, why: str) -> None:
+        await self.hands.end_shell(name, why)
+
+    def digest(self, prepared: Prepared, axes: Axes) -> str:
+        """Names the exact call an approval is for: arguments, axes, and the files it would change as they are."""
+        parts = [prepared.spec.name, prepared.call.arguments, *prepared.touch.lines, self.terms.root, str(axes)]
+        parts += [self.hands.digest(path) for path in prepared.touch.writes]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    def access(self, prepared: Prepared) -> str:
+        """What the call may touch, in words. What is typed into a shell has what that shell was started with."""
+        touch = prepared.touch
+        return access(
+            prepared.shell or prepared.decision.grant, self.sandbox, self.terms.root, command=is_command(touch)
+        )
+
+    def content(self, path: str) -> str:
+        return self.hands.content(path)
+
+    def put_right(self) -> list[Noticed]:
+        """The notices about what was done to the project's files after commands."""
+        return [Noticed(level="warning", code=PUT_RIGHT, text=text) for text in self.hands.put_right()]
+
+    async def run(
+        self, prepared: Prepared, standing: Standing, *, person: bool, progress: Callable[[str], None]
+    ) -> ToolResult:
+        at_hand = {
+            "call": prepared.call,
+            "grant": prepared.decision.grant,
+            "progress": progress,
+            "menu": self._manager(standing),
+            "todos": standing.todos,
+            "swe": standing.swe or swe_phases.PhaseState(),
+            "step": standing.step,
+            "may_wait": person and standing.axes.run_control is not RunControl.AUTONOMOUS,
+        }
+        return await self.hands.run(prepared.spec, prepared.arguments, at_hand)
+
+
+def _with_known(touch: Touch, standing: Standing) -> Touch:
+    from quintet.domain.permission.known_addresses import with_known  # brings all there is to addresses
+
+    return touch if standing.known is None else with_known(touch, standing.known, standing.axes)
+
+
+def _mask(standing: Standing) -> tuple[object, ...]:
+    """All of a standing that decides which tools are within reach."""
+    step = None if standing.step is None else standing.step.done
+    return standing.axes, standing.swe and standing.swe.phase, standing.allowed, step

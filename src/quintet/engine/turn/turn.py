@@ -1,0 +1,348 @@
+"""One turn: an input, then stages until control returns to the person.
+
+Chat is the act stage alone. An agent's turn warms up (where the user wants to see reasoning), acts until it has an
+answer, is asked whether it delivered, and may be reviewed. Every decision is an event. A turn holds no dial: it reads
+the axes and lets boundaries pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from msgspec import structs
+
+from quintet.domain.base import json_schema
+from quintet.domain.base.errors import ModelError, UsageError
+from quintet.domain.dials.axes import RunControl
+from quintet.domain.journal.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
+from quintet.domain.permission.call_context import Stage
+from quintet.domain.settings.hooks import HookPlace
+from quintet.domain.tasks.page import read_pages
+from quintet.domain.tasks.plan import pages_in
+from quintet.domain.turn import delivery, swe_phases
+from quintet.domain.turn import stage_policy as policy
+from quintet.domain.turn.corrections import Correction, wrong
+from quintet.domain.turn.delivery import DeliveryState
+from quintet.domain.turn.messages import Finish, ToolCall, Usage
+from quintet.domain.turn.reasoning import without
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.engine.agents.workflow_run import WorkflowRun
+from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.session.core import Core
+from quintet.engine.session.hooks import Hooks
+from quintet.engine.session.journal import Journal
+from quintet.engine.session.questions import Questions
+from quintet.engine.turn.gatekeeper import Blocked
+from quintet.engine.turn.model_reply import Reply
+from quintet.engine.turn.model_request import Asker, LimitReached, error_info
+from quintet.engine.turn.prompts import NO_CALLS
+from quintet.engine.turn.qa_review import review
+from quintet.engine.turn.report_writer import make_report
+from quintet.engine.turn.tool_calls import Calls, phase_moved
+
+REFUSED = "not done; the answer says why"
+DONE_STEPS_SHOWN = 40  # of what a turn did, in what the model is told of it
+
+
+class Turn:
+    """Runs one turn to its end."""
+
+    def __init__(
+        self,
+        core: Core,
+        journal: Journal,
+        questions: Questions,
+        keeper: Keeper,
+        go: asyncio.Event,
+        turn: str,
+        text: str = "",
+    ) -> None:
+        self._core = core
+        self._journal = journal
+        self._go = go  # clear while the run is paused
+        self._turn = turn
+        self._text = text
+        self._workflow: WorkflowRun | None = None  # the one that its run follows
+        self._asker = Asker(core, journal, turn)
+        self._calls = Calls(core, journal, questions, keeper, turn)
+        self._corrected: set[Correction] = set()
+        self._outcome = ""  # of the last step, as prompts tell it
+        self._calls_at_last_round = 0
+        self._beside = (Usage(), 0.0)  # what AI CLIs spent
+
+    @property
+    def id(self) -> str:
+        return self._turn
+
+    @property
+    def tool_active(self) -> bool:
+        return self._calls.active
+
+    def abort_tools(self) -> None:
+        for task in self._calls.tasks:
+            task.cancel()
+
+    async def run(self) -> TurnFinished:
+        """Stages until an answer, a block, a limit or an error. Cancellation leaves the ending to the caller."""
+        if move := swe_phases.due(self._journal.state.swe, self._core.settings.tools.swe_phases):
+            self._journal.post(phase_moved(move))
+        self._pass_on_review()
+        if place := self._journal.state.step:
+            self._workflow = WorkflowRun(self._core, self._journal, place.run)
+            if self._asker.staged or not self._workflow.choose(self._text):
+                self._workflow.arrive()
+        try:
+            await self._warm_up()
+            while True:
+                ending = await self._answer()
+                if ending.status == "done" and self._is_checked():
+                    calls_before = len(self._calls.deeds)
+                    checked = await self._check_delivery(ending)
+                    if checked is None:
+                        continue
+                    if checked is DeliveryState.NEEDS_WORK and self._goes_on(calls_before):
+                        self._correct(Correction.NEEDS_WORK, again=True)
+                        continue
+                    ending = structs.replace(ending, delivery=checked)
+                if ending.status != "done" or not await self._held_back(ending):
+                    return await self._reviewed(ending)
+        except Blocked as block:
+            return self.finished("blocked", reason=str(block))
+        except LimitReached as limit:
+            return self.finished("limit", reason=str(limit))
+        except ModelError as error:
+            return self.finished("failed", reason=error.message, error=error_info(error))
+
+    async def run_own(self, tool: str, arguments: str) -> TurnFinished:
+        """A person's own call: one, through the gate, no model."""
+        call = ToolCall(self._core.ids.new("c"), tool, arguments)
+        try:
+            if await self._calls.own(call):
+                return self.finished("done", self._journal.state.last_result)
+        except Blocked as block:
+            return self.finished("blocked", reason=str(block))
+        except LimitReached as limit:
+            return self.finished("limit", reason=str(limit))
+        return self.finished("blocked", reason=self._journal.state.last_result)
+
+    async def own_call(self, call: ToolCall) -> CallStatus | None:
+        """A call that no model makes, through the gate; None if it was not run."""
+        return self._calls.deeds[-1].status if await self._calls.own(call) else None
+
+    async def look(self, stage: Stage, values: dict[str, str]) -> str | None:
+        """One request of a stage that only reads; its reply, or None if it wants to read on."""
+        reply = await self._asker.ask(stage, values)
+        if reply.calls:
+            await self._calls.carry_out(reply.calls)
+        return None if reply.calls else reply.text
+
+    def finished(self, status: str, answer: str = "", reason: str = "", error: ErrorInfo | None = None) -> TurnFinished:
+        usage, cost = self._spent()
+        return TurnFinished(
+            turn=self._turn,
+            status=status,
+            answer=answer,
+            reason=reason,
+            error=error,
+            steps=self._asker.steps,
+            usage=usage,
+            cost=cost,
+        )
+
+    def _spent(self) -> tuple[Usage, float]:
+        """By the turn's own requests, by those that its calls made, and by AI CLIs."""
+        usage, cost = self._beside
+        return usage.plus(self._asker.usage).plus(self._calls.usage), cost + self._asker.cost + self._calls.cost
+
+    def spend(self, usage: Usage, cost: float) -> None:
+        self._beside = (self._beside[0].plus(usage), self._beside[1] + cost)
+
+    def _pass_on_review(self) -> None:
+        """What the review of the turn before found, if the user wants the model to know."""
+        state = self._journal.state
+        if self._core.settings.runs.qa_feedback and state.qa and not state.qa_told and self._asker.staged:
+            self._outcome = state.qa.as_markdown()
+            self._correct(Correction.QA_NOTES)
+            self._outcome = ""
+
+    # ── acting
+
+    async def _warm_up(self) -> None:
+        state = self._journal.state
+        if not (state.reasoning and policy.is_agent(state.axes) and self._asker.staged):
+            return
+        reply = await self._ask(Stage.WARMUP)
+        if (flaw := self._flaw(reply, Stage.WARMUP)) and str(flaw).startswith("reasoning_") and self._correct(flaw):
+            await self._ask(Stage.WARMUP)
+
+    async def _answer(self) -> TurnFinished:
+        """An ending whose answer, if a schema is wanted of it, is JSON of that schema."""
+        while True:
+            ending = await self._act()
+            if self._pushed(ending):
+                continue
+            if self._flawed_plan(ending):
+                continue
+            schema = self._core.answer_schema
+            if schema is None or ending.status != "done":
+                return ending
+            wrong_with_it = json_schema.flaw(ending.answer, schema)
+            if not wrong_with_it:
+                return ending
+            self._outcome = f"{wrong_with_it}\n\nThe schema: {json.dumps(schema, ensure_ascii=False)}"
+            if not (self._asker.staged and self._correct(Correction.ANSWER_SCHEMA)):
+                return self.finished("failed", reason=f"the answer does not fit its schema: {wrong_with_it}")
+
+    def _flawed_plan(self, ending: TurnFinished) -> bool:
+        """Whether the turn was to end with a plan that cannot be taken, and was told so."""
+        order = self._journal.state.order
+        if not (order and order.kind == "plan" and ending.status == "done" and self._asker.staged):
+            return False
+        try:
+            read_pages(pages_in(ending.answer))
+        except UsageError as error:
+            self._outcome = error.message
+            return self._correct(Correction.PLAN_FLAWED)
+        return False
+
+    def _pushed(self, ending: TurnFinished) -> bool:
+        """Whether the run goes on to another step that the model cannot say is next: the offline rules."""
+        if self._workflow is None or self._asker.staged or ending.status != "done":
+            return False
+        return self._workflow.push(ending.answer)
+
+    async def _act(self) -> TurnFinished:
+        """Steps until the model has an answer, or a call ends the turn."""
+        stage = Stage.ACT
+        while True:
+            await self._go.wait()
+            reply = await self._ask(stage)
+            if reply.calls:
+                await self._calls.carry_out(reply.calls)
+                if self._workflow:
+                    self._workflow.arrive()
+                if ending := self._calls.take_ending():
+                    if self._workflow and ending.ends == "done" and self._calls.deeds[-1].tool == "complete":
+                        self._workflow.complete(ending.answer)
+                    reason = "" if ending.ends == "done" else REFUSED
+                    return self.finished(ending.ends, ending.answer, reason)
+                stage = Stage.TOOL_FOLLOWUP
+                continue
+            if reply.finish is Finish.STOP and (flaw := self._flaw(reply, stage)) and self._correct(flaw):
+                continue
+            return self._ended_with(reply)
+
+    def _flaw(self, reply: Reply, stage: Stage) -> Correction | None:
+        state = self._journal.state
+        return wrong(
+            reply.text,
+            agent=policy.is_agent(state.axes) and self._asker.staged,
+            followup=stage is Stage.TOOL_FOLLOWUP,
+            reasoning=policy.reasoning_of(state.axes, stage, state.reasoning),
+        )
+
+    def _correct(self, kind: Correction, *, again: bool = False) -> bool:
+        """Tell the model what was wrong, once a turn for each kind; returns whether it was told."""
+        if kind in self._corrected and not again:
+            return False
+        self._corrected.add(kind)
+        text = self._core.prompts.correction(kind, self._values())
+        self._journal.post(Corrected(turn=self._turn, kind=kind, text=text))
+        return True
+
+    def _ended_with(self, reply: Reply) -> TurnFinished:
+        answer = without(reply.text)
+        if reply.finish is Finish.REFUSED:
+            return self.finished("blocked", answer, REFUSED)
+        if reply.finish is Finish.LENGTH:
+            return self.finished("limit", answer, "the reply reached the model's own length limit")
+        if not answer:
+            return self.finished("failed", reason="the model answered nothing, even when told so")
+        return self.finished("done", answer)
+
+    async def _ask(self, stage: Stage) -> Reply:
+        reply = await self._asker.ask(stage, self._values())
+        if (
+            reply.calls and stage in policy.TOOLLESS
+        ):  # refused one by one: a call without a result breaks the next request
+            await self._calls.carry_out(reply.calls)
+        return reply
+
+    def _values(self) -> dict[str, str]:
+        deeds = self._calls.deeds[-DONE_STEPS_SHOWN:]
+        done = "\n".join(f"- {deed.tool} {deed.about}: {deed.status}" for deed in deeds) or NO_CALLS
+        return {"user_input": self._text, "tool_summary": done, "last_step_outcome": self._outcome}
+
+    # ── delivery
+
+    def _is_checked(self) -> bool:
+        axes, checks = self._journal.state.axes, self._core.settings.runs.delivery_check
+        order = self._journal.state.order
+        # The end of a workflow says that it is done; a plan is delivered when its pages can be read.
+        followed = self._workflow is not None or bool(order and order.kind == "plan")
+        return policy.is_agent(axes) and checks and self._asker.staged and not followed
+
+    async def _check_delivery(self, ending: TurnFinished) -> DeliveryState | None:
+        """The authoritative state; None if the work was sent back for want of evidence."""
+        reply = await self._ask(Stage.DELIVERY_CHECK)
+        said = delivery.claimed(reply.text)
+        if said is None and self._correct(Correction.NO_DELIVERY_STATE):
+            reply = await self._ask(Stage.DELIVERY_CHECK)
+            said = delivery.claimed(reply.text)
+        reason = _after_first_line(without(reply.text))
+        if said is None:
+            said, reason = DeliveryState.NEEDS_WORK, "the model did not say whether it is done"
+        missing = delivery.lacking(self._journal.state.axes, self._calls.deeds, f"{ending.answer}\n{reason}")
+        if said is DeliveryState.DONE and missing:
+            if Correction.NO_EVIDENCE not in self._corrected:
+                self._report(DeliveryState.NEEDS_WORK, missing)
+                self._correct(Correction.NO_EVIDENCE)
+                return None
+            said, reason = DeliveryState.NEEDS_WORK, missing
+        self._outcome = reason
+        self._report(said, reason)
+        return said
+
+    def _report(self, state: DeliveryState, reason: str) -> None:
+        shown = delivery.evidence(self._calls.deeds)
+        self._journal.post(DeliveryChecked(turn=self._turn, state=state, reason=reason, evidence=shown))
+
+    def _goes_on(self, calls_before: int) -> bool:
+        """Whether an autonomous run takes another round: there was progress in the last one."""
+        autonomous = self._journal.state.axes.run_control is RunControl.AUTONOMOUS
+        progressed = Correction.NEEDS_WORK not in self._corrected or calls_before > self._calls_at_last_round
+        self._calls_at_last_round = calls_before
+        return autonomous and progressed
+
+    async def _held_back(self, ending: TurnFinished) -> bool:
+        """Whether a hook sends the turn back; it may, once."""
+        said = await Hooks(self._core, self._journal).run(HookPlace.STOP, answer=ending.answer)
+        if not (said.blocked and self._asker.staged):
+            return False
+        self._outcome = said.reason
+        return self._correct(Correction.STOP_HOOK)
+
+    # ── review
+
+    async def _reviewed(self, ending: TurnFinished) -> TurnFinished:
+        """The ending, its answer as the report that was ordered, if one was.
+
+        A review stands beside it, if the turn changed something and the user wants one.
+        """
+        axes, runs = self._journal.state.axes, self._core.settings.runs
+        changed = bool(delivery.evidence(self._calls.deeds))
+        wanted = runs.qa_review and axes.work_mode in runs.qa_modes and self._asker.staged
+        if ending.status == "done" and changed and wanted:
+            self._outcome = ending.answer
+            await review(self._core, self._journal, self._asker, self._calls, self._turn, self._values())
+        order = self._journal.state.order
+        if ending.status == "done" and order and order.kind in ("review", "research"):
+            answer = await make_report(self._core, self._journal, self._turn, order, ending.answer)
+            ending = structs.replace(ending, answer=answer)
+        usage, cost = self._spent()
+        return structs.replace(ending, steps=self._asker.steps, usage=usage, cost=cost)
+
+
+def _after_first_line(text: str) -> str:
+    return text.strip().partition("\n")[2].strip()

@@ -1,0 +1,117 @@
+"""Runs turns, one at a time: the beginning, the work, the end however it comes, and the dials that land around it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct, structs
+
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.dials.axes import Axes, Surface
+from quintet.domain.dials.transitions import Boundary
+from quintet.domain.journal.protocol import ErrorInfo, Event, TurnFinished, TurnStarted
+from quintet.domain.journal.state import SessionState
+from quintet.domain.turn.messages import Role
+from quintet.domain.turn.review_report import Order
+from quintet.engine.agents import runs
+from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.session import dials
+from quintet.engine.session.core import Core
+from quintet.engine.session.journal import Journal
+from quintet.engine.session.questions import Questions
+from quintet.engine.turn.gatekeeper import Blocked
+from quintet.engine.turn.model_request import LimitReached, error_info
+from quintet.engine.turn.turn import Turn
+
+INTERRUPTED, CANCELLED = "interrupted", "cancelled"
+
+
+class Work(Struct):
+    """What a turn is about."""
+
+    text: str
+    surface: Surface
+    submission: str = ""
+    order: Order | None = None
+    run: str = ""  # the run it belongs to
+    own: tuple[str, str] | None = None  # a call of the person's own: tool and arguments
+    opening: tuple[Event, ...] = ()
+    alone: bool = True  # a unit by itself; a turn of a cycle leaves its run and the dials to the cycle
+    carry: Callable[[Turn], Awaitable[TurnFinished]] | None = None  # what it does, if not what turns do
+
+
+class Turns:
+    def __init__(self, core: Core, journal: Journal, questions: Questions, keeper: Keeper, go: asyncio.Event) -> None:
+        self._core = core
+        self._journal = journal
+        self._questions = questions
+        self._keeper = keeper
+        self._go = go
+        self.current: Turn | None = None
+        self.ending = INTERRUPTED  # how a cancelled turn ends
+
+    @property
+    def _state(self) -> SessionState:
+        return self._journal.state
+
+    async def run(self, work: Work) -> TurnFinished:
+        """The turn from its beginning to its end, which is on record when this returns. Cancelling it ends it."""
+        core, journal = self._core, self._journal
+        turn_id = core.ids.new("turn")
+        told = work.text or self._last_text()
+        turn = Turn(core, journal, self._questions, self._keeper, self._go, turn_id, told)
+        self.current = turn
+        if work.alone and (landed := dials.reach(self._state, Boundary.UNIT_START)):
+            journal.post(*landed)
+        run, axes = work.run or core.ids.new("run"), self._state.axes.on(work.surface)
+        begun = TurnStarted(
+            turn=turn_id, run=run, submission=work.submission, text=work.text, axes=axes, order=work.order
+        )
+        started = journal.append(*work.opening, begun)
+        try:
+            await started
+            if work.alone and (moved := runs.begun(core, self._state, run)):
+                journal.post(*moved)
+            ending = await self._carried(turn, work, axes)
+        except asyncio.CancelledError:
+            reason = "stopped by /stop" if self.ending == CANCELLED else "interrupted"
+            ending = turn.finished(self.ending, reason=reason)
+        except QuintetError as error:
+            ending = turn.finished("failed", reason=error.message, error=error_info(error))
+        except Exception as error:
+            crash = ErrorInfo("UNKNOWN", f"{type(error).__name__}: {error}")
+            ending = turn.finished("failed", reason=crash.message, error=crash)
+            core.log_crash(error)
+        finally:
+            self.current = None
+        with contextlib.suppress(asyncio.CancelledError):  # the turn is over: how it ended has to be written
+            await self._keeper.settle()
+        self._keeper.rest()
+        if notices := core.toolbox.put_right():  # after a shell in the background
+            journal.post(*notices)
+        if not work.alone:
+            ending = structs.replace(ending, cycle=work.run)
+        moved = runs.ended(core, self._state, ending) if work.alone else []
+        landed = dials.reach(self._state, Boundary.UNIT_END) if work.alone else []
+        await journal.append(*moved, ending, *landed)
+        return ending
+
+    async def _carried(self, turn: Turn, work: Work, axes: Axes) -> TurnFinished:
+        if work.carry:
+            try:
+                return await work.carry(turn)
+            except Blocked as block:
+                return turn.finished("blocked", reason=str(block))
+            except LimitReached as limit:
+                return turn.finished("limit", reason=str(limit))
+        if work.order and work.order.kind != axes.work_mode:  # the user turned the dial back, or dropped its turning
+            kind = work.order.kind
+            return turn.finished(CANCELLED, reason=f"a {kind} runs in work mode {kind}, and this is {axes.work_mode}")
+        return await (turn.run_own(*work.own) if work.own else turn.run())
+
+    def _last_text(self) -> str:
+        """What a turn that goes on was begun with."""
+        spoken = [message.text for message in self._state.messages if message.role is Role.USER]
+        return spoken[-1] if spoken else ""

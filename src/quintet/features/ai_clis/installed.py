@@ -1,0 +1,79 @@
+"""Which AI CLIs are here: their programs, their versions, and what a sandbox has to show of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+
+from msgspec import Struct
+
+from quintet.adapters.processes.host_programs import program
+from quintet.adapters.sandbox.host_mounts import below, home
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.settings.settings import ExecutorSettings
+from quintet.domain.tasks.executors import ACP, AI_CLIS, Failure
+from quintet.features.ai_clis.acp import AcpAgent
+from quintet.features.ai_clis.claude import Claude
+from quintet.features.ai_clis.codex import Codex
+from quintet.features.ai_clis.dialect import Dialect
+from quintet.features.ai_clis.gemini import Gemini
+
+KINDS: dict[str, type[Dialect]] = {"codex": Codex, "claude": Claude, "gemini": Gemini}
+MOST_FOLDERS_UP = 4
+
+
+class Program(Struct, frozen=True):
+    """An executor as it is here; `path` is empty, and `problem` says why, if it cannot be started."""
+
+    name: str
+    kind: type[Dialect]
+    settings: ExecutorSettings
+    argv: tuple[str, ...] = ()
+    path: str = ""
+    problem: str = ""
+
+    def shown(self) -> tuple[str, ...]:
+        """Folders that a sandbox has to show for it to run, besides what is on PATH."""
+        real = os.path.realpath(self.path)
+        folders = []
+        for path in (self.path, real):
+            above, found, _ = path.partition("/node_modules/")
+            folder = f"{above}/node_modules" if found else os.path.dirname(path)
+            folders.append(path if below(home(), folder) else folder)  # a file in the home shows itself alone
+        return tuple(dict.fromkeys(folders))
+
+    def packaged_version(self) -> str:
+        """The version by the package it came in, which costs no start."""
+        folder = os.path.dirname(os.path.realpath(self.path))
+        for _ in range(MOST_FOLDERS_UP):
+            try:
+                with open(os.path.join(folder, "package.json"), encoding="utf-8") as file:
+                    found = json.load(file)
+                    if isinstance(found, dict) and isinstance(found.get("version"), str) and found.get("name"):
+                        return str(found["version"])
+            except (OSError, ValueError, RecursionError):
+                pass
+            folder = os.path.dirname(folder)
+        return ""
+
+
+def find(name: str, settings: dict[str, ExecutorSettings]) -> Program:
+    """The program that a name means: codex, claude, gemini, acp:COMMAND, or a name from the settings."""
+    own = settings.get(name, ExecutorSettings())
+    kind = KINDS.get(name, AcpAgent)
+    command = name.removeprefix(ACP) if name.startswith(ACP) else own.command or (name if name in KINDS else "")
+    if not command.strip():
+        known = (*AI_CLIS, *(each for each in settings if each not in AI_CLIS))
+        hint = did_you_mean(name, known) or f" There are {', '.join(known)}, and acp:COMMAND."
+        return Program(name, kind, own, problem=f'"{name}" is no executor.{hint}')
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        return Program(name, kind, own, problem=f"its command cannot be read: {error}: {command}")
+    wanted = os.path.expanduser(words[0]) if words else ""
+    path = program(os.path.abspath(wanted) if os.sep in wanted else wanted) if wanted else ""
+    if not path:
+        problem = f"{wanted or command} is not on PATH; {kind.hints[Failure.MISSING]}"
+        return Program(name, kind, own, tuple(words), problem=problem)
+    return Program(name, kind, own, tuple(words), path)

@@ -1,0 +1,203 @@
+"""One start of an AI CLI, from its process to its parts.
+
+Every line is judged as it comes, so that what the stream said of its end is never lost; of what was not yet asked for
+at most 5,000 are held, and then the program waits. Silence, the time in all, and the end are ours: SIGINT to its whole
+group, two seconds, then every process of its tree is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator
+
+from quintet.adapters.processes.processes import Child
+from quintet.adapters.sandbox.project_watch import Launch
+from quintet.domain.base.redaction import Redactor
+from quintet.domain.tasks.executors import KEPT_LINES, CallBegan, CallEnded, ExecutorPart, Failure, Printed
+from quintet.features.ai_clis.dialect import MOST_OUTPUT, Dialect, Outcome, clipped
+from quintet.features.ai_clis.lines import Lines, Whole, event_in
+from quintet.features.ai_clis.outlet import Outlet
+
+LINGER_SECONDS = 5.0  # for a program to end by itself after it has said how it went
+TALKER_LINGER_SECONDS = 2.0  # the same for one that waits for more, once its stdin is closed
+CALL_PATIENCE = 4.0  # a call of its own may be silent so many times longer
+ODD_LINES = 1_000  # in a row that are no events: then this is not the stream it should be
+LAST_LINES = 20  # of what it says beside its stream, for the reason of a failure
+UNREADABLE = (TypeError, ValueError, AttributeError, LookupError)  # an event of another shape than it should have
+
+
+class Running:
+    """A started program. `parts` may be read once; `close` ends whatever is left of it."""
+
+    def __init__(self, launch: Launch, dialect: Dialect, redactor: Redactor) -> None:
+        self.dialect = dialect
+        self.events = 0
+        self.aside: deque[str] = deque(maxlen=LAST_LINES)
+        self.ended_by_us = False
+        self.given_up: tuple[Failure, str] | None = None
+        self.left_out = 0  # lines that nobody asked for in time; the file has them
+        asked = dialect.start.assignment
+        self._silence, self._timeout = asked.silence, asked.timeout
+        self._pending: deque[ExecutorPart] = deque()
+        self._news = asyncio.Event()
+        self._held = False
+        self._odd = 0
+        self._under_way: set[str] = set()
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self._outcome_at = 0.0
+        self.whole = Whole(asked.whole)
+        ways = (self._line, self._beside)
+        self._streams = tuple(Lines(self.whole, redactor.chunks(), on_line) for on_line in ways)
+        self._outlet = Outlet()
+        try:
+            self.child = Child(launch, self._streams[0], errors=self._streams[1], reads=self._outlet.reads)
+        except BaseException:
+            self._outlet.close()
+            self.whole.close()
+            raise
+        finally:
+            self._outlet.handed_over()
+        self._watch = asyncio.ensure_future(self.child.ended.wait())
+        self._watch.add_done_callback(lambda _: self._news.set())
+        self._outlet.say(dialect.opening(), last=not dialect.talks)
+
+    async def parts(self) -> AsyncGenerator[ExecutorPart, None]:
+        """What it says, but for its end; over when the program is."""
+        while True:
+            while self._pending and not self._must_end():
+                part = self._pending.popleft()
+                if self._held and len(self._pending) < KEPT_LINES // 2:
+                    self._go_on()
+                yield part
+            if self.child.ended.is_set():
+                for stream in self._streams:
+                    stream.finish()
+                if not self._pending:
+                    return
+            elif self._must_end():
+                await self.end()
+            else:
+                await self._wait()
+
+    def _must_end(self) -> bool:
+        """Whether it is to be ended now, however much it still says."""
+        if self.child.ended.is_set():
+            return False
+        if self.dialect.outcome and self.dialect.outcome.hopeless:
+            return True
+        left, why = self._time_left()
+        if left is None or left > 0:
+            return False
+        self.given_up = why
+        return True
+
+    def _time_left(self) -> tuple[float | None, tuple[Failure, str] | None]:
+        """Until it is ended whatever it says; None for no end. And what that means, if it is a failure."""
+        now = self._loop.time()
+        if self._outcome_at:
+            linger = TALKER_LINGER_SECONDS if self.dialect.talks else LINGER_SECONDS
+            return max(self._outcome_at + linger - now, 0.0), None
+        if not self._timeout:
+            return None, None
+        overtime = (Failure.OVERTIME, f"it was not done after {self._timeout:g} seconds")
+        return max(self._began + self._timeout - now, 0.0), overtime
+
+    async def _wait(self) -> None:
+        self._news.clear()
+        left, why = self._patience()
+        try:
+            async with asyncio.timeout(left):
+                await self._news.wait()
+        except TimeoutError:
+            self.given_up = why
+            await self.end()
+
+    def _patience(self) -> tuple[float | None, tuple[Failure, str] | None]:
+        """How long nothing may come from now on, and what it means if nothing does."""
+        left, why = self._time_left()
+        silence = self._silence * (CALL_PATIENCE if self._under_way else 1.0)
+        if self._outcome_at or not silence or (left is not None and left <= silence):
+            return left, why
+        return silence, (Failure.SILENT, f"it said nothing for {silence:g} seconds")
+
+    async def end(self) -> None:
+        """Interrupt it, and then end all it started. Cancelling does not stop that."""
+        self.ended_by_us = True
+        self._outlet.say(self.dialect.farewell())
+        await asyncio.shield(asyncio.ensure_future(self.child.end_tree()))
+
+    async def close(self) -> None:
+        try:
+            if not self.child.ended.is_set():
+                await self.end()
+        finally:
+            self._watch.cancel()
+            self.child.release()
+            self._outlet.close()
+            for stream in self._streams:
+                stream.keep_rest()
+            self.whole.close()
+
+    def _line(self, line: bytes, dropped: int) -> None:
+        event = None if dropped else event_in(line)
+        if event is None or not self._taken(event):
+            self._odd += 1
+            self._beside(line, dropped)
+            if self._odd >= ODD_LINES:
+                problem = f"it printed {self._odd} lines in a row that are no events"
+                self._decide(Outcome(False, problem=problem, failure=Failure.GARBAGE, hopeless=True))
+
+    def _taken(self, event: dict[str, object]) -> bool:
+        """Whether the event could be read; its parts are put in line."""
+        if self.dialect.outcome:  # what comes after the end is no news
+            return True
+        try:
+            parts = list(self.dialect.take(event))
+        except UNREADABLE:
+            return False
+        self.events += 1
+        self._odd = 0
+        for part in parts:
+            if isinstance(part, CallBegan):
+                self._under_way.add(part.id)
+            elif isinstance(part, CallEnded):
+                self._under_way.discard(part.id)
+            self._queue(part)
+        if self.dialect.outcome:
+            self._decide(self.dialect.outcome)
+        elif reply := self.dialect.reply():
+            self._outlet.say(reply)
+        self._news.set()
+        return True
+
+    def _decide(self, outcome: Outcome) -> None:
+        if not self._outcome_at:
+            self.dialect.outcome = outcome
+            self._outcome_at = self._loop.time()
+            if not outcome.hopeless:
+                self._outlet.say(b"", last=True)
+        self._news.set()
+
+    def _beside(self, line: bytes, dropped: int) -> None:
+        text = clipped(line.decode("utf-8", "replace").rstrip(), MOST_OUTPUT)
+        text += f" … {dropped} bytes left out" if dropped else ""
+        self.aside.append(text)
+        self._news.set()
+        if len(self._pending) >= KEPT_LINES:
+            self.left_out += 1
+        else:
+            self._queue(Printed(text))
+
+    def _queue(self, part: ExecutorPart) -> None:
+        self._pending.append(part)
+        if len(self._pending) >= KEPT_LINES and not self._held:
+            self._held = True
+            for inlet in self.child.inlets:
+                inlet.hold()
+
+    def _go_on(self) -> None:
+        self._held = False
+        for inlet in self.child.inlets:
+            inlet.go_on()

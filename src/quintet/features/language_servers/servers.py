@@ -1,0 +1,154 @@
+"""Language servers, each started at its first question and kept until `close`.
+
+A server that ends, breaks the protocol or does not answer in time is ended and reported with its last words; the next
+question starts a fresh one. A server that says it is still at work on the project is kept. Each is put into a sandbox
+by `wrap`, with a grant that only reads, and has a temporary cache of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from quintet.adapters.files.own_temporary import temporary_folder
+from quintet.adapters.processes.processes import child_environment, own_environment
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.ports.ports import Diagnostic, Files, Place
+
+if TYPE_CHECKING:  # a session loads these at its first question
+    from quintet.features.language_servers.client import LanguageClient
+    from quintet.features.language_servers.registry import Language, Server
+
+ANSWER_SECONDS = 20.0
+IN_ITS_TMP = "/tmp/quintet-servers"  # in the sandbox, whose /tmp is the session's own
+GRANT = Grant(effects=(Effect.READ,))
+# Servers ask their language's own tools about the project; these then neither load nor build into it.
+TOOLS_STAY_HOME = {
+    "CARGO_NET_OFFLINE": "true",
+    "GOPROXY": "off",
+    "GOTOOLCHAIN": "local",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+Answer = TypeVar("Answer")
+Wrap = Callable[[Sequence[str], str, Grant], Sequence[str]]  # argv, cwd, grant → argv in a sandbox
+
+
+class LocalLanguageServers:
+    """`own_code` says whether code of the project may run: it is trusted, or `wrap` contains it.
+
+    `contained` says that `wrap` does; only then a server that lies in the project is one.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        *,
+        own_code: bool = False,
+        contained: bool = False,
+        wrap: Wrap = lambda argv, cwd, grant: argv,
+        search: tuple[str, ...] | None = None,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        self._files = files
+        self._own_code = own_code
+        self._contained = contained
+        self._wrap = wrap
+        self._search = search
+        self._answer_seconds = answer_seconds
+        self._running: dict[str, LanguageClient] = {}  # by the path of the program
+        self._cache = ""
+        self._turn = asyncio.Lock()
+
+    async def definition(self, path: str, text: str, line: int, column: int) -> list[Place]:
+        return await self._ask(path, text, lambda server: server.places("textDocument/definition", line, column))
+
+    async def references(self, path: str, text: str, line: int, column: int) -> list[Place]:
+        extra = {"context": {"includeDeclaration": True}}
+        return await self._ask(path, text, lambda server: server.places("textDocument/references", line, column, extra))
+
+    async def hover(self, path: str, text: str, line: int, column: int) -> str:
+        return await self._ask(path, text, lambda server: server.hover(line, column))
+
+    async def diagnostics(self, path: str, text: str) -> list[Diagnostic]:
+        return await self._ask(path, text, lambda server: server.diagnostics())
+
+    async def close(self) -> None:
+        for program in list(self._running):
+            await self._end(program)
+        if self._cache and not self._contained:
+            import shutil
+
+            await asyncio.to_thread(shutil.rmtree, self._cache, ignore_errors=True)
+        self._cache = ""
+
+    async def _ask(self, path: str, text: str, question: Callable[[LanguageClient], Awaitable[Answer]]) -> Answer:
+        from quintet.features.language_servers.json_rpc import ConnectionLost, Refused
+        from quintet.features.language_servers.registry import choose, folders, language_of
+
+        language = language_of(path)
+        search = self._search or folders(self._files.root, self._contained)
+        server, program = choose(language, search, self._own_code)
+        name = server.argv[0]
+
+        async def answered() -> Answer:
+            kept = self._running.get(program)
+            if kept and not kept.usable():
+                await self._end(program)
+                kept = None
+            client = kept or await self._started(language, server, program)
+            try:
+                await client.show(path, text)
+                return await question(client)
+            except ConnectionLost:
+                if kept is None:
+                    raise
+                await self._end(program)  # it had ended before this question, unnoticed
+                return await answered()
+
+        async with self._turn:
+            try:
+                async with asyncio.timeout(self._answer_seconds):
+                    return await answered()
+            except TimeoutError:
+                if (slow := self._running.get(program)) and slow.at_work:
+                    raise ToolFailed(f"{name} is still at work ({slow.at_work}); ask again in a while") from None
+                why = f"no answer within {self._answer_seconds:g} s"
+            except ConnectionLost as lost:
+                why = str(lost)
+            except Refused as refused:
+                raise ToolFailed(f"{name}: {refused}") from None
+            except msgspec.ValidationError as error:
+                raise ToolFailed(f"{name} answered what the protocol does not know ({error})") from None
+            raise ToolFailed(f"{name}: {why}{await self._end(program)}")
+
+    async def _started(self, language: Language, server: Server, program: str) -> LanguageClient:
+        from quintet.adapters.processes.piped_child import Piped
+        from quintet.features.language_servers.client import LanguageClient
+
+        argv = self._wrap((program, *server.argv[1:]), self._files.root, GRANT)
+        child = await Piped.start(argv, cwd=self._files.root, environment=self._environment())
+        client = self._running[program] = LanguageClient(child, language, self._files)
+        await client.handshake(server.options)
+        return client
+
+    async def _end(self, program: str) -> str:
+        """End a server, if there is one; returns what it said last, as the end of a message."""
+        client = self._running.pop(program, None)
+        if client is None:
+            return ""
+        await asyncio.shield(client.end())
+        said = client.child.last_words()
+        return f". It said last:\n{said}" if said else ""
+
+    def _environment(self) -> dict[str, str]:
+        if not self._cache:
+            self._cache = IN_ITS_TMP if self._contained else temporary_folder()
+        own = {"XDG_CACHE_HOME": self._cache, "CARGO_TARGET_DIR": os.path.join(self._cache, "target")}
+        around = child_environment() if self._contained else own_environment()
+        return {**around, **TOOLS_STAY_HOME, **own}

@@ -1,0 +1,173 @@
+"""The commands that look at MCP servers: which there are, what they have, and whether they work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from argparse import Namespace
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from quintet.adapters.files.paths import locate
+from quintet.adapters.secrets.vault import Vault
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.settings.mcp_servers import OFF, as_told
+from quintet.app.open import make_containment
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
+from quintet.domain.base.json_schema import wanted
+from quintet.domain.base.safe_text import visible
+from quintet.domain.ports.mcp import McpOffer, McpServer
+from quintet.features.mcp.pool import McpPool
+from quintet.features.mcp.wiring import make_mcp
+from quintet.surfaces.tables import complain, say, say_json, say_table
+from quintet.tools.declare import counted
+
+NONE_YET = (
+    'no MCP servers yet: add one to your settings,\n  [mcp.servers.NAME]\n  command = "…"   # or url = "https://…/mcp"'
+)
+MOST_COLUMNS = 90
+
+Answer = TypeVar("Answer")
+
+
+def call_arguments(arguments: Namespace) -> str:
+    """The arguments of mcp_tool for a call from the command line."""
+    try:
+        given = json.loads(arguments.arguments)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the arguments are not JSON: {error}") from None
+    if not isinstance(given, dict):
+        raise UsageError("the arguments are no JSON object")
+    call = {"command": "call_tool", "server": arguments.server, "tool_name": arguments.tool, "tool_args": given}
+    return json.dumps(call)
+
+
+def mcp_list(arguments: Namespace) -> int:
+    servers = _listed(_pool(arguments)[0])
+    if arguments.json:
+        say_json([as_told(server) for server in servers])
+    elif not servers:
+        say(NONE_YET.splitlines())
+    else:
+        rows = [
+            (one.name, one.transport, visible(one.target), one.problem or "configured", one.origin) for one in servers
+        ]
+        say_table(rows, heading=("SERVER", "BY", "WHAT", "STATE", "FROM"))
+    return 0
+
+
+def mcp_tools(arguments: Namespace) -> int:
+    offer = _asked(arguments, lambda pool: pool.offer(_named(pool, arguments.server).name))
+    if arguments.tool:
+        return _one_tool(arguments, offer)
+    if arguments.json:
+        say_json(msgspec.to_builtins(offer))
+        return 0
+    say([f"{arguments.server}: {offer.about}", ""])
+    rows = [(visible(tool.name), _cut(wanted(tool.schema)), _cut(tool.description)) for tool in offer.tools]
+    say_table(rows, heading=("TOOL", "TAKES", "WHAT IT DOES"))
+    if offer.resources:
+        named = [(visible(one.uri), one.mime, _cut(one.description or one.name)) for one in offer.resources]
+        say([""])
+        say_table(named, heading=("RESOURCE", "KIND", "WHAT IT IS"))
+    return 0
+
+
+def _one_tool(arguments: Namespace, offer: McpOffer) -> int:
+    found = next((tool for tool in offer.tools if tool.name == arguments.tool), None)
+    if found is None:
+        names = [tool.name for tool in offer.tools]
+        raise NotFound(f"{arguments.server} has no tool {arguments.tool}.{did_you_mean(arguments.tool, names)}")
+    if arguments.json:
+        say_json(msgspec.to_builtins(found))
+    else:
+        schema = json.dumps(found.schema, indent=2, ensure_ascii=False)
+        say(
+            [visible(f"{arguments.server}:{found.name}"), *visible(found.description).splitlines(), "", visible(schema)]
+        )
+    return 0
+
+
+def mcp_doctor(arguments: Namespace) -> int:
+    """Each server started once, all of them together."""
+
+    async def looked(pool: McpPool) -> list[dict[str, Any]]:
+        chosen = [_named(pool, name) for name in arguments.servers] or _listed(pool)
+        return list(await asyncio.gather(*(_looked(pool, server) for server in chosen)))
+
+    found = _asked(arguments, looked)
+    if arguments.json:
+        say_json(found)
+    elif not found:
+        say(NONE_YET.splitlines())
+    else:
+        rows = [(one["name"], one["state"], visible(one["said"])) for one in found]
+        say_table(rows, heading=("SERVER", "STATE", "WHAT IT SAYS"))
+        places = locate(arguments.directory)
+        say(["", f"sandbox  {make_terms(places, config.load(places).settings).sandbox}"])
+    return 1 if any(one["state"] == "broken" for one in found) else 0
+
+
+async def _looked(pool: McpPool, server: McpServer) -> dict[str, Any]:
+    began = time.monotonic()
+    told: dict[str, Any] = {**as_told(server), "state": "broken", "tools": 0, "resources": 0}
+    if server.problem == OFF:
+        return {**told, "state": "off", "said": OFF, "seconds": 0.0}
+    try:
+        offer = await pool.offer(server.name)
+    except ToolFailed as error:
+        return {**told, "said": " ".join(str(error).split()), "seconds": round(time.monotonic() - began, 2)}
+    seconds = round(time.monotonic() - began, 2)
+    has = f"{counted(len(offer.tools), 'tool')}, {counted(len(offer.resources), 'resource')}"
+    said = f"{offer.about}: {has}, {seconds:g} s"
+    counts = {"tools": len(offer.tools), "resources": len(offer.resources)}
+    return {**told, **counts, "state": "ready", "said": said, "seconds": seconds}
+
+
+def _listed(pool: McpPool) -> list[McpServer]:
+    """The servers; what is wrong with the files that name them is said aside."""
+    servers, notes = pool.listed()
+    for note in notes:
+        complain(note)
+    return servers
+
+
+def _named(pool: McpPool, name: str) -> McpServer:
+    servers, _ = pool.listed()
+    found = next((server for server in servers if server.name == name), None)
+    if found is None:
+        raise NotFound(f"there is no server {name}.{did_you_mean(name, [one.name for one in servers])}")
+    return found
+
+
+def _asked(arguments: Namespace, question: Callable[[McpPool], Awaitable[Answer]]) -> Answer:
+    """An answer of servers that are started for it and ended after it."""
+
+    async def asked() -> Answer:
+        pool, close = _pool(arguments)
+        try:
+            return await question(pool)
+        finally:
+            await pool.close()
+            await close()
+
+    return asyncio.run(asked())
+
+
+def _pool(arguments: Namespace) -> tuple[McpPool, Callable[[], Awaitable[None]]]:
+    """The servers, and how to let go of what contains them."""
+    places = locate(arguments.directory)
+    loaded = config.load(places)
+    terms = make_terms(places, loaded.settings)
+    containment = make_containment(places, loaded.settings, terms)
+    return make_mcp(places, loaded, containment, redacted=Vault(places, loaded.settings).text), containment.close
+
+
+def _cut(text: str) -> str:
+    text = visible(" ".join(text.split()))
+    return text if len(text) <= MOST_COLUMNS else f"{text[: MOST_COLUMNS - 1]}…"

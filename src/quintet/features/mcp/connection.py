@@ -1,0 +1,189 @@
+"""One MCP server, connected, by the SDK's own client. Loaded at the first use of a server: the SDK is heavy.
+
+The client lives in a task of its own, since what it opens has to be closed where it was opened. What a server does
+wrong is `Lost` (its connection is of no more use) or `Refused` (it said no, or nonsense); nothing else comes out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import warnings
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import anyio
+import httpx2
+from mcp import Client, MCPError
+from mcp.client.context import ClientRequestContext
+from mcp.types import CONNECTION_CLOSED, CallToolResult, Implementation, ListRootsResult, Root
+from pydantic import FileUrl, ValidationError
+
+from quintet import __version__
+from quintet.adapters.processes.piped_child import Piped
+from quintet.domain.ports.mcp import McpServer
+from quintet.features.mcp.byte_limit import Gauge
+from quintet.features.mcp.http import bounded_http
+from quintet.features.mcp.stdio import pipe_lines
+
+GOODBYE_SECONDS = 1.0
+HANDSHAKES = ("auto", "legacy")  # the second for servers that leave at a question they do not know
+SESSION_GONE = "Session terminated"  # the SDK's words where an HTTP server no longer knows us
+MOST_SAID = 2_000
+
+Answer = TypeVar("Answer")
+for _name in ("mcp", "client", "httpx2", "httpcore2"):  # what they log is told in our errors, not on stderr
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+
+
+class Lost(Exception):
+    """The server ended, cannot be reached, or was cut off."""
+
+
+class Forgotten(Lost):
+    """The server no longer knows the session, and so did nothing of what it was asked."""
+
+
+class Refused(Exception):
+    """The server answered with an error, or with what is no answer."""
+
+
+class Connected:
+    """Made by `connect`."""
+
+    def __init__(self, server: McpServer, root: str, child: Piped | None) -> None:
+        self.server = server
+        self.child = child
+        self.gauge = Gauge()
+        self._root = root
+        self._over = asyncio.Event()
+        self._client: Client | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def client(self) -> Client:
+        assert self._client
+        return self._client
+
+    @property
+    def usable(self) -> bool:
+        return self._task is not None and not (self._task.done() or self.gauge.lost)
+
+    async def open(self, handshake: str) -> None:
+        ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._live(handshake, ready))
+        try:
+            self._client = await asyncio.shield(ready)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _live(self, handshake: str, ready: asyncio.Future[Client]) -> None:
+        transport = pipe_lines(self.child, self.gauge) if self.child else bounded_http(self.server, self.gauge)
+        options: dict[str, Any] = {"mode": handshake}
+        if self.child:  # a server on another machine has no use for a path of ours
+            options["list_roots_callback"] = self._roots
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # roots are on their way out; servers of today still ask
+                client = Client(
+                    transport,
+                    client_info=Implementation(name="quintet", version=__version__),
+                    cache=None,
+                    **options,
+                )
+            async with client:
+                client.session.validate_tool_result = _unchecked  # type: ignore[method-assign]
+                ready.set_result(client)
+                await self._over.wait()
+        except BaseException as error:
+            if not ready.done():
+                ready.set_exception(self._failure(error))
+                ready.exception()  # whoever waited may be gone
+            elif not isinstance(error, asyncio.CancelledError):
+                self.gauge.lost = self.gauge.lost or _said(error)
+            if isinstance(error, asyncio.CancelledError):
+                raise
+
+    async def _roots(self, context: ClientRequestContext) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=FileUrl(f"file://{self._root}"), name="project")])
+
+    async def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
+        self.gauge.reset()
+        self.gauge.refusal = ""
+        try:
+            return await question(self.client)
+        except Exception as error:
+            raise self._failure(error) from None
+
+    def _failure(self, error: BaseException) -> Exception:
+        """What came of it, as Lost or Refused."""
+        leaf = _leaf(error)
+        if isinstance(leaf, MCPError) and leaf.message == SESSION_GONE:
+            return Forgotten("it no longer knows this session")
+        refusal = f" ({self.gauge.refusal})" if self.gauge.refusal else ""
+        if self.gauge.lost or not isinstance(leaf, MCPError | ValidationError | RuntimeError):
+            return Lost(self.gauge.lost or _said(leaf) + refusal)
+        if isinstance(leaf, MCPError) and leaf.code == CONNECTION_CLOSED:
+            return Lost(_said(leaf) + refusal)
+        return Refused(_said(leaf) + refusal)
+
+    async def close(self, *, politely: bool = False) -> None:
+        """Let go of the server; a program is ended with all it started."""
+        self._over.set()
+        if self._task:
+            await asyncio.wait([self._task], timeout=GOODBYE_SECONDS if politely or not self.child else 0.05)
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self.child:
+            await (self.child.dismiss(GOODBYE_SECONDS) if politely else self.child.end())
+
+    def last_words(self) -> str:
+        """What is known of its end, as the end of a message: its exit code, and what it said last."""
+        child = self.child
+        if child is None:
+            return ""
+        code = child.exit_code
+        ended = f" (exit {code})" if code is not None else ""
+        said = child.last_words() or self.gauge.stray
+        return f"{ended}. It said last:\n{said}" if said else ended
+
+
+async def connect(server: McpServer, root: str, start: Callable[[], Awaitable[Piped]]) -> Connected:
+    """A server, ready to be asked. Raises Lost or Refused."""
+    made: Connected | None = None
+    for handshake in HANDSHAKES:
+        made = Connected(server, root, None if server.url else await start())
+        try:
+            await made.open(handshake)
+            return made
+        except (Lost, Refused) as error:
+            if handshake == HANDSHAKES[-1] or made.child is None:
+                raise type(error)(f"{error}{made.last_words()}") from None
+    raise AssertionError("unreachable")
+
+
+async def _unchecked(name: str, result: CallToolResult) -> None:
+    """The SDK would hold a result to the server's schema with patterns of the server's, which may never come to an
+    end; `Conversation.call` does it instead, in a bounded number of steps.
+    """
+
+
+def _leaf(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return error
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, MCPError):
+        return error.message[:MOST_SAID]
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(place) for place in first["loc"])
+        return f"it answered what the protocol does not know ({where}: {first['msg']})"[:MOST_SAID]
+    if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+        return f"it cannot be reached ({error or 'no answer'})"
+    if isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):
+        return "it ended"
+    return (str(error) or type(error).__name__)[:MOST_SAID]

@@ -1,0 +1,206 @@
+"""MCP servers, each connected at its first use and kept until `close`.
+
+A server that ended is started again at the next use, and that is said; one that ends again and again is left alone. A
+call is never made twice: what became of one that was cut off is unknown. A program runs in the sandbox: the project to
+read, a cache of its own to write, a network if its settings say so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from quintet.adapters.files.paths import key_of
+from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.processes.processes import child_environment, own_environment
+from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.settings.packages import install_line
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.json_schema import misfit, wanted
+from quintet.domain.base.listing import few
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.ports.mcp import OWN_SETTINGS, McpAnswer, McpOffer, McpServer
+
+if TYPE_CHECKING:  # loaded at the first use of a server
+    from quintet.adapters.processes.piped_child import Piped
+    from quintet.features.mcp.connection import Connected
+    from quintet.features.mcp.conversation import Conversation
+
+YOURS = "yours"  # the caches of servers of the user's own settings; those of a project are named for its path
+MOST_ENDS = 4  # of one server in a session, before it is left alone
+LONGEST_CALL = 600.0  # seconds, whatever progress is told
+REQUIREMENT = "mcp>=2"
+
+Answer = TypeVar("Answer")
+Listing = Callable[[], tuple[list[McpServer], list[str]]]
+
+
+class McpPool:
+    """`listing` tells which servers there are now; `caches` is the folder of their caches.
+
+    `learn` is told the variables and headers of a server before it is started: it may say them again.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        containment: Containment,
+        root: str,
+        caches: str,
+        learn: Callable[[Mapping[str, str]], None] = lambda named: None,
+    ) -> None:
+        self._learn = learn
+        self._listing = listing
+        self._containment = containment
+        self._root = root
+        self._caches = caches
+        self._open: dict[str, Conversation] = {}
+        self._starting: dict[str, asyncio.Lock] = {}
+        self._ends: Counter[str] = Counter()
+
+    def listed(self) -> tuple[list[McpServer], list[str]]:
+        return self._listing()
+
+    async def offer(self, server: str) -> McpOffer:
+        return await self._asked(server, lambda open, limit: open.offer())
+
+    async def read(self, server: str, uri: str) -> McpAnswer:
+        return await self._asked(server, lambda open, limit: open.read(uri))
+
+    async def call(
+        self, server: str, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
+    ) -> McpAnswer:
+        schema = await self._asked(server, lambda open, limit: open.schema(tool))
+        if isinstance(schema, list):
+            raise ToolFailed(
+                f"{server} has no tool {tool}.{did_you_mean(tool, schema)} It has: {few(list(schema), 40) or 'none'}."
+            )
+        if problem := misfit(arguments, schema, "tool_args"):
+            raise ToolFailed(f"{server}:{tool}: {problem}. It takes: {wanted(schema)}.")
+        seconds = self._named(server).timeout
+        loop = asyncio.get_running_loop()
+        latest = loop.time() + max(LONGEST_CALL, seconds)
+
+        async def made(open: Conversation, limit: asyncio.Timeout) -> McpAnswer:
+            def heard(text: str) -> None:
+                limit.reschedule(min(loop.time() + seconds, latest))
+                progress(text)
+
+            return await open.call(tool, arguments, heard)
+
+        return await self._asked(server, made, once=True)
+
+    async def close(self) -> None:
+        closing = [open.close(politely=True) for open in self._open.values()]
+        self._open.clear()
+        await asyncio.gather(*closing)
+
+    async def _asked(
+        self,
+        name: str,
+        question: Callable[[Conversation, asyncio.Timeout], Awaitable[Answer]],
+        *,
+        once: bool = False,
+    ) -> Answer:
+        """A server's answer. A question that only looks is put again if the server was lost meanwhile."""
+        server = self._named(name)
+        open = await self._conversation(server)
+        from quintet.features.mcp.connection import Forgotten, Lost, Refused
+
+        try:
+            async with asyncio.timeout(server.timeout) as limit:
+                return await question(open, limit)
+        except TimeoutError:
+            why = f"no answer within {server.timeout:g} s, so it was ended"
+        except Refused as refused:
+            raise ToolFailed(f"{name}: {refused}") from None
+        except Lost as lost:
+            if isinstance(lost, Forgotten) or not (once or self._ends[name]):
+                await self._end(name)
+                return await self._asked(name, question, once=True)
+            why = f"{lost}{open.last_words()}"
+        await self._end(name)
+        unknown = "What became of the call is unknown; the" if once else "The"
+        raise ToolFailed(f"{name}: {why.rstrip('.')}. {unknown} next use starts {name} again.")
+
+    def _named(self, name: str) -> McpServer:
+        servers, notes = self._listing()
+        found = next((server for server in servers if server.name == name), None)
+        if found is None:
+            names = [server.name for server in servers]
+            there = f"There are: {', '.join(names)}." if names else "None is configured."
+            raise ToolFailed(" ".join(filter(None, (f"there is no server {name}.", there, *notes))))
+        if found.problem:
+            raise ToolFailed(f"{name} cannot be used: {found.problem} ({found.origin})")
+        return found
+
+    async def _conversation(self, server: McpServer) -> Conversation:
+        """The server, connected; started if it has not been, or has ended since."""
+        name = server.name
+        async with self._starting.setdefault(name, asyncio.Lock()):
+            kept = self._open.get(name)
+            if kept and kept.usable and kept.server == server:
+                return kept
+            note = ""
+            if kept:
+                changed = kept.server != server
+                note = f"{name} {'is configured anew' if changed else 'had ended'} and was started again"
+                await self._end(name, counted=not changed)
+            if self._ends[name] >= MOST_ENDS:
+                raise ToolFailed(
+                    f"{name} has ended {self._ends[name]} times in this session and is not started again; "
+                    "`quintet mcp doctor` looks at it"
+                )
+            open = self._open[name] = await self._started(server)
+            open.note = note
+            return open
+
+    async def _started(self, server: McpServer) -> Conversation:
+        try:
+            connected, conversing = await asyncio.to_thread(_loaded)
+        except ImportError:
+            raise ToolFailed(f"MCP needs a package that is not here: {install_line(REQUIREMENT)}") from None
+        self._learn({**server.env, **server.headers})
+        hint = "" if server.url or server.network else " It has no network; `network = true` in its settings gives one."
+        try:
+            async with asyncio.timeout(server.timeout):
+                made: Connected = await connected.connect(server, self._root, lambda: self._program(server))
+        except TimeoutError:
+            self._ends[server.name] += 1
+            raise ToolFailed(f"{server.name} did not get ready within {server.timeout:g} s.{hint}") from None
+        except (connected.Lost, connected.Refused) as error:
+            self._ends[server.name] += 1
+            raise ToolFailed(f"{server.name} cannot be used: {error}".rstrip(".") + f".{hint}") from None
+        opened: Conversation = conversing.Conversation(made)
+        return opened
+
+    async def _program(self, server: McpServer) -> Piped:
+        from quintet.adapters.processes.piped_child import Piped
+
+        # A server of a project is never run from what another one of the same name has put there.
+        whose = YOURS if server.origin == OWN_SETTINGS else key_of(self._root)
+        cache = os.path.join(self._caches, whose, server.name)
+        private_folder(cache)
+        grant = Grant((Effect.READ, Effect.EXECUTE), write_roots=(cache,), network=server.network)
+        launch = await asyncio.to_thread(self._containment.launch, server.command, self._root, grant)
+        own = {"XDG_CACHE_HOME": cache, "npm_config_cache": f"{cache}/npm", "UV_CACHE_DIR": f"{cache}/uv"}
+        around = child_environment() if self._containment.kind is Sandbox.BWRAP else own_environment()
+        environment = {**around, **launch.variables, **own, **server.env}
+        return await Piped.start(launch.argv, cwd=launch.cwd, environment=environment)
+
+    async def _end(self, name: str, *, counted: bool = True) -> None:
+        if open := self._open.pop(name, None):
+            self._ends[name] += counted
+            await asyncio.shield(open.close())
+
+
+def _loaded() -> tuple[Any, Any]:
+    """The modules that need the SDK; it takes a while to load, so not on the loop."""
+    from quintet.features.mcp import connection as connected
+    from quintet.features.mcp import conversation as conversing
+
+    return connected, conversing

@@ -1,0 +1,75 @@
+"""`quintet mcp-server`: a session of surface rpc with nobody attached, and its tools offered to other agents."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from argparse import Namespace
+from contextlib import AbstractContextManager, nullcontext
+
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.settings import user_tools
+from quintet.adapters.settings.packages import package_part
+from quintet.adapters.settings.trust import trust_of
+from quintet.app.open import open_session
+from quintet.app.tool_registry import BY_NAME
+from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials.axes import AxesChange, Surface
+from quintet.domain.turn.tool_menu import TOOL_MODES, toolsets_of, with_own
+from quintet.domain.turn.tool_spec import ToolSpec
+
+HOST = "127.0.0.1"
+
+
+async def serve(arguments: Namespace, dials: AxesChange) -> int:
+    places = locate(arguments.directory)
+    specs = _specs(places, arguments.toolsets.replace(",", " ").split())
+    token = _token(arguments)
+    part = package_part("mcp", "mcp", "mcp>=2")
+    if not part.ready:
+        raise UsageError(f"an MCP server needs a package that is not here: {part.missing.removeprefix('mcp: ')}")
+    with _listening(arguments.http) as listening:
+        from quintet.features.mcp.server import McpSurface
+        from quintet.surfaces.ending import told_to_end
+
+        with told_to_end(signal.SIGINT) as told:
+            async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:
+                surface = McpSurface(session, specs, places.name)
+                sys.stderr.write(f"quintet: session {session.id}, {len(specs)} tools\n")
+                return await (surface.over_http(listening, told, token) if listening else surface.over_stdio(told))
+
+
+def _listening(port: int | None) -> AbstractContextManager[socket.socket | None]:
+    if port is None:
+        return nullcontext()
+    try:
+        return socket.create_server((HOST, port))
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", "") or "a port is a number from 0 to 65535"
+        raise UsageError(f"--http {port}: {why.partition(' (')[0]}", hint="0 picks a free port.") from None
+
+
+def _specs(places: Places, toolsets: list[str]) -> list[ToolSpec]:
+    """The tools of these toolsets, the user's own among them."""
+    for name in toolsets:
+        if name not in TOOL_MODES:
+            known = ", ".join(TOOL_MODES)
+            raise UsageError(f'--toolsets "{name}": not one of {known}.{did_you_mean(name, TOOL_MODES)}')
+    own = user_tools.load(places, trust_of(places.trust_file, places.root))
+    homes = with_own({name: spec.toolset for name, spec in own.specs.items()})
+    everything = {**BY_NAME, **own.specs}
+    return [spec for name, spec in everything.items() if set(toolsets_of(name, homes)) & set(toolsets)]
+
+
+def _token(arguments: Namespace) -> str:
+    if not arguments.token_env:
+        return ""
+    if arguments.http is None:
+        raise UsageError("--token-env goes with --http PORT")
+    token = os.environ.get(arguments.token_env, "")
+    if not token:
+        raise UsageError(f"--token-env {arguments.token_env}: there is no such variable, or it is empty")
+    return token

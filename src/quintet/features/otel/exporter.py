@@ -1,0 +1,98 @@
+"""Sends spans to an OpenTelemetry collector by OTLP over HTTP: the extra `otel`, imported when the setting is on.
+
+Where to and how is said by the standard OTEL_ variables. `take` must not throw, and never waits for the collector; what
+goes wrong is told once, and the session goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from quintet.domain.journal.protocol import Recorded
+from quintet.features.otel.spans import AGENT, Span, Spans
+
+CLOSE_SECONDS = 3.0  # that the last spans get to leave
+MISSING = (
+    "observability.otel is on, but the extra that brings OpenTelemetry is not installed, so no spans are sent: "
+    "pip install 'quintet[otel]'"
+)
+
+
+class OtelExporter:
+    """Raises ImportError where the extra is not installed."""
+
+    def __init__(self, spans: Spans, version: str, tell: Callable[[str], None]) -> None:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        self._spans = spans
+        self._tell = tell
+        self._told = False
+        self._quiet()
+        named = "OTEL_SERVICE_NAME" in os.environ or "service.name" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+        about = {} if named else {"service.name": AGENT}
+        timed = "OTEL_EXPORTER_OTLP_TIMEOUT" in os.environ or "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT" in os.environ
+        self._wire = OTLPSpanExporter(timeout=None if timed else CLOSE_SECONDS)
+        self._provider = TracerProvider(
+            resource=Resource.create({**about, "service.version": version}), shutdown_on_exit=False
+        )
+        self._provider.add_span_processor(BatchSpanProcessor(self._wire))
+        self._tracer = self._provider.get_tracer(AGENT, version)
+        self._begun: dict[str, Any] = {}  # turns, by key
+
+    def take(self, recorded: Recorded) -> None:
+        try:
+            for span in self._spans.apply(recorded):
+                self._record(span)
+        except Exception as error:
+            self._say(f"a span could not be made: {error}")
+
+    def _record(self, span: Span) -> None:
+        from opentelemetry.context import Context
+        from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
+
+        made = self._begun.pop(span.key, None)
+        if made is None:
+            parent = self._begun.get(span.parent)
+            made = self._tracer.start_span(
+                span.name,
+                context=set_span_in_context(parent, Context()) if parent else Context(),
+                kind=SpanKind.CLIENT if span.client else SpanKind.INTERNAL,
+                attributes=span.attributes,
+                start_time=span.begin,
+            )
+        if span.end is None:
+            self._begun[span.key] = made
+            return
+        made.set_attributes(span.attributes)
+        if span.error:
+            made.set_status(Status(StatusCode.ERROR, span.error))
+        made.end(span.end)
+
+    async def close(self) -> None:
+        """Send what is left; a collector that does not answer is given up."""
+        enough = threading.Timer(CLOSE_SECONDS, self._wire.shutdown)
+        enough.start()
+        await asyncio.to_thread(self._provider.shutdown)
+        enough.cancel()
+
+    def _say(self, text: str) -> None:
+        if not self._told:
+            self._told = True
+            self._tell(f"OpenTelemetry: {text}")
+
+    def _quiet(self) -> None:
+        """What the library would print into the middle of a session goes where ours goes."""
+        import logging
+
+        handler = logging.Handler(logging.WARNING)
+        handler.emit = lambda record: self._say(record.getMessage())  # type: ignore[method-assign]
+        logger = logging.getLogger("opentelemetry")
+        logger.propagate = False
+        logger.handlers = [handler]

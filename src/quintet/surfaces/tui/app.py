@@ -1,0 +1,315 @@
+"""The terminal UI: a screen over one Session.
+
+It shows the journal and nothing else: its state is a fold over the events it has been given, so the badge is the
+journal's axes, whoever turned a dial. What a person does goes to `Session.submit`. The session is opened while the
+screen is being drawn, and let go when the terminal has been given back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+
+from textual import events, on
+from textual.driver import Driver
+
+from quintet.domain.base.errors import OwnerGone, QuintetError
+from quintet.domain.dials import badge
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import SessionState
+from quintet.domain.permission.gate import Verdict
+from quintet.domain.settings.screen import taken_twice
+from quintet.engine.session.session import Session
+from quintet.surfaces.tui.chrome import host_terminal as host
+from quintet.surfaces.tui.chrome.header import HeaderLine
+from quintet.surfaces.tui.chrome.status_line import StatusLine
+from quintet.surfaces.tui.context import Surroundings
+from quintet.surfaces.tui.dialogs import picked as picking
+from quintet.surfaces.tui.keys import KeyedUi
+from quintet.surfaces.tui.prompt.prompt import Prompt
+from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
+from quintet.surfaces.tui.transcript.find_bar import FindBar
+from quintet.surfaces.tui.transcript.scrollback import Scrollback
+from quintet.surfaces.tui.transcript.story import Story
+
+BREATH = 300  # events read in one go before the screen gets a turn
+
+
+async def run(around: Surroundings) -> int:
+    """The screen until the person leaves it; then the terminal is as it was, and the session closed."""
+    ui = TerminalUi(around)
+    try:
+        with host.ended_by(ui.exit):
+            code = await ui.run_async()
+    finally:
+        host.hear_no_more(ui)
+        host.give_back()
+        await ui.let_go()
+    if ui.failure:
+        around.log_crash(ui.failure)
+        raise ui.failure
+    if ui.state.turns:
+        sys.stdout.write(f"quintet --resume {ui.state.session}   goes on with this session\n")
+    return code or 0
+
+
+class TerminalUi(KeyedUi):
+    def __init__(self, around: Surroundings) -> None:
+        super().__init__(around)
+        self.failure: BaseException | None = None
+        self._opening: AbstractAsyncContextManager[Session] | None = None
+        self._decided: list[p.CallDecided] = []  # what the gate asked about since the last question
+        self._in_front = True  # the terminal has the focus
+        self.heard = 0  # the number of the newest event
+        self._takes_keys = False  # the prompt takes keys
+        self._early: list[events.Key] = []
+
+    # ── life
+
+    def get_driver_class(self) -> type[Driver]:
+        return host.outliving(super().get_driver_class())
+
+    def _fatal_error(self) -> None:
+        """A defect of ours: the terminal is given back before anything is said about it."""
+        self.failure = self.failure or self._exception
+        self._close_messages_no_wait()
+
+    def on_mount(self) -> None:
+        header = self.query_one(HeaderLine)
+        header.look, header.place = self.look, self.around.name
+        self.tell(host.KEEP_TITLE)
+        self.app_resume_signal.subscribe(self, self._come_back)
+        self.run_worker(self._begin(), exit_on_error=False)
+        self.run_worker(self._show_branch(), exit_on_error=False)
+
+    def _come_back(self, _: object) -> None:
+        """After `fg` the terminal shows something else: draw everything."""
+        self.refresh(layout=True)
+        self.tell(host.title(badge.title(self.state.axes, self.around.name)))
+
+    async def _begin(self) -> None:
+        try:
+            if self.around.trust_question:
+                await self._ask_for_trust()
+            await self.attach("")
+            for said in taken_twice(self._keys):
+                self.note(said, "warning")
+            await self._welcome()
+        except Exception as error:
+            self._fail(error)
+
+    async def _ask_for_trust(self) -> None:
+        from quintet.surfaces.tui.dialogs.ask import AskScreen
+
+        choices = (p.Choice("y", "trust this folder"), p.Choice("n", "not now"))
+        around = self.around
+        asking = AskScreen("trust", around.trust_question, choices, around.trust_listed, around.trust_changed)
+        answer = await self.push_screen_wait(asking)
+        self.around.decide_trust(answer == "y")
+
+    async def _welcome(self) -> None:
+        """Without a model, say so once: what there is here, and what works without."""
+        from quintet.surfaces.tui.chrome.welcome import welcome
+
+        new = self.session and self.session.owned_here and not self.session.state.turns
+        if new and self.around.settings.routing.smart == "builtin":
+            first = self.around.first_time()
+            found = await asyncio.to_thread(self.around.found) if first else []
+            tour = next((keys for name, keys, _ in self.key_list() if name == "tour"), "")
+            self.story.note(*welcome(found, tour, first_time=first))
+            self.query_one(Scrollback).follow_story()
+        await self.look_at_board()
+
+    async def attach(self, wanted: str) -> None:
+        """Open a session by its id, in the place of the one there was; an empty one is what was asked for."""
+        self._takes_keys = False
+        await self.let_go()
+        self._opening = self.around.open(wanted)
+        self.session = await self._opening.__aenter__()
+        self.story = Story()
+        self.query_one(Scrollback).tell(self.story)
+        self.state, self._decided = SessionState(), []
+        self.query_one(QuestionPanel).close()
+        await self.query(Prompt).remove()
+        prompt = Prompt(self.session, self.around.at_hand)
+        await self.mount(prompt, before=self.query_one(StatusLine))
+        prompt.focus()
+        self.call_after_refresh(self._type_what_came_early)
+        self.run_worker(self._follow(self.session), group="follow", exclusive=True)
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys that come before there is a prompt are kept for it; later, what nobody else wants is typed there."""
+        if len(self.screen_stack) > 1:
+            return
+        if not self._takes_keys:
+            self._early.append(event)
+        elif event.is_printable and not (isinstance(self.focused, Scrollback) and self.focused.wants(event.key)):
+            self.focus_prompt()
+            self.post_message(events.Key(event.key, event.character))
+
+    def _type_what_came_early(self) -> None:
+        self._takes_keys = True
+        early, self._early = self._early, []
+        for event in early:
+            self.post_message(events.Key(event.key, event.character))
+
+    async def let_go(self) -> None:
+        """Close the session, if one is open; what it did stays."""
+        opening, self._opening, self.session = self._opening, None, None
+        if opening:
+            await opening.__aexit__(None, None, None)
+
+    async def _follow(self, session: Session) -> None:
+        heard = 0
+        try:
+            async for item in session.events(0, signals=True):
+                self.hear(item, news=not isinstance(item, p.Recorded) or item.seq > session.since)
+                heard += 1
+                if heard % BREATH == 0:
+                    await asyncio.sleep(0)
+        except OwnerGone:
+            await self.attach(session.id)
+            self.note("the process that ran this session has ended; it goes on here", "warning")
+        except QuintetError as error:
+            self.note(f"{error}\nnothing more is written here; quintet --resume goes on with the session", "error")
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """A defect of ours, unless it is only the end of the screen that got in the way."""
+        if not self._exit and self.query(Scrollback):
+            self.failure = error
+            self.exit(1)
+
+    # ── out
+
+    def hear(self, item: p.Recorded | p.Signal, *, news: bool = True) -> None:
+        """Show an event or a signal; `news` are those that came since the screen was opened."""
+        self.story.hear(item)
+        self.query_one(Scrollback).follow_story()
+        if not isinstance(item, p.Recorded):
+            return
+        before, self.heard = self.state.axes, item.seq
+        self.state.apply(item.event)
+        self.aim.heard(item.event)
+        self._react(item, news)
+        header = self.query_one(HeaderLine)
+        header.axes, header.paused = self.state.axes, self.state.paused
+        header.running, header.cost = self.state.busy, self.cost
+        self.query_one(StatusLine).show(self.state)
+        if self.state.axes != before or isinstance(item.event, p.SessionOpened):
+            self.tell(host.title(badge.title(self.state.axes, self.around.name)))
+
+    def _react(self, recorded: p.Recorded, news: bool) -> None:
+        match recorded.event:
+            case p.CallDecided(verdict=Verdict.ASK) as decided:
+                self._decided.append(decided)
+            case p.QuestionAsked() as asked:
+                self._ask(asked)
+                if news:
+                    self._want(asked.text)
+            case p.QuestionAnswered() as answered:
+                self._answered(answered.question)
+            case p.TurnStarted() as started:
+                self._decided = []
+                self.own.discard(started.submission)
+            case p.TaskMoved() | p.RunMoved() if news:
+                self._look_again()
+            case p.TurnFinished() as finished if news:
+                self._look_again()
+                if not self._in_front:
+                    self._want(f"{finished.status}: {self.around.name}")
+            case p.CheckpointTaken():
+                self.query_one(StatusLine).checkpoint = local_time(recorded.at)
+            case p.CommandRan() as ran if ran.submission in self.own:
+                self.own.discard(ran.submission)
+                if ran.data.get("quit"):
+                    self.exit(0)
+                if theme := ran.data.get("theme"):
+                    self.wear(str(theme))
+                if (unclear := picking.unclear_choice(ran)) and not self.typed:
+                    self.run_worker(picking.menu_item(self, *unclear), exit_on_error=False)
+
+    def _ask(self, asked: p.QuestionAsked) -> None:
+        panel = self.query_one(QuestionPanel)
+        if panel.asked is not None:
+            return  # one after the other
+        panel.ask(asked, tuple(self._decided))
+        self._decided = []
+        if not self.typed:
+            panel.focus()
+
+    def _answered(self, question: str) -> None:
+        panel = self.query_one(QuestionPanel)
+        if panel.asked and panel.asked.question == question:
+            had_focus = panel.has_focus or panel.has_focus_within
+            panel.close()
+            if had_focus:
+                self.focus_prompt()
+            if waiting := next(iter(self.state.questions.values()), None):
+                self._ask(waiting)
+
+    def _want(self, text: str) -> None:
+        """Call the person to the terminal."""
+        if self.around.settings.display.bell:
+            self.tell(host.wanted(text))
+
+    def _look_again(self) -> None:
+        self.run_worker(self._look_around(), group="around", exclusive=True, exit_on_error=False)
+
+    async def _look_around(self) -> None:
+        """What stands around the session and may have changed: the branch, and how many tasks are left."""
+        await self._show_branch()
+        await self.look_at_board()
+
+    async def _show_branch(self) -> None:
+        branch = await self.around.branch()
+        self.query_one(HeaderLine).place = f"{self.around.name} · {branch}" if branch else self.around.name
+
+    # ── in
+
+    @on(Prompt.Submitted)
+    async def _submitted(self, event: Prompt.Submitted) -> None:
+        await self.enter(event.text)
+
+    @on(Prompt.SearchWanted)
+    def _search_wanted(self, event: Prompt.SearchWanted) -> None:
+        self.run_worker(picking.past_input(self, event.past, event.typed))
+
+    @on(Prompt.KeysWanted)
+    def _keys_wanted(self) -> None:
+        self.do_keys()
+
+    @on(QuestionPanel.Answered)
+    async def _answer(self, event: QuestionPanel.Answered) -> None:
+        await self.submit(p.Answer(question=event.question, choice=event.choice, note=event.note))
+
+    @on(FindBar.Wanted)
+    def _find(self, event: FindBar.Wanted) -> None:
+        scrollback, bar = self.query_one(Scrollback), self.query_one(FindBar)
+        if event.words:
+            bar.tell(*scrollback.find(event.words, event.backwards, event.again))
+            return
+        scrollback.stop_finding()
+        bar.tell(0, 0)
+        if not bar.display:
+            self.focus_prompt()
+
+    @on(Scrollback.Followed)
+    def _followed(self, event: Scrollback.Followed) -> None:
+        status = self.query_one(StatusLine)
+        status.behind = None if self.query_one(Scrollback).following else event.behind
+        status.update()
+
+    def on_app_focus(self, event: events.AppFocus) -> None:
+        self._in_front = True
+
+    def on_app_blur(self, event: events.AppBlur) -> None:
+        self._in_front = False
+
+
+def local_time(at: str) -> str:
+    """An event's moment as the clock on the wall says it."""
+    return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%H:%M")

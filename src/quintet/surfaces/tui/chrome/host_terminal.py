@@ -1,0 +1,103 @@
+"""What the screen tells the terminal around it: its title, that you are wanted, and how it was before."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TextIO
+
+from quintet.domain.base.safe_text import visible
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.driver import Driver
+
+KEEP_TITLE, GIVE_TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
+BELL = "\a"
+MOST_NOTICE = 120  # characters
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+def title(text: str) -> str:
+    return f"\x1b]0;{visible(text)}\a"
+
+
+def wanted(text: str) -> str:
+    """The bell, and a desktop notice where the terminal shows one."""
+    words = " ".join(visible(text).split()).replace(";", ",")[:MOST_NOTICE]
+    return f"{BELL}\x1b]9;{words}\a"
+
+
+def give_back() -> None:
+    """The title as it was before; the screen itself is given back by its driver."""
+    with suppress(OSError):  # the terminal may be gone
+        if sys.__stderr__ and sys.__stderr__.isatty():
+            sys.__stderr__.write(GIVE_TITLE_BACK)
+            sys.__stderr__.flush()
+
+
+def show(program: Sequence[str], then: str) -> None:
+    """Give the terminal to a program, and after it wait for Enter. Ctrl+C ends the program, or the waiting, not us."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with suppress(KeyboardInterrupt):
+            subprocess.run(program, check=False)
+            sys.stdout.write(then)
+            sys.stdout.flush()
+            sys.stdin.readline()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def hear_no_more(ui: App[int]) -> None:
+    """End the thread that reads keys: the driver may have failed before it did, and without a terminal it spins."""
+    ended = getattr(ui._driver, "exit_event", None)
+    if ended:
+        ended.set()
+
+
+class _Lossy:
+    """A terminal to write to; when it is gone, what is written is lost."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
+
+
+def outliving(driver: type[Driver]) -> type[Driver]:
+    """The driver, made to outlive its terminal: its writer would end with it, and whoever writes then wait forever."""
+
+    def made(*words: Any, **named: Any) -> Driver:
+        there = driver(*words, **named)
+        if file := getattr(there, "_file", None):
+            there._file = _Lossy(file)  # type: ignore[attr-defined]
+        return there
+
+    return made  # type: ignore[return-value]
+
+
+@contextmanager
+def ended_by(leave: Callable[[int], None]) -> Iterator[None]:
+    """A signal that ends the program lets the screen close first, and then ends it as signals do."""
+    loop = asyncio.get_running_loop()
+    for number in ENDING:
+        loop.add_signal_handler(number, leave, 128 + number)
+    try:
+        yield
+    finally:
+        for number in ENDING:
+            loop.remove_signal_handler(number)

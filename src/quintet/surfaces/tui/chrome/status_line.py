@@ -1,0 +1,138 @@
+"""The status line: what the run is doing and what it works with, most important first, as much as fits."""
+
+from __future__ import annotations
+
+import time
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual.timer import Timer
+from textual.widget import Widget
+
+from quintet.domain.journal.state import SessionState
+from quintet.domain.settings.settings import Settings
+from quintet.domain.turn import compression
+from quintet.surfaces.tui.chrome.themes import style
+from quintet.surfaces.tui.transcript.rows import clean
+
+Part = tuple[str, str]  # text and role
+HINT = "? keys"
+
+
+class StatusLine(Widget):
+    DEFAULT_CSS = "StatusLine { height: 1; dock: bottom; padding: 0 1; }"
+
+    def __init__(self, settings: Settings, sandbox: str, look: str) -> None:
+        super().__init__(id="status")
+        self.look = look
+        self.behind: int | None = None  # rows below the view; None while it follows
+        self.tasks = ""  # how many are open, in words
+        self.checkpoint = ""  # when the newest was taken
+        self.notice: Part | None = None  # instead of everything else, for a while
+        self._settings = settings
+        self._sandbox = sandbox
+        self._state = SessionState()
+        self._since = 0.0  # when the turn began, here
+        self._timer: Timer | None = None
+        self._notice_timer: Timer | None = None
+        self._parts: list[Part] = []
+        self._estimated: tuple[tuple[int, int], int] = ((0, 0), 0)
+
+    def show(self, state: SessionState) -> None:
+        """As the session is now."""
+        self._state = state
+        if state.busy and self._timer is None:
+            self._since = time.monotonic()
+            self._timer = self.set_interval(1.0, self.update)
+        elif not state.busy and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self.update()
+
+    def update(self) -> None:
+        parts = [(clean(words), role) for words, role in self._made()]
+        if parts != self._parts:
+            self._parts = parts
+            self.refresh()
+
+    def say(self, text: str, role: str = "warning", seconds: float = 4.0) -> None:
+        """A word in passing."""
+        self.notice = (text, role)
+        if self._notice_timer:
+            self._notice_timer.stop()
+        self._notice_timer = self.set_timer(seconds, self._unsay)
+        self.update()
+
+    def _unsay(self) -> None:
+        self.notice = None
+        self.update()
+
+    def _made(self) -> list[Part]:
+        if self.notice:
+            return [self.notice]
+        state, limits = self._state, self._settings.limits
+        parts: list[Part] = [self._doing()]
+        if self.behind is not None:
+            parts.append((f"↓ {self.behind} new" if self.behind else "↓ scrolled up", "accent"))
+        parts += [(f"→ {', '.join(t.change.values().values())} {t.scope}", "warning") for t in state.pending]
+        if state.waiting:
+            parts.append((f"{len(state.waiting)} waiting", "dim"))
+        if state.agent:
+            parts.append((state.agent.name, "info"))
+        if state.turn and limits.max_turns:
+            parts.append((f"step {state.turn.steps} of {limits.max_turns}", "dim"))
+        if state.toolset:
+            parts.append((f"{state.toolset} toolset", "dim"))
+        parts.append((self.model, "warning" if self.model == "offline rules" else "dim"))
+        if (most := self._settings.compression.max_tokens) and state.messages:
+            share = self._tokens() / most
+            parts.append((f"{share:.0%} context".replace("%", " %"), "warning" if share > 0.8 else "dim"))
+        if self.tasks:
+            parts.append((self.tasks, "dim"))
+        parts.append((f"sandbox {self._sandbox}", "error" if self._sandbox == "none" else "dim"))
+        if self.checkpoint:
+            parts.append((f"checkpoint {self.checkpoint}", "dim"))
+        return parts
+
+    def _tokens(self) -> int:
+        """Of the conversation, estimated once for each message that is added or taken away."""
+        messages = self._state.messages
+        newest = (len(messages), id(messages[-1]))
+        if newest != self._estimated[0]:
+            self._estimated = (newest, compression.tokens(messages))
+        return self._estimated[1]
+
+    @property
+    def model(self) -> str:
+        routing, state = self._settings.routing, self._state
+        name = state.model or getattr(routing, state.axes.model_mode) or routing.smart
+        return "offline rules" if name == "builtin" else str(name)
+
+    def _doing(self) -> Part:
+        status = self._state.status
+        if status == "waiting":
+            return "waits for you", "warning bold"
+        if status in ("running", "paused"):
+            seconds = int(time.monotonic() - self._since)
+            shown = f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60} s"
+            return (f"running {shown}", "success") if status == "running" else (f"paused {shown}", "warning")
+        if status == "interrupted":
+            return "interrupted · /resume goes on", "warning"
+        return "ready", "dim"
+
+    def render(self) -> Text:
+        width = self.size.width
+        text = Text(no_wrap=True, overflow="ellipsis", end="")
+        room = width if self.notice else width - cell_len(HINT) - 3
+        for words, role in self._parts:
+            joined = f" · {words}" if text.plain else words
+            if text.plain and cell_len(text.plain) + cell_len(joined) > room:
+                continue
+            if text.plain:
+                text.append(" · ", style(self.look, "dim"))
+            text.append(words, style(self.look, role))
+        gap = width - cell_len(text.plain) - cell_len(HINT)
+        if not self.notice and gap >= 3:
+            text.append(" " * gap)
+            text.append(HINT, style(self.look, "dim"))
+        return text

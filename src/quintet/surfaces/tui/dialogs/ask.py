@@ -1,0 +1,117 @@
+"""A question of the screen's own, with a few choices: each has a key, and Esc is the last of them.
+
+What is asked comes first, then what it is about and how that has changed, cut to the screen with a count of the rest:
+the choices are always in sight. `d` shows all of it, to be scrolled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from quintet.domain.journal.protocol import Choice
+from quintet.domain.permission.trusted_content import shares
+from quintet.surfaces.tui.transcript.rows import Row, clean, fitted, lines_of, plain, side_by_side, wrap
+
+AROUND = 4  # columns of border and padding
+BORDERS = 2
+LEAST_ROWS = 3
+DETAILS = "d"
+SCROLLS = {"up": -1, "k": -1, "down": 1, "j": 1}
+
+
+class AskScreen(ModalScreen[str]):
+    DEFAULT_CSS = """
+    AskScreen { align: center middle; }
+    AskScreen > Vertical { width: auto; max-width: 90%; height: auto; border: round $warning; padding: 0 1;
+                           background: $surface; }
+    AskScreen VerticalScroll { width: auto; height: auto; }
+    AskScreen Static { width: auto; }
+    """
+
+    def __init__(
+        self, title: str, text: str, choices: Sequence[Choice], listed: Sequence[str] = (), changed: Sequence[str] = ()
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._about = lines_of(text)
+        self._listed = [clean(line) for line in listed]
+        self._changed = [clean(line) for line in changed]
+        self._choices = choices
+        self._whole = False
+        self._folds = False  # something is cut
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as box:
+            box.border_title = self._title
+            with VerticalScroll(can_focus=False):
+                yield Static(id="asked", markup=False)
+            yield Static(id="choices", markup=False)
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        width = max(self.size.width * 9 // 10 - AROUND, 1)
+        items = [[(f"[{choice.key}] {choice.label}", "")] for choice in self._choices]
+        fold = [[(f"[{DETAILS}] {'less' if self._whole else 'all of it'}", "")]]
+        most = self.size.height - BORDERS - 1 - len(side_by_side([*items, *fold], width, "   "))
+        rows = self._rows(width, max(most, LEAST_ROWS))
+        if self._whole or self._folds:
+            items += fold
+        self.query_one(VerticalScroll).styles.max_height = max(most, 1)
+        self.query_one("#asked", Static).update(_text(rows))
+        self.query_one("#choices", Static).update(_text([(("", ""),), *side_by_side(items, width, "   ")]))
+
+    def _rows(self, width: int, most: int) -> list[Row]:
+        about = [row for line in self._about for row in wrap([(line, "")], width)]
+        more = [*self._listed, *self._changed]
+        if self._whole:
+            return about + [row for line in more for row in wrap([(line, "")], width)]
+        self._folds = len(about) > most or any(fitted(line, width) != line for line in more)
+        if len(about) > most - LEAST_ROWS * bool(more):
+            about = about[: max(most - LEAST_ROWS * bool(more), 1)]
+            self._folds = True
+        of_list, of_changes = shares(most - len(about), len(self._listed), len(self._changed))
+        lines = self._listed[:of_list]
+        if of_list < len(self._listed):
+            lines = [*lines, f"  … {len(self._listed) - of_list} more · [{DETAILS}] shows them"]
+        lines += self._changed[:of_changes]
+        if of_changes < len(self._changed):
+            rest = len(self._changed) - of_changes
+            lines.append(f"… {rest} more lines of {len(self._changed)} · [{DETAILS}] shows them")
+        self._folds = self._folds or of_list < len(self._listed) or of_changes < len(self._changed)
+        return about + [((fitted(line, width), ""),) for line in lines]
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        key = "escape" if event.key == "escape" else (event.character or "").lower()
+        scroll = self.query_one(VerticalScroll)
+        if key == "escape":
+            self.dismiss(self._choices[-1].key)
+        elif key in {choice.key for choice in self._choices}:
+            self.dismiss(key)
+        elif key == DETAILS:
+            self._whole = not self._whole
+            self._draw()
+            scroll.scroll_home(animate=False)
+        elif event.key in SCROLLS:
+            scroll.scroll_relative(y=SCROLLS[event.key], animate=False)
+        elif event.key in ("pageup", "pagedown"):
+            by = scroll.size.height - 1
+            scroll.scroll_relative(y=by if event.key == "pagedown" else -by, animate=False)
+        elif event.key in ("home", "end"):
+            scroll.scroll_to(y=0 if event.key == "home" else scroll.max_scroll_y, animate=False)
+
+
+def _text(rows: Sequence[Row]) -> Text:
+    return Text("\n".join(map(plain, rows)), end="", no_wrap=True)

@@ -1,0 +1,154 @@
+"""The pickers of what a session is: its model, its agent, another session, a turn to go back to, an input of before."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from quintet.domain.ports.prompt import AtHand, SessionShown
+from quintet.engine.session.session import Session
+from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
+
+AUTO = "auto"
+LEAVE = "(leave)"  # the row that dismisses an agent
+FORK, FILES, CONVERSATION = "fork", "files", "conversation"
+
+
+class ModelPicker(Picker):
+    heading = "model of this session"
+    verb = "uses it"
+
+    def __init__(self, at_hand: AtHand, chosen: str) -> None:
+        super().__init__()
+        self._at_hand = at_hand
+        self._chosen = chosen  # the one that /model named; empty if the model mode chooses
+
+    async def rows(self) -> list[PickRow]:
+        models = await asyncio.to_thread(self._at_hand.models)
+        auto = PickRow(
+            AUTO,
+            (AUTO, "by model mode", ""),
+            "The model mode chooses, by [routing] in settings.",
+            here=not self._chosen,
+        )
+        return [
+            auto,
+            *(
+                PickRow(
+                    model.name,
+                    (model.name, model.about, " ".join(model.routed)),
+                    model.problem
+                    or (f"routed by {', '.join(model.routed)}" if model.routed else "no model mode uses it"),
+                    here=model.name == self._chosen,
+                )
+                for model in models
+            ),
+        ]
+
+    async def note(self) -> str:
+        if len(self._rows or ()) > 2:
+            return ""
+        found = await asyncio.to_thread(self._at_hand.found_models)
+        seen = f" Found: {', '.join(found)}." if found else ""
+        return (
+            f"No model is configured.{seen} [models.NAME] and [routing] in {self._at_hand.settings.path} connect one."
+        )
+
+
+class AgentPicker(Picker):
+    heading = "agents"
+    verb = "enters"
+    nothing = "no agent here; `quintet agents new NAME` writes an example"
+
+    def __init__(self, at_hand: AtHand, current: str) -> None:
+        super().__init__()
+        self._at_hand = at_hand
+        self._current = current
+
+    async def rows(self) -> list[PickRow]:
+        agents = await asyncio.to_thread(self._at_hand.agents)
+        rows = [
+            PickRow(one.id, (one.id, one.title, one.origin), f"/agents {one.id}", here=one.id == self._current)
+            for one in agents
+        ]
+        if self._current:
+            rows.append(PickRow(LEAVE, (LEAVE, f"dismiss {self._current}", ""), "/dismiss; its run can be resumed"))
+        return rows
+
+
+class SessionPicker(Picker):
+    heading = "sessions of this project"
+    verb = "opens it"
+    others: ClassVar[dict[str, tuple[str, str]]] = {"ctrl+f": (FORK, "opens a copy")}
+    nothing = "no session in this project yet"
+
+    def __init__(self, at_hand: AtHand, current: str) -> None:
+        super().__init__()
+        self._at_hand = at_hand
+        self._current = current
+
+    async def rows(self) -> list[PickRow]:
+        sessions = await asyncio.to_thread(self._at_hand.sessions)
+        return [self._row(one) for one in sessions]
+
+    def _row(self, one: SessionShown) -> PickRow:
+        when, turns = one.updated[5:16].replace("T", " "), f"{one.turns} turn{'s'[: one.turns != 1]}"
+        detail = f"{one.id}   {one.badge}"
+        if one.live and one.id != self._current:
+            detail += "\nanother process runs it; you attach to it and it goes on there"
+        title = one.title or "(nothing said yet)"
+        cells = (when, f"{one.status} (live)" if one.live else one.status, turns, title)
+        return PickRow(one.id, cells, detail, here=one.id == self._current)
+
+
+class RewindPicker(Picker):
+    heading = "back to before a turn"
+    verb = "both"
+    others: ClassVar[dict[str, tuple[str, str]]] = {
+        "ctrl+f": (FILES, "files"),
+        "ctrl+o": (CONVERSATION, "conversation"),
+    }
+    nothing = "there is no turn to go back to yet"
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self._session = session
+
+    async def rows(self) -> list[PickRow]:
+        points = await self._session.points()
+        return [PickRow(str(p.number), (str(p.number), p.at, p.about, p.title)) for p in reversed(points)]
+
+    async def detail(self, row: PickRow) -> str:
+        return "\n".join(await self._session.rewind_preview(row.id))
+
+
+class HistoryPicker(Picker):
+    heading = "what you typed before"
+    verb = "puts it into the prompt"
+    nothing = "nothing was typed in this project yet"
+
+    def __init__(self, past: list[str], typed: str) -> None:
+        super().__init__(typed if len(typed) < 40 and "\n" not in typed else "")
+        self._past = past
+
+    async def rows(self) -> list[PickRow]:
+        different = dict.fromkeys(self._past)
+        return [PickRow(text, (text,), text if "\n" in text or len(text) > 60 else "") for text in different]
+
+
+class MenuPicker(Picker):
+    """The items of an agent's menu that an input may mean."""
+
+    heading = "which of these?"
+    verb = "does it"
+
+    def __init__(self, why: str, items: list[tuple[str, str]]) -> None:
+        super().__init__()
+        self._why = why
+        self._items = items
+
+    async def rows(self) -> list[PickRow]:
+        return [PickRow(number, (f"{number}.", label)) for number, label in self._items]
+
+    async def note(self) -> str:
+        return self._why

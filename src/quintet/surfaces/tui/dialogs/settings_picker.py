@@ -1,0 +1,142 @@
+"""The picker of settings: every one with its value and source, and a change of the user's own file.
+
+A value is checked before it is written; what is wrong with it is said below it, and what was typed stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import events, on
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.safe_text import visible
+from quintet.domain.ports.prompt import SettingsBook, SettingShown
+from quintet.surfaces.tui.dialogs.picker import TAKE, Picker, PickRow
+
+UNSET = "unset"
+WRITTEN = "written to {path}; it holds from the next start"
+
+
+class SettingsPicker(Picker):
+    DEFAULT_CSS = """
+    SettingsPicker {
+        & #value { display: none; margin-top: 1; }
+        & .said { height: auto; display: none; color: $success; }
+        & .said.-wrong { color: $error; }
+    }
+    """
+    heading = "settings"
+    verb = "changes it"
+    others: ClassVar[dict[str, tuple[str, str]]] = {"ctrl+x": (UNSET, "takes it out of your file")}
+
+    def __init__(self, book: SettingsBook) -> None:
+        super().__init__()
+        self._book = book
+        self._settings: dict[str, SettingShown] = {}
+        self._changing = ""  # the key whose value is being typed
+
+    def below(self) -> Iterable[Widget]:
+        yield Input(id="value", compact=True)
+        yield Static(classes="said", markup=False)
+
+    async def rows(self) -> list[PickRow]:
+        found = await asyncio.to_thread(self._book.rows)
+        self._settings = {one.key: one for one in found}
+        return [PickRow(one.key, (one.key, one.value, _short(one.source)), here=one.own) for one in found]
+
+    async def detail(self, row: PickRow) -> str:
+        one = self._settings[row.id]
+        lines = [one.about]
+        if one.choices:
+            lines.append(f"one of {', '.join(one.choices)}")
+        if one.source == self._book.path:
+            lines.append("set by your own file")
+        elif one.source == "default":
+            lines.append("as it is by default")
+        else:
+            lines.append(f"set by {one.source}, which wins over your own file")
+        return "\n".join(lines)
+
+    # ── changing one
+
+    def take(self, action: str = TAKE) -> None:
+        row = self.highlighted
+        if row is None:
+            return
+        if action == UNSET:
+            self.run_worker(self._write(row.id, None), exit_on_error=False)
+            return
+        one = self._settings[row.id]
+        self._changing = row.id
+        value = self.query_one("#value", Input)
+        value.display = True
+        value.value = one.value if one.value != "(by surface)" else ""
+        value.placeholder = f"{row.id} = …   Up, Down: choices" if one.choices else f"{row.id} = …"
+        value.focus()
+        value.cursor_position = len(value.value)
+        self._say("")
+
+    @on(Input.Submitted, "#value")
+    def _changed(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.run_worker(self._write(self._changing, event.value), exit_on_error=False)
+
+    async def _write(self, key: str, text: str | None) -> None:
+        try:
+            if text is None:
+                await asyncio.to_thread(self._book.unset, key)
+            else:
+                await asyncio.to_thread(self._book.change, key, text)
+        except QuintetError as error:
+            self._say(str(error), wrong=True)
+            return
+        self._done_changing()
+        await self.reload(key)
+        self._say(WRITTEN.format(path=self._book.path))
+
+    def _done_changing(self) -> None:
+        self._changing = ""
+        self.query_one("#value", Input).display = False
+        self.query_one("#filter", Input).focus()
+
+    def _say(self, text: str, *, wrong: bool = False) -> None:
+        said = self.query_one(".said", Static)
+        said.set_class(wrong, "-wrong")
+        said.update(visible(text))
+        said.display = bool(text)
+
+    # ── keys
+
+    def action_close(self) -> None:
+        if self._changing:
+            self._done_changing()
+            self._say("")
+        else:
+            super().action_close()
+
+    def action_move(self, by: int) -> None:
+        choices = self._settings[self._changing].choices if self._changing else ()
+        if choices:
+            value = self.query_one("#value", Input)
+            at = choices.index(value.value.strip('"')) if value.value.strip('"') in choices else -1
+            value.value = choices[(at + by) % len(choices)] if at >= 0 or by > 0 else choices[-1]
+            value.cursor_position = len(value.value)
+        elif not self._changing:
+            super().action_move(by)
+
+    def on_key(self, event: events.Key) -> None:
+        if not self._changing:
+            super().on_key(event)
+
+    @on(Input.Changed, "#value")
+    def _typing(self, event: Input.Changed) -> None:
+        event.stop()
+
+
+def _short(source: str) -> str:
+    return source if len(source) < 30 else f"…{source[-28:]}"

@@ -1,0 +1,377 @@
+"""The screen and its keys: what a key does, whether it comes from the keyboard, the palette or a dialog.
+
+Keys are settings. They are taken before the widget with the focus sees them, but for those a popup may want; over a
+dialog only the keys that interrupt and leave are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import BindingsMap
+from textual.filter import LineFilter, NoColor
+from textual.widgets import Static
+
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.dials.axes import INTERACTIVE
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import Line
+from quintet.domain.journal.state import SessionState
+from quintet.domain.settings.screen import THEMES, keys_of, spelled
+from quintet.domain.settings.settings import catalogue
+from quintet.engine.session.session import Session
+from quintet.surfaces.tui.chrome import host_terminal as host
+from quintet.surfaces.tui.chrome import themes as looks
+from quintet.surfaces.tui.chrome.header import HeaderLine
+from quintet.surfaces.tui.chrome.status_line import StatusLine
+from quintet.surfaces.tui.context import Surroundings
+from quintet.surfaces.tui.dial_keys import Aim
+from quintet.surfaces.tui.dialogs import picked as picking
+from quintet.surfaces.tui.prompt.prompt import Prompt
+from quintet.surfaces.tui.prompt.question_panel import NO, QuestionPanel
+from quintet.surfaces.tui.transcript.find_bar import FindBar
+from quintet.surfaces.tui.transcript.scrollback import PAGE, Scrollback
+from quintet.surfaces.tui.transcript.story import Story
+
+if TYPE_CHECKING:
+    from quintet.surfaces.tui.dialogs.task_board import Shown
+
+TWICE_SECONDS = 2.0
+LATER = ("palette",)  # keys that a widget with the focus may want for itself
+ANYWHERE = ("interrupt", "leave", "suspend")  # keys that mean the same over a dialog
+
+
+class KeyedUi(App[int]):
+    TITLE = "Quintet"
+    AUTO_FOCUS = ""  # the prompt gets it when it is there
+    CSS = """
+    .rule { height: 1; color: $foreground 30%; }
+    Screen.-asked #above-prompt { display: none; }
+    """
+    ENABLE_COMMAND_PALETTE = False  # there is one of our own
+    # Slash commands that, given alone, open something here; each is the name of an action.
+    OPENS: ClassVar[dict[str, str]] = {
+        "tasks": "tasks",
+        "settings": "settings",
+        "model": "models",
+        "agents": "agents",
+        "rewind": "rewind",
+    }
+
+    def __init__(self, around: Surroundings) -> None:
+        super().__init__()
+        self.around = around
+        self.state = SessionState(axes=INTERACTIVE)
+        self.story = Story()
+        self.session: Session | None = None
+        self.look = around.theme
+        self.own: set[str] = set()  # submissions of this screen that are not answered yet
+        self.aim = Aim()
+        self._pressed: dict[str, float] = {}  # when a key that counts twice was last pressed
+        self._keys = keys_of(around.settings.keys)
+        self._bindings = self._bound()
+        for theme in looks.THEMES.values():
+            self.register_theme(theme)
+        self.wear(self.look)
+
+    def compose(self) -> ComposeResult:
+        yield HeaderLine()
+        yield Static("─" * 400, classes="rule")
+        yield Scrollback(self.story, self.look)
+        yield FindBar()
+        yield QuestionPanel(self.look)
+        yield Static("─" * 400, classes="rule", id="above-prompt")
+        yield StatusLine(self.around.settings, self.around.sandbox, self.look)
+
+    # ── keys
+
+    def _bound(self) -> BindingsMap:
+        bindings = BindingsMap()
+        for name, keys in self._keys.items():
+            for key in keys:
+                bindings.bind(key, f"act('{name}')", show=False, priority=name not in LATER)
+        bindings.bind("escape", "escape", show=False)
+        return bindings
+
+    def key_list(self) -> list[tuple[str, str, str]]:
+        """Every action with its keys and what it does."""
+        about = catalogue()
+        return [(name, ", ".join(map(spelled, keys)), about[f"keys.{name}"].about) for name, keys in self._keys.items()]
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "act" and len(self.screen_stack) > 1:
+            return parameters[0] in ANYWHERE
+        return True
+
+    async def action_act(self, name: str) -> None:
+        await self.act(name)
+
+    async def act(self, name: str) -> None:
+        """What a key of that name does."""
+        match name:
+            case "work_mode":
+                await self.turn("mode")
+            case "run_control":
+                await self.turn("control")
+            case "permission_profile" | "model_mode":
+                await self.turn(name.replace("_", "-"))
+            case "autonomous" | "assisted" | "manual":
+                await self.turn("control", name)
+            case "repair":
+                await self.turn("mode", name)
+            case _:
+                act: Callable[[], Any] = getattr(self, f"do_{name}")
+                if (done := act()) is not None:
+                    await done
+
+    async def turn(self, word: str, value: str = "") -> None:
+        """Turn a dial, to a value or to the one that comes next."""
+        value = value or self.aim.next_value(self.state.axes, word)
+        if submission := await self.submit(p.Say(text=f"/{word} {value}")):
+            self.aim.aimed(self.state.axes, word, value, submission)
+
+    # ── what keys do
+
+    async def do_interrupt(self) -> None:
+        """Interrupt what runs, close what is open, say no, clear what is typed, or leave: the first there is."""
+        if self.session is None:
+            self.exit(0)
+            return
+        if len(self.screen_stack) > 1 and not self.state.busy:
+            self.simulate_key("escape")
+            return
+        again = self.twice("interrupt")
+        asked = self.query_one(QuestionPanel).asked
+        if self.state.busy:
+            if again:
+                self.exit(0)
+            await self.submit(p.Interrupt())
+        elif asked and any(choice.key == NO for choice in asked.choices):
+            await self.submit(p.Answer(question=asked.question, choice=NO))
+        elif again:
+            self.exit(0)
+        elif self.typed:
+            self.prompt.text = ""
+        else:
+            self.query_one(StatusLine).say("Ctrl+C again leaves; the session can be resumed")
+
+    async def action_escape(self) -> None:
+        """Close what is open, else interrupt; twice on an empty prompt goes back to an earlier turn."""
+        finding = self.query_one(FindBar)
+        if finding.display:
+            finding.close()
+        elif self.focused is not None and not any(prompt.has_focus_within for prompt in self.query(Prompt)):
+            self.focus_prompt()
+        elif self.state.busy:
+            await self.submit(p.Interrupt())
+        elif not self.typed and self.twice("escape"):
+            await self.enter("/rewind")
+
+    def do_leave(self) -> None:
+        self.exit(0)
+
+    def do_suspend(self) -> None:
+        self.action_suspend_process()
+
+    def do_keys(self) -> None:
+        from quintet.surfaces.tui.dialogs.key_sheet import KeySheet
+
+        self.push_screen(KeySheet([(keys, about) for _, keys, about in self.key_list() if keys]))
+
+    def do_palette(self) -> None:
+        self.run_worker(picking.anything(self))
+
+    def do_tasks(self) -> None:
+        from quintet.surfaces.tui.dialogs.task_board import TaskBoard
+
+        self.push_screen(TaskBoard(self.look_at_board, self.look), self._chosen_on_board)
+
+    async def look_at_board(self) -> Shown:
+        """What is under way now; the stored part is read in a thread."""
+        from quintet.domain.tasks import board
+        from quintet.surfaces.tui.dialogs.task_board import Shown
+
+        stored = await asyncio.to_thread(self.around.under_way)
+        questions = tuple(self.state.questions.values())
+        shells = self.session.shells() if self.session else []
+        status = self.query_one(StatusLine)
+        status.tasks = board.left(stored.tasks)
+        status.update()
+        return Shown(
+            tuple(board.entries(stored, questions, shells, self.state.session)),
+            board.counts(stored.tasks),
+            self.cost,
+            status.checkpoint,
+            board.next_action(stored.tasks, questions),
+        )
+
+    async def _chosen_on_board(self, chosen: str | None) -> None:
+        match (chosen or "").split(" ", 1):
+            case ["question"]:
+                self.query_one(QuestionPanel).focus()
+            case ["session", session]:
+                self.run_worker(picking.go_over(self, session))
+            case [""]:
+                pass
+            case _:
+                await self.submit(p.Say(text=chosen or ""))
+
+    @abstractmethod
+    async def attach(self, wanted: str) -> None:
+        """Go over to another session."""
+
+    def do_tour(self) -> None:
+        """Show the tour on the terminal itself, and come back; nothing here goes on meanwhile."""
+        if self.state.busy:
+            self.note("a turn is running here: let it end before the tour", "warning")
+        elif self.around.tour:
+            with self.suspend():
+                host.show(self.around.tour, "\nEnter goes back to the session. ")
+
+    @property
+    def cost(self) -> str:
+        """What the session has spent, and may."""
+        most = self.around.settings.limits.max_cost
+        if not self.state.cost and not most:
+            return ""
+        return f"${self.state.cost:.2f}" + (f" / {most:.2f}" if most else "")
+
+    def do_settings(self) -> None:
+        self.run_worker(picking.settings(self))
+
+    def do_models(self) -> None:
+        self.run_worker(picking.model(self))
+
+    def do_sessions(self) -> None:
+        self.run_worker(picking.session(self))
+
+    def do_agents(self) -> None:
+        self.run_worker(picking.agent(self))
+
+    def do_rewind(self) -> None:
+        self.run_worker(picking.rewind(self))
+
+    def do_answer(self) -> None:
+        panel = self.query_one(QuestionPanel)
+        if panel.asked and not panel.has_focus:
+            panel.focus()
+        else:
+            self.focus_prompt()
+
+    def do_find(self) -> None:
+        self.query_one(FindBar).open()
+
+    def do_fold(self) -> None:
+        self.query_one(Scrollback).toggle_all()
+
+    def do_copy(self) -> None:
+        text = self.screen.get_selected_text() or self.story.answer
+        if text:
+            self.copy_to_clipboard(text)
+            self.query_one(StatusLine).say(f"copied {len(text)} characters", "success")
+        else:
+            self.query_one(StatusLine).say("nothing to copy yet")
+
+    def do_line_up(self) -> None:
+        self.query_one(Scrollback).scroll_by(-1)
+
+    def do_line_down(self) -> None:
+        self.query_one(Scrollback).scroll_by(1)
+
+    def do_page_up(self) -> None:
+        self.query_one(Scrollback).scroll_by(-PAGE)
+
+    def do_page_down(self) -> None:
+        self.query_one(Scrollback).scroll_by(PAGE)
+
+    def do_first_line(self) -> None:
+        self.query_one(Scrollback).move_to(0)
+
+    def do_last_line(self) -> None:
+        self.query_one(Scrollback).to_end()
+
+    # ── what they work with
+
+    async def submit(self, body: p.Submission) -> str:
+        """Hand a submission to the session; what it cannot take is said, and the result is empty."""
+        if self.session is None:
+            return ""
+        try:
+            submission = await self.session.submit(body)
+        except QuintetError as error:
+            self.note(str(error), "error")
+            return ""
+        if not isinstance(body, p.Answer):  # an answer is answered by its question's end
+            self.own.add(submission)
+        return submission
+
+    async def enter(self, text: str) -> None:
+        """What a person typed and sent."""
+        from quintet.domain.input.slash_line import command_name
+
+        self.query_one(Scrollback).to_end()
+        words = text.split()
+        if not words and self.state.agent is None:
+            return
+        opens = self.OPENS.get(command_name(text) or "") if len(words) == 1 else None
+        if opens:
+            await self.act(opens)
+        elif not await self.submit(p.Say(text=text)) and self.session:
+            self.prompt.give_back(text)  # what was not taken is not lost
+
+    async def begin_command(self, usage: str) -> None:
+        """Put the beginning of a command into the prompt; one that wants nothing more is sent."""
+        line, _, rest = usage.partition(" ")
+        if not rest or line.removeprefix("/") in self.OPENS:
+            await self.enter(line)
+        elif line == "/theme" and rest in THEMES:
+            await self.enter(usage)
+        else:
+            self.prompt.begin(f"{line} ")
+
+    def note(self, text: str, role: str = "dim") -> None:
+        """A word of the screen's own in the transcript."""
+        self.story.note(*(Line(f"  {line}", role) for line in text.split("\n")))
+        self.query_one(Scrollback).follow_story()
+
+    def tell(self, sequence: str) -> None:
+        """Write to the terminal around the screen."""
+        if self._driver and not self.is_headless:
+            self._driver.write(sequence)
+
+    def wear(self, look: str) -> None:
+        """Change to another theme, everywhere."""
+        self.look = look
+        kept: list[LineFilter] = [one for one in self._filters if not isinstance(one, NoColor)]
+        self._filters = [*kept, NoColor()] if look == "plain" else kept
+        self.theme = look
+        if self.is_running:
+            self.query_one(Scrollback).wear(look)
+            self.query_one(HeaderLine).look = look
+            self.query_one(StatusLine).look = self.query_one(QuestionPanel).look = look
+            self.query_one(StatusLine).refresh()
+            self.query_one(QuestionPanel).draw()
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.query_one(Prompt)
+
+    @property
+    def typed(self) -> str:
+        return next((prompt.text for prompt in self.query(Prompt)), "")
+
+    def focus_prompt(self) -> None:
+        for prompt in self.query(Prompt):
+            prompt.focus()
+
+    def twice(self, key: str) -> bool:
+        """Whether this key was pressed a moment ago too."""
+        now = time.monotonic()
+        again = now - self._pressed.get(key, -TWICE_SECONDS) < TWICE_SECONDS
+        self._pressed[key] = now
+        return again

@@ -1,0 +1,205 @@
+"""What the popup offers for what is typed, and what becomes of the text when a row is taken.
+
+`@` offers files, found in the background: a search begins 50 ms after the last key, and results of an older one are
+dropped by their generation. `/` offers commands and the words of their arguments. With an agent, `/` or a number offers
+its menu, and a digit takes the item of that number.
+"""
+
+from __future__ import annotations
+
+import time
+
+from msgspec import Struct
+from textual.timer import Timer
+
+from quintet.domain.agents.agent import Agent, visible_menu
+from quintet.domain.input.at_file import AtToken, at_token, completed
+from quintet.domain.input.slash_hints import Hint, Usage, hints
+from quintet.domain.ports.prompt import FileFinder
+from quintet.engine.commands.table import TABLE
+from quintet.engine.session.session import Session
+from quintet.surfaces.tui.prompt.popup import MOST_ROWS, Popup, PopupRow, PopupState
+from quintet.surfaces.tui.prompt.text_area import PromptArea
+
+DEBOUNCE_SECONDS = 0.05
+AGENT_SECONDS = 1.0  # how old the agent of another process's session may be
+COMMANDS = tuple(Usage(command.name, command.usage, command.help) for command in TABLE)
+TAKES = ("tab", "enter")
+MOVES = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1}
+
+
+class Offer(Struct, frozen=True):
+    """What taking a row does."""
+
+    row: PopupRow
+    text: str = ""  # the whole prompt then
+    path: str = ""  # or a path in the place of the token
+    ready: bool = False  # whether Enter submits it
+    number: str = ""  # of an agent's menu
+
+
+class Offers:
+    def __init__(self, area: PromptArea, popup: Popup, session: Session, finder: FileFinder | None) -> None:
+        self._area = area
+        self._popup = popup
+        self._session = session
+        self._finder = finder
+        self._offered: tuple[Offer, ...] = ()
+        self._quiet: str | None = None  # the text for which nothing is offered
+        self._generation = 0
+        self._asked: str | None = None  # the query that is searched or shown
+        self._timer: Timer | None = None
+        self._seen: tuple[str, tuple[int, int]] = ("", (0, 0))  # the text and cursor looked at last
+        self._agent: Agent | None = None
+        self._agent_at = float("-inf")
+        self.ready = False  # whether what was taken last is to be submitted
+
+    # ── from the prompt
+
+    def look(self) -> None:
+        """The text or the cursor is another."""
+        text = self._area.text
+        row, column = self._area.cursor_location
+        self._seen = (text, (row, column))
+        if text == self._quiet:
+            self._hide()
+            return
+        self._quiet = None
+        token = at_token(self._area.document[row], column)
+        if token and self._finder:
+            self._search(token)
+            return
+        self._stop_searching()
+        offers, note = self._menu_and_commands(text)
+        if offers or note:
+            self._show(offers, note)
+        else:
+            self._hide()
+
+    def key(self, key: str) -> bool:
+        """Whether the popup takes a key. After it `ready` says whether the prompt is to be submitted."""
+        self.ready = False
+        if self._seen != (self._area.text, self._area.cursor_location):
+            self.look()  # typed so fast that the popup has not followed yet
+        if key == "escape":
+            return self.close()
+        if not self._popup.takes_keys:
+            return key == "tab" and self._popup.state is PopupState.LOADING  # what it asks for is on its way
+        if key in MOVES:
+            self._popup.move(MOVES[key])
+            return True
+        if key in TAKES:
+            self.take(self._popup.selected, submit=key == "enter")
+            return True
+        if self._area.text == "/" and key.isdecimal():
+            numbered = next((at for at, offer in enumerate(self._offered) if offer.number == key), None)
+            if numbered is not None:
+                self.take(numbered)
+                return True
+        return False
+
+    def take(self, index: int, *, submit: bool = True) -> None:
+        offer = self._offered[index]
+        whole = not offer.path and self._area.text.strip() == offer.text.strip()  # there is nothing to add to it
+        self.ready = submit and (offer.ready or whole)
+        if not offer.path:
+            self._quiet = offer.text if offer.ready else None
+            self._area.put(offer.text)
+            return
+        row, column = self._area.cursor_location
+        line = self._area.document[row]
+        token = at_token(line, column)
+        if token:
+            written, cursor = completed(line, token, offer.path)
+            self._area.replace(written, (row, 0), (row, len(line)), maintain_selection_offset=False)
+            self._area.move_cursor((row, cursor))
+        self._hide()
+
+    def close(self) -> bool:
+        """Close the popup until the text changes; whether it was open."""
+        if not self._popup.has_class("-open"):
+            return False
+        self._quiet = self._area.text
+        self._hide()
+        return True
+
+    def quiet(self, text: str) -> None:
+        """This text is put in, not typed: nothing is offered for it."""
+        self._quiet = text
+        self._hide()
+
+    def agent(self) -> Agent | None:
+        """Whom the person is with. Of a session that another process runs, as of a second ago."""
+        if self._session.owned_here:
+            return self._session.state.agent
+        if time.monotonic() - self._agent_at > AGENT_SECONDS:
+            self._agent, self._agent_at = self._session.state.agent, time.monotonic()
+        return self._agent
+
+    # ── commands and menus
+
+    def _menu_and_commands(self, text: str) -> tuple[tuple[Offer, ...], str]:
+        if text.isdecimal():
+            return self._menu(text), ""
+        found = hints(text, COMMANDS)
+        commands = tuple(map(_command, found.rows))
+        menu = self._menu("") if text == "/" else ()
+        return (*menu, *commands), found.note
+
+    def _menu(self, typed: str) -> tuple[Offer, ...]:
+        agent = self.agent()
+        if agent is None:
+            return ()
+        items = enumerate(visible_menu(agent, self._session.surface), 1)
+        return tuple(
+            Offer(PopupRow(f"{number}", item.label), text=f"{number}", ready=True, number=f"{number}")
+            for number, item in items
+            if f"{number}".startswith(typed)
+        )
+
+    def _show(self, offers: tuple[Offer, ...], note: str = "") -> None:
+        self._offered = offers
+        self._popup.show(tuple(offer.row for offer in offers), note)
+
+    def _hide(self) -> None:
+        self._stop_searching()
+        self._offered = ()
+        self._popup.hide()
+
+    # ── files
+
+    def _search(self, token: AtToken) -> None:
+        if token.query == self._asked:
+            return
+        self._stop_searching()
+        self._asked = token.query
+        if not (self._offered and self._offered[0].path):  # files of the query before may stay in view
+            self._offered = ()
+            self._popup.hide()
+        self._popup.load()
+        generation = self._generation
+        self._timer = self._area.set_timer(
+            DEBOUNCE_SECONDS,
+            lambda: self._area.run_worker(self._found(token.query, generation), exit_on_error=False),
+        )
+
+    def _stop_searching(self) -> None:
+        self._generation += 1
+        self._asked = None
+        if self._timer:
+            self._timer.stop()
+            self._timer = None
+
+    async def _found(self, query: str, generation: int) -> None:
+        assert self._finder
+        self._show_files(await self._finder.find(query, MOST_ROWS), generation)
+        if generation == self._generation and await self._finder.renewed():
+            self._show_files(await self._finder.find(query, MOST_ROWS), generation)
+
+    def _show_files(self, paths: list[str], generation: int) -> None:
+        if generation == self._generation:
+            self._show(tuple(Offer(PopupRow(path), path=path) for path in paths))
+
+
+def _command(hint: Hint) -> Offer:
+    return Offer(PopupRow(hint.label, hint.about), text=hint.text, ready=hint.ready)

@@ -1,0 +1,217 @@
+"""The prompt: what you type, with files, commands and menus offered above it, until it is submitted.
+
+It posts `Prompt.Submitted` and is empty then; `give_back` puts a text that could not be submitted into it again. What
+was typed and not submitted is kept as a draft and there again at the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.timer import Timer
+from textual.widgets import Static, TextArea
+
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.safe_text import visible
+from quintet.domain.input.recall import Recall
+from quintet.domain.ports.prompt import AtHand
+from quintet.engine.session.session import Session
+from quintet.surfaces.tui.prompt.completions import Offers
+from quintet.surfaces.tui.prompt.popup import Popup
+from quintet.surfaces.tui.prompt.text_area import PromptArea
+
+DRAFT_SECONDS = 1.0
+MARK, SHELL_MARK = "›", "!"
+
+
+class Prompt(Vertical):
+    DEFAULT_CSS = """
+    Prompt {
+        height: auto;
+        & > Horizontal { height: auto; max-height: 33vh; padding: 0 1; background: $surface; }
+        & .mark { width: 2; height: 1; color: $accent; background: $surface; }
+        &.-shell .mark { color: $warning; text-style: bold; }
+        &.-shell PromptArea { color: $warning; }
+        &.-command PromptArea { color: $accent; }
+    }
+    """
+
+    class Submitted(Message):
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class SearchWanted(Message):
+        """Past inputs are to be searched; `give_back` takes what was chosen."""
+
+        def __init__(self, past: list[str], typed: str) -> None:
+            super().__init__()
+            self.past = past  # newest first
+            self.typed = typed
+
+    class KeysWanted(Message):
+        """A question mark was typed into an empty prompt."""
+
+    def __init__(self, session: Session, at_hand: AtHand | None = None) -> None:
+        super().__init__(id="prompt")
+        self._session = session
+        self._at_hand = at_hand
+        chosen = session.settings.prompt
+        self._popup = Popup()
+        self._area = PromptArea(
+            self._looks, self._submit, enter_submits=chosen.enter == "submit", rapid=chosen.rapid_paste
+        )
+        self._offers = Offers(self._area, self._popup, session, at_hand.finder if at_hand else None)
+        self._recall = Recall()
+        self._drafts = at_hand.drafts if at_hand else None
+        self._draft_timer: Timer | None = None
+        self._draft_lock = asyncio.Lock()
+        self._draft_kept = ""
+        self._prepared = False
+
+    def compose(self) -> ComposeResult:
+        yield self._popup
+        with Horizontal():
+            yield Static(MARK, classes="mark")
+            yield self._area
+
+    # ── what a screen may ask
+
+    @property
+    def text(self) -> str:
+        """What is typed, with folded pastes in full."""
+        return self._area.whole
+
+    @text.setter
+    def text(self, text: str) -> None:
+        self._offers.quiet(text)
+        self._area.put(text)
+
+    def give_back(self, text: str) -> None:
+        """Put a text into the prompt that belongs there, and the cursor behind it."""
+        self.text = text
+        self.focus()
+
+    def focus(self, scroll_visible: bool = True) -> Prompt:
+        self._area.focus(scroll_visible)
+        return self
+
+    def begin(self, text: str) -> None:
+        """Put the beginning of something in, as if it were typed: what can follow is offered."""
+        self._area.put(text)
+        self.focus()
+
+    # ── keys
+
+    def _looks(self, event: events.Key) -> bool:
+        """Whether a key is not for the text: the popup comes first, then the history."""
+        if not self._prepared and self._at_hand:
+            self._prepared = True
+            self._at_hand.finder.prepare()
+        if self._offers.key(event.key):
+            if self._offers.ready:
+                self._submit()
+            return True
+        match event.key:
+            case "up" if self._area.cursor_at_first_line and self._area.selection.is_empty:
+                return self._walk(self._recall.older(self._area.text))
+            case "down" if self._area.cursor_at_last_line and self._area.selection.is_empty:
+                return self._walk(self._recall.newer())
+            case "question_mark" if not self._area.text:
+                self.post_message(self.KeysWanted())
+                return True
+            case "ctrl+r":
+                self.post_message(self.SearchWanted(self._recall.past[::-1], self.text))
+                return True
+        return False
+
+    def _walk(self, text: str | None) -> bool:
+        if text is None:
+            return False
+        self.text = text
+        return True
+
+    @on(Popup.Chosen)
+    def _clicked(self, event: Popup.Chosen) -> None:
+        event.stop()
+        self._offers.take(event.index)
+        self.focus()
+        if self._offers.ready:
+            self._submit()
+
+    def _submit(self) -> None:
+        text = self._area.whole.strip()
+        if not text and self._offers.agent() is None:  # to an agent nothing says: the menu, please
+            return
+        self._offers.close()
+        self._area.put("")
+        self._recall.add(text)
+        if self._at_hand and text:
+            self.run_worker(asyncio.to_thread(self._at_hand.past.add, text), exit_on_error=False)
+        self._keep_draft()
+        self.post_message(self.Submitted(text))
+
+    @on(TextArea.Changed)
+    def _changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        text = self._area.text
+        shell = text.startswith("!")
+        self.set_class(shell, "-shell")
+        self.set_class(text.startswith("/"), "-command")
+        self.query_one(".mark", Static).update(SHELL_MARK if shell else MARK)
+        self._offers.look()
+        if self._drafts:
+            if self._draft_timer:
+                self._draft_timer.stop()
+            self._draft_timer = self.set_timer(DRAFT_SECONDS, self._keep_draft)
+
+    @on(TextArea.SelectionChanged)
+    def _moved(self, event: TextArea.SelectionChanged) -> None:
+        event.stop()
+        self._offers.look()
+
+    # ── what is kept
+
+    async def on_mount(self) -> None:
+        if self._at_hand:
+            self.run_worker(self._bring_back(self._at_hand))
+
+    async def _bring_back(self, at_hand: AtHand) -> None:
+        self._recall.fill(await asyncio.to_thread(at_hand.past.all))
+        try:
+            draft = await asyncio.to_thread(at_hand.drafts.restore)
+        except QuintetError as error:
+            self._drafts = None  # what cannot be read is not written over
+            self.app.notify(visible(f"{error}. Drafts are not kept."), severity="warning", markup=False)
+            return
+        self._draft_kept = draft
+        if draft and not self._area.text:
+            self.text = draft
+
+    def _keep_draft(self) -> None:
+        if self._drafts:
+            self.run_worker(self._kept())
+
+    async def _kept(self) -> None:
+        async with self._draft_lock:
+            text = self._area.whole
+            if not self._drafts or text == self._draft_kept:
+                return
+            self._draft_kept = text
+            try:
+                if text.strip():
+                    await asyncio.to_thread(self._drafts.save, text)
+                else:
+                    await asyncio.to_thread(self._drafts.clear)
+            except QuintetError as error:
+                self._drafts = None
+                self.app.notify(visible(f"{error}. Drafts are not kept."), severity="warning", markup=False)
+
+    async def on_unmount(self) -> None:
+        if self._draft_timer:
+            self._draft_timer.stop()
+        await self._kept()

@@ -1,0 +1,231 @@
+"""The question a session waits on, between transcript and prompt: what exactly, why it is asked, and the choices.
+
+It is generic over the choices a question brings. An approval also shows what the gate decided on, takes a no with a
+reason, and unfolds its details. A key that means nothing here belongs to the prompt, and so do those that follow it at
+once, and those that were pressed while the panel was just appearing: none of them is taken for an answer.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from quintet.domain.base.safe_text import exactly
+from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.question_lines import parted
+from quintet.surfaces.tui.chrome.themes import style
+from quintet.surfaces.tui.transcript.rows import Row, Span, clean, side_by_side, wrap
+
+GUARD_SECONDS = 0.4
+FEW_LINES = 8  # of detail, until more are wanted
+BORDERS = 2
+HEAD_ROWS = 2  # of the screen, above what shares it; the style says 70% of the rest
+LEAST_ROWS = 2  # of what is asked about, however much is said of it
+MOST_OWN_ROWS = 3  # of one thing that is said, which may quote a model
+NO = "n"
+_NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
+_DIFF = {"+ ": "success", "- ": "error"}
+_LABEL = re.compile(r"[+-] |\S+( \S+)?  +")  # what the later rows of a long line stand behind
+
+
+class QuestionPanel(Vertical, can_focus=True):
+    DEFAULT_CSS = """
+    QuestionPanel { height: auto; max-height: 70%; border: round $warning; padding: 0 1; display: none; }
+    QuestionPanel:focus-within, QuestionPanel:focus { border: round $accent; }
+    QuestionPanel > #detail { height: auto; max-height: 24; overflow-y: auto; }
+    QuestionPanel > Input { display: none; border: none; height: 1; padding: 0; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,up", "choose(-1)", show=False),
+        Binding("right,down", "choose(1)", show=False),
+        Binding("enter", "take", show=False),
+    ]
+
+    class Answered(Message):
+        def __init__(self, question: str, choice: str, note: str = "") -> None:
+            super().__init__()
+            self.question = question
+            self.choice = choice
+            self.note = note
+
+    def __init__(self, look: str) -> None:
+        super().__init__(id="question")
+        self.look = look
+        self.asked: p.QuestionAsked | None = None
+        self._decided: Sequence[p.CallDecided] = ()
+        self._whole = False
+        self._chosen = -1  # none, so that Enter alone answers nothing
+        self._since = 0.0
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="detail")
+        yield Input(placeholder="why not? Enter sends it, Esc goes back", id="reason", compact=True)
+        yield Static(id="choices")
+
+    def ask(self, asked: p.QuestionAsked, decided: Sequence[p.CallDecided]) -> None:
+        self.asked, self._decided = asked, decided
+        self._whole, self._chosen, self._since = False, -1, time.monotonic()
+        self.query_one(Input).display = False
+        self._show(True)
+        self.draw()
+
+    def close(self) -> None:
+        self.asked = None
+        self._show(False)
+
+    def _show(self, shown: bool) -> None:
+        self.display = shown
+        self.screen.set_class(shown, "-asked")  # its border is rule enough above the prompt
+
+    @property
+    def _approval(self) -> bool:
+        return self.asked is not None and self.asked.kind == "approve"
+
+    # ── drawing
+
+    def draw(self) -> None:
+        if self.asked is None:
+            return
+        self.border_title = Text(clean(exactly(self.asked.text.partition("\n")[0])), style(self.look, "bold"))
+        own, rest = self._lines()
+        width = max(self.content_size.width, 1)
+        rows = [row for line in own for row in self._rows(line, width, MOST_OWN_ROWS)]
+        choices = self._choices(width)
+        most = max((self.screen.size.height - HEAD_ROWS) * 7 // 10 - len(choices) - BORDERS, LEAST_ROWS)
+        room, hidden = max(min(FEW_LINES, most - 1) - len(rows), LEAST_ROWS), 0
+        for number, line in enumerate(rest):
+            made = self._rows(line, width, room)
+            if not self._whole and room < len(made):
+                hidden = len(rest) - number
+                break
+            rows += made
+            room -= len(made)
+        if hidden:
+            more = "[d] shows them" if self._approval else "Space shows them"
+            rows.append(((f"… {hidden} more lines · {more}", "dim"),))
+        detail = self.query_one("#detail", Static)
+        detail.display = bool(rows)
+        detail.styles.max_height = most  # the choices stay in sight
+        detail.update(self._text(rows))
+        self.query_one("#choices", Static).update(self._text(choices))
+
+    def _rows(self, line: tuple[str, str], width: int, most: int) -> list[Row]:
+        """A line as rows, the later ones behind its label; until all is wanted, not more than `most` of them."""
+        label = _LABEL.match(line[0])
+        made = wrap([line], width, " " * (label.end() if label else 0))
+        if self._whole or len(made) <= max(most, 1):
+            return made
+        cut: Row = ((f"{' ' * (label.end() if label else 0)}…", line[1]),)
+        return [*made[: most - 1], cut] if most > 1 else made
+
+    def _text(self, rows: Sequence[Row]) -> Text:
+        text = Text(end="", no_wrap=True)
+        for number, row in enumerate(rows):
+            text.append("\n" if number else "")
+            for piece, roles in row:
+                text.append(piece, style(self.look, roles))
+        return text
+
+    def _lines(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """What Quintet says of it, and what is asked about: that may be as long as a model likes."""
+        assert self.asked
+        said, written = parted(self.asked.detail)
+        own = [(clean(line), "") for line in said]
+        more = self.asked.text.partition("\n")[2]
+        rest = [(clean(exactly(line)), "") for line in more.split("\n")] if more else []
+        rest += [(clean(line), _DIFF.get(line[:2], "")) for line in written]
+        if self._whole:
+            rest += [(f"arguments  {clean(decided.arguments)}", "dim") for decided in self._decided]
+        return own, rest
+
+    def _choices(self, width: int) -> list[Row]:
+        """The choices side by side, as many in a row as fit."""
+        assert self.asked
+        choices = [(choice.key, choice.label) for choice in self.asked.choices]
+        if self._approval and any(key == NO for key, _ in choices):
+            choices.append(("e", "no, and say why"))
+        if self._approval:
+            choices.append(("d", "fewer details" if self._whole else "details"))
+        items: list[list[Span]] = []
+        for number, (key, label) in enumerate(choices):
+            weight = ("accent bold reverse", "bold") if number == self._chosen else ("accent bold", "")
+            items.append([(f"[{key}]", weight[0]), (f" {clean(label)}", weight[1])])
+        if self._approval and not any(choice.key == "a" for choice in self.asked.choices):
+            never = [effect for decided in self._decided for effect in decided.effects if effect in _NEVER_ALWAYS]
+            if never:
+                items.append([(f"({never[-1]} cannot be always)", "dim")])
+        if not self.has_focus and not self.query_one(Input).has_focus:
+            items.append([("Tab or F8 to answer", "dim")])
+        return side_by_side(items, width, "   ")
+
+    # ── keys
+
+    def on_focus(self) -> None:
+        self.call_later(self.draw)
+
+    def on_blur(self) -> None:
+        self.call_later(self.draw)
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def on_key(self, event: events.Key) -> None:
+        if self.asked is None or self.query_one(Input).has_focus:
+            if event.key == "escape" and self.query_one(Input).has_focus:
+                event.stop()
+                self._reason(False)
+            return
+        if not event.is_printable:
+            return
+        key = (event.character or "").lower()
+        if time.monotonic() - self._since < GUARD_SECONDS:
+            key = ""  # part of something that is being typed
+        if key in {choice.key for choice in self.asked.choices}:
+            self._answer(key)
+        elif self._approval and key == "e":
+            self._reason(True)
+        elif key == " " or (self._approval and key == "d"):
+            self._whole = not self._whole
+            self.draw()
+        else:
+            self._since = time.monotonic()
+            return
+        event.stop()
+
+    def action_choose(self, by: int) -> None:
+        if self.asked:
+            self._chosen = max(0, min(self._chosen + by, len(self.asked.choices) - 1)) if self._chosen >= 0 else 0
+            self.draw()
+
+    def action_take(self) -> None:
+        if self.asked and 0 <= self._chosen < len(self.asked.choices):
+            self._answer(self.asked.choices[self._chosen].key)
+
+    def _reason(self, wanted: bool) -> None:
+        reason = self.query_one(Input)
+        reason.display = wanted
+        if wanted:
+            reason.value = ""
+            reason.focus()
+        else:
+            self.focus()
+
+    @on(Input.Submitted)
+    def _reasoned(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._answer(NO, event.value)
+
+    def _answer(self, choice: str, note: str = "") -> None:
+        if self.asked:
+            self.post_message(self.Answered(self.asked.question, choice, note))

@@ -1,0 +1,113 @@
+"""The prompt's text: which keys submit, which begin a line, and what a paste becomes.
+
+Keys go first to whoever looks over the prompt's shoulder (the popup, the history), then to the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual import events
+from textual.binding import Binding
+from textual.widgets import TextArea
+
+from quintet.domain.input.paste import Pastes, Rapid, cleaned
+
+NEWLINE_KEYS = ("shift+enter", "alt+enter", "ctrl+j")
+SUBMIT_KEYS = ("ctrl+enter",)
+OTHERS = frozenset(  # of what a text area does with keys: theirs are the screen's
+    {"cursor_page_up", "cursor_page_down", "copy", "select_line", "select_all", "delete_right"}
+)
+
+
+class PromptArea(TextArea, inherit_bindings=False):
+    DEFAULT_CSS = """
+    PromptArea {
+        width: 1fr;
+        height: auto;
+        min-height: 1;
+        max-height: 33vh;
+        border: none;
+        padding: 0;
+        background: $surface;
+        &:focus { border: none; }
+    }
+    """
+    BINDINGS = [  # noqa: RUF012
+        *(binding for binding in TextArea.BINDINGS if isinstance(binding, Binding) and binding.action not in OTHERS),
+        Binding("delete", "delete_right", "Delete right", show=False),
+        Binding("super+c", "copy", "Copy", show=False),
+    ]
+
+    def __init__(
+        self,
+        look: Callable[[events.Key], bool],
+        submit: Callable[[], None],
+        *,
+        enter_submits: bool = True,
+        rapid: bool = True,
+    ) -> None:
+        super().__init__(compact=True, highlight_cursor_line=False, tab_behavior="focus", soft_wrap=True)
+        self.cursor_blink = False  # an idle screen is not painted
+        self.pastes = Pastes()
+        self._look = look  # whether somebody else takes a key
+        self._submit = submit  # at once: the keys behind it belong to the next input
+        self._submits = ("enter", *SUBMIT_KEYS) if enter_submits else ("ctrl+d", *SUBMIT_KEYS)
+        self._rapid: Rapid | None = Rapid() if rapid else None
+
+    async def _on_key(self, event: events.Key) -> None:
+        typed = event.is_printable or event.key in ("enter", "tab", "ctrl+j")
+        if self._rapid and typed and self._rapid.key(event.time) and event.key in ("enter", "tab", "ctrl+j"):
+            self._take(event, "\t" if event.key == "tab" else "\n")
+        elif self._look(event):
+            _done_with(event)
+        elif event.key in self._submits:
+            _done_with(event)
+            self._submit()
+        elif event.key in NEWLINE_KEYS:
+            self._take(event, "\n")
+        else:
+            await super()._on_key(event)
+
+    def _take(self, event: events.Key, text: str) -> None:
+        _done_with(event)
+        self._replace_via_keyboard(text, *self.selection)
+        self.scroll_cursor_visible()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        self._rapid = None  # this terminal says itself what is pasted
+        event.stop()
+        event.prevent_default()
+        self.paste_text(event.text)
+
+    def action_paste(self) -> None:
+        self.paste_text(self.app.clipboard)
+
+    def paste_text(self, text: str) -> None:
+        """Put pasted text in, cleaned, and folded if it is long."""
+        self._replace_via_keyboard(self.pastes.fold(cleaned(text), self.text), *self.selection)
+        self.scroll_cursor_visible()
+
+    def action_delete_left(self) -> None:
+        row, column = self.cursor_location
+        folded = self.pastes.before(self.document[row][:column]) if self.selection.is_empty else ""
+        if folded:
+            self._delete_via_keyboard((row, column - len(folded)), (row, column))
+        else:
+            super().action_delete_left()
+
+    @property
+    def whole(self) -> str:
+        """The text with every folded paste in its place."""
+        return self.pastes.unfolded(self.text)
+
+    def put(self, text: str) -> None:
+        """Another text, the cursor at its end."""
+        self.pastes.clear()
+        self.load_text(cleaned(text))
+        self.move_cursor(self.document.end)
+
+
+def _done_with(event: events.Key) -> None:
+    event.stop()
+    event.prevent_default()

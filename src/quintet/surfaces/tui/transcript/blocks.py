@@ -1,0 +1,261 @@
+"""What the transcript is made of: blocks, each a few rows at a given width. Some can be folded.
+
+A block knows nothing of the terminal; it is changed by the story and asked for its rows by the scrollback.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from quintet.domain.journal.describe import Line
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.surfaces.tui.transcript.markdown import MarkdownLines
+from quintet.surfaces.tui.transcript.rows import Row, Span, clean, fitted, lines_of, side_by_side, wrap
+
+FOLDED, UNFOLDED = "▸", "▾"
+MOST_LINES = 400  # of one call's output
+MOST_DIFF = 40  # lines of a change that are shown without being asked for
+MOST_BRIEF = 32  # cells of what a call is about, where several stand in a row
+ERROR_LINES = 6
+PROGRESS_LINES = 5
+_DIFF = {"+": "success", "-": "error", "@": "info"}
+_DOTS = {
+    CallStatus.OK: "success",
+    CallStatus.ERROR: "error",
+    CallStatus.DENIED: "warning",
+    CallStatus.INTERRUPTED: "warning",
+}
+
+
+class Block(ABC):
+    """Rows at a width, made once until it changes."""
+
+    foldable = False
+    folded = False
+    hidden = False
+    spaced = False  # whether an empty row stands before it
+
+    def __init__(self) -> None:
+        self._rows: list[Row] | None = None
+        self._width = 0
+
+    def rows(self, width: int) -> list[Row]:
+        if self.hidden:
+            return []
+        if self._rows is None or width != self._width:
+            self._width = width
+            self._rows = self.make(width)
+        return self._rows
+
+    @abstractmethod
+    def make(self, width: int) -> list[Row]: ...
+
+    def changed(self) -> None:
+        self._rows = None
+
+    def toggle(self) -> None:
+        if self.foldable:
+            self.folded = not self.folded
+            self.changed()
+
+
+class Said(Block):
+    """What the person said."""
+
+    spaced = True
+
+    def __init__(self, text: str, role: str = "bold", mark: str = "› ") -> None:
+        super().__init__()
+        self._lines = lines_of(text)
+        self._role = role
+        self._mark = mark
+
+    def make(self, width: int) -> list[Row]:
+        rows: list[Row] = []
+        for number, line in enumerate(self._lines):
+            mark = " " * len(self._mark) if number else self._mark
+            rows += wrap([(mark, "accent"), (line, self._role)], width, " " * len(self._mark))
+        return rows
+
+
+class Lines(Block):
+    """Lines with roles, as `describe` gives them."""
+
+    def __init__(self, lines: Sequence[Line], indent: str = "") -> None:
+        super().__init__()
+        self.lines = list(lines)
+        self._indent = indent
+
+    def make(self, width: int) -> list[Row]:
+        rows: list[Row] = []
+        for line in self.lines:
+            text = clean(self._indent + line.text)
+            lead = text[: len(text) - len(text.lstrip())]
+            rows += wrap([(text, line.role)], width, f"{lead}  ") if text else [()]
+        return rows
+
+
+class Answer(Block):
+    """What the model says, as it says it."""
+
+    spaced = True
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.markdown = MarkdownLines(text)
+
+    def append(self, text: str) -> None:
+        self.markdown.append(text)
+        self.changed()
+
+    def finish(self, text: str) -> None:
+        self.markdown.replace(text)
+        self.changed()
+
+    @property
+    def text(self) -> str:
+        return self.markdown.text
+
+    def make(self, width: int) -> list[Row]:
+        rows = self.markdown.rows(width)
+        while rows and not rows[-1]:
+            rows.pop()
+        return rows
+
+
+class Folded(Block):
+    """A heading, and below it, when opened, a text: reasoning, a report."""
+
+    foldable = True
+
+    def __init__(self, heading: str, text: str = "", role: str = "dim", *, markdown: bool = False) -> None:
+        super().__init__()
+        self.heading = heading
+        self._parts = [text]
+        self.folded = True
+        self._role = role
+        self._markdown = markdown
+
+    @property
+    def text(self) -> str:
+        if len(self._parts) > 1:
+            self._parts = ["".join(self._parts)]
+        return self._parts[0]
+
+    def append(self, text: str) -> None:
+        self._parts.append(text)
+        self.changed()
+
+    def make(self, width: int) -> list[Row]:
+        mark = FOLDED if self.folded else UNFOLDED
+        text = self.text.strip("\n")
+        count = text.count("\n") + 1
+        about = f"  {count} line{'s'[: count != 1]}" if self.folded and text else ""
+        rows = wrap([(f"  {mark} ", "accent"), (clean(self.heading), self._role), (about, "dim")], width, "    ")
+        if self.folded:
+            return rows
+        if self._markdown:
+            return [*rows, *MarkdownLines(text, "    ").rows(width)]
+        return [*rows, *(row for line in lines_of(text) for row in wrap([(f"    {line}", "dim")], width, "    "))]
+
+
+class Call(Block):
+    """A tool call: one row, and below it what it changed, printed or said went wrong."""
+
+    foldable = True
+
+    def __init__(self, tool: str, about: str) -> None:
+        super().__init__()
+        self.tool = clean(tool)
+        self._about = clean(about)
+        self.status: CallStatus | None = None  # while it runs
+        self.folded = True
+        self.content = ""
+        self._summary = ""
+        self._diff = False
+        self._plain = "dim"  # the role of what it printed
+        self._progress: list[str] = []
+
+    def progress(self, text: str) -> None:
+        self._progress = lines_of("\n".join([*self._progress, text.rstrip("\n")]))[-PROGRESS_LINES:]
+        self.changed()
+
+    def finish(self, status: CallStatus, content: str, summary: str, seconds: float, *, diff: bool) -> None:
+        self.status, self.content, self._diff = status, content, diff
+        took = f"{seconds:.1f} s" if seconds >= 0.1 else ""
+        said = clean(summary) or ("" if status is CallStatus.OK else str(status))
+        self._summary = ", ".join(filter(None, (said, took)))
+        self.folded = not (diff and len(self._body()) <= MOST_DIFF)
+        self._progress = []
+        self.changed()
+
+    def show(self) -> None:
+        """Open it: what it printed is what the person asked for."""
+        self.folded, self._plain = False, ""
+        self.changed()
+
+    @property
+    def brief(self) -> Span:
+        """It in a few words, and their role."""
+        said = f" ({self._summary})" if self._summary else ""
+        role = "" if self.status in (None, CallStatus.OK) else _DOTS[self.status]
+        return f"{self.tool} {fitted(self._about, MOST_BRIEF)}".rstrip() + said, role
+
+    def make(self, width: int) -> list[Row]:
+        mark = FOLDED if self.folded else UNFOLDED
+        role = "accent" if self.status is None else _DOTS[self.status]
+        head: list[Span] = [(f"  {mark} ", role), (self.tool, "bold"), (f" {self._about}", "")]
+        tail = f"  {self._summary or 'running' if self.status is None else self._summary}".rstrip()
+        if self.folded:  # one row, whatever it says
+            room = max(width - sum(cell_len(text) for text, _ in head[:2]) - cell_len(tail), 8)
+            head[2] = (fitted(head[2][0], room), "")
+        rows = wrap([*head, (tail, "dim" if self.status in (None, CallStatus.OK) else role)], width, "    ")
+        return rows + self._below(width)
+
+    def _below(self, width: int) -> list[Row]:
+        if self.status is None:
+            return [row for line in self._progress for row in wrap([(f"    {line}", "dim")], width, "    ")]
+        body = self._body()
+        if self.folded:
+            if self.status is not CallStatus.ERROR:
+                return []
+            body = body[-ERROR_LINES:]
+        role = "error" if self.status is CallStatus.ERROR else self._plain
+        rows: list[Row] = []
+        for line in body[:MOST_LINES]:
+            rows += wrap([(f"    {line}", _DIFF.get(line[:1], "dim") if self._diff else role)], width, "      ")
+        if len(body) > MOST_LINES:
+            rows.append(((f"    … {len(body) - MOST_LINES} more lines", "dim"),))
+        return rows
+
+    def _body(self) -> list[str]:
+        lines = lines_of(self.content.rstrip("\n")) if self.content else []
+        if lines and lines[-1].startswith("exit ") and self._summary.startswith(lines[-1]):
+            lines.pop()  # the head says it
+        return [line for line in lines if not (self._diff and line.startswith(("--- ", "+++ ")))]
+
+
+class Joined(Block):
+    """The calls of a unit that is over, side by side in a row; opened, each as it was."""
+
+    foldable = True
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        super().__init__()
+        self._calls = calls
+        self.folded = False
+        self.toggle()
+
+    def toggle(self) -> None:
+        super().toggle()
+        for call in self._calls:
+            call.hidden, call.foldable = self.folded, not self.folded
+
+    def make(self, width: int) -> list[Row]:
+        if not self.folded:
+            return [((f"  {UNFOLDED} ", "accent"), (f"{len(self._calls)} calls", "dim"))]
+        rows = side_by_side([[call.brief] for call in self._calls], max(width - 4, 1), " · ")
+        return [((f"  {FOLDED} " if not number else "    ", "accent"), *row) for number, row in enumerate(rows)]

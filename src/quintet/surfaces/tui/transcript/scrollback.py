@@ -1,0 +1,366 @@
+"""The transcript on screen: the story's rows, drawn line by line, with one live tail.
+
+Only lines in view are drawn, and a drawn line is kept. The story may change as often as it likes; the screen follows
+at most twenty times a second. At the end the view follows what comes; scrolled up, it stays.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.cache import LRUCache
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from quintet.surfaces.tui.chrome.themes import style
+from quintet.surfaces.tui.transcript.blocks import Block
+from quintet.surfaces.tui.transcript.rows import Row, plain
+from quintet.surfaces.tui.transcript.story import Story
+
+MOST_ROWS = 5000
+SLACK = 500  # rows over that before the oldest are dropped, so that it is not done for each
+SECONDS = 0.05  # between two drawings of what streams
+PAGE = 10
+KEPT = 4096  # drawn lines
+MARGIN = 1
+
+
+class Scrollback(ScrollView, can_focus=True):
+    DEFAULT_CSS = """
+    Scrollback { height: 1fr; overflow-x: hidden; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "the fold above", show=False),
+        Binding("down,j", "move(1)", "the fold below", show=False),
+        Binding("enter,space", "open_or_close", "fold or unfold", show=False),
+        Binding("question_mark", "app.act('keys')", "keys", show=False),
+    ]
+
+    class Followed(Message):
+        """Whether the view is at the end, or how many rows came since it left it."""
+
+        def __init__(self, behind: int) -> None:
+            super().__init__()
+            self.behind = behind
+
+    def __init__(self, story: Story, look: str) -> None:
+        super().__init__(id="scrollback")
+        self.story = story
+        self.look = look
+        self.following = True
+        self.behind = 0  # rows that came since the view left the end
+        self.found = ""  # what is searched for, in small letters
+        self.found_at = -1  # the row of the match in view
+        self._rows: list[Row] = []
+        self._blocks: list[Block] = []  # those that have rows, as the story had them then
+        self._starts: list[int] = []  # the first row of each
+        self._at: Block | None = None  # the fold that keys act on
+        self._drawn: LRUCache[tuple[int, Row | None, str, int], Strip] = LRUCache(KEPT)
+        self._cut = False  # the first block has lost its first rows
+        self._scheduled = False
+        self._laid_out = 0  # the width of the rows
+
+    # ── from the story
+
+    def tell(self, story: Story) -> None:
+        """Another story, from its end."""
+        self.story, self.following, self.behind = story, True, 0
+        self.rebuild()
+        self.post_message(self.Followed(0))
+
+    def follow_story(self) -> None:
+        """Show what has changed, now or in a moment."""
+        if not self._scheduled:
+            self._scheduled = True
+            self.set_timer(SECONDS, self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._scheduled = False
+        changed = self.story.taken()
+        if changed is not None and self._laid_out:
+            self._make_rows(changed)
+
+    def _make_rows(self, first: int, *, rewrapped: bool = False) -> None:
+        before, top = len(self._rows), self._top()
+        first = min(first, len(self._starts))
+        self._cut = self._cut and first > 0
+        if first < len(self._starts):
+            del self._rows[self._starts[first] :]
+            del self._starts[first:], self._blocks[first:]
+        for block in self.story.blocks[first:]:
+            self._starts.append(len(self._rows))
+            self._blocks.append(block)
+            if block.spaced and not block.hidden:
+                self._rows.append(())
+            self._rows += block.rows(self._laid_out)[-MOST_ROWS:]
+        grown = len(self._rows) - before
+        y = self._row_of(top, rewrapped)
+        y -= self._drop() if len(self._rows) > MOST_ROWS + SLACK else 0
+        self.virtual_size = Size(self._laid_out, len(self._rows))
+        if self.following:
+            self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
+        else:
+            if y != self.scroll_offset.y:
+                self.scroll_to(y=max(y, 0), animate=False, immediate=True, force=True)
+            self.behind = max(self.behind + grown, 0)
+            self.post_message(self.Followed(self.behind))
+        self.refresh()
+
+    def _top(self) -> tuple[Block, int, int] | None:
+        """What is at the top of the view: the block, how many of its rows are above, and how many it has."""
+        y = self.scroll_offset.y
+        index = self._block_at(y)
+        if index is None:
+            return None
+        return self._blocks[index], y - self._starts[index], self._end(index) - self._starts[index]
+
+    def _row_of(self, top: tuple[Block, int, int] | None, rewrapped: bool) -> int:
+        """Where that is now, however many rows came or went above it."""
+        if top is None or self.following:
+            return self.scroll_offset.y
+        held, above, rows = top
+        index = next((number for number, block in enumerate(self._blocks) if block is held), None)
+        if index is None:
+            return self.scroll_offset.y
+        if rewrapped:
+            above = above * (self._end(index) - self._starts[index]) // max(rows, 1)
+        return self._starts[index] + above
+
+    def _end(self, index: int) -> int:
+        return self._starts[index + 1] if index + 1 < len(self._starts) else len(self._rows)
+
+    def _drop(self) -> int:
+        """Let the oldest rows go, and the blocks that have none left; returns how many rows went."""
+        over = len(self._rows) - MOST_ROWS
+        count = max(bisect_right(self._starts, over) - 1, 0)
+        self.story.forget(count)
+        del self._rows[:over], self._blocks[:count]
+        self._cut = over > self._starts[count]
+        self._starts = [max(start - over, 0) for start in self._starts[count:]]
+        return over
+
+    def rebuild(self) -> None:
+        """All rows anew, at the width there is now; what was at the top stays at the top."""
+        self.story.taken()
+        self._make_rows(0, rewrapped=True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        width = max(self.scrollable_content_region.width - 2 * MARGIN, 10)
+        if width != self._laid_out:
+            self._laid_out = width
+            self.rebuild()
+        if self.following:  # of the new height the end is known after the layout
+            self.call_after_refresh(self.to_end)
+
+    def wear(self, look: str) -> None:
+        self.look = look
+        self._drawn.clear()
+        self.refresh()
+
+    # ── drawing
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines in view. A line that was drawn stays as it is while its row stays where it is, since a stream asks
+        for all of them twenty times a second."""
+        width, base, background = self.size.width, self.rich_style, self.background_colors[1]
+        filters = self.get_line_filters()
+        special = bool(self.found or self.text_selection or (self.has_focus and self._at))
+        lines = []
+        for y in range(crop.y + self.scroll_offset.y, crop.bottom + self.scroll_offset.y):
+            row = self._rows[y] if y < len(self._rows) else None
+            key = (y, row, self.look, width)
+            strip = None if special else self._drawn.get(key)
+            if strip is None:
+                strip = self._line(row, y, width, base)
+                for line_filter in filters:
+                    strip = strip.apply_filter(line_filter, background)
+                if not special:
+                    self._drawn[key] = strip
+            lines.append(strip if crop.width == width else strip.crop(crop.x, crop.right))
+        return lines
+
+    def render_line(self, y: int) -> Strip:
+        """One line of those in view, as the mouse finds what is under it."""
+        return self.render_lines(Region(0, y, self.size.width, 1))[0]
+
+    def _line(self, row: Row | None, y: int, width: int, base: Style) -> Strip:
+        if row is None:
+            return Strip.blank(width, base)
+        selection = self.text_selection
+        span = selection.get_span(y) if selection else None
+        marked = self.has_focus and self._at is not None and self._is_head(y, self._at)
+        if span is not None or marked or (self.found and self.found in plain(row).lower()):
+            return self._special(row, y, width, base, span, marked)
+        segments = [Segment(" " * MARGIN, base), *(Segment(t, base + style(self.look, r)) for t, r in row)]
+        return Strip(segments).crop_extend(0, width, base).apply_offsets(0, y)
+
+    def _special(self, row: Row, y: int, width: int, base: Style, span: tuple[int, int] | None, marked: bool) -> Strip:
+        """A line with something on it that comes and goes: a selection, a match, the cursor."""
+        from rich.text import Text
+
+        text = Text(" " * MARGIN, style=base, no_wrap=True, end="")
+        for piece, role in row:
+            text.append(piece, base + style(self.look, role))
+        if marked:
+            text.stylize("reverse", MARGIN, len(text.plain))
+        if self.found:
+            small, at = text.plain.lower(), 0
+            while (at := small.find(self.found, at)) >= 0:
+                text.stylize(style(self.look, "match"), at, at + len(self.found))
+                if y == self.found_at:
+                    text.stylize("bold underline", at, at + len(self.found))
+                at += len(self.found)
+        if span is not None:
+            start, end = span
+            chosen = self.screen.get_component_rich_style("screen--selection")
+            text.stylize(chosen, start, len(text.plain) if end == -1 else end)
+        segments = list(text.render(self.app.console))
+        return Strip(segments).crop_extend(0, width, base).apply_offsets(0, y)
+
+    # ── folding
+
+    def _block_at(self, y: int) -> int | None:
+        if not self._starts or y >= len(self._rows):
+            return None
+        return max(bisect_right(self._starts, y) - 1, 0)
+
+    def _is_head(self, y: int, block: Block) -> bool:
+        index = self._block_at(y)
+        if index is None or self._blocks[index] is not block or (self._cut and not index):
+            return False
+        return y == self._starts[index] + int(block.spaced)
+
+    def on_click(self, event: events.Click) -> None:
+        y = event.y + self.scroll_offset.y
+        index = self._block_at(y)
+        if index is not None and not self.screen.get_selected_text():
+            block = self._blocks[index]
+            if block.foldable and self._is_head(y, block):
+                self._at = block
+                self._toggle(index)
+
+    def action_open_or_close(self) -> None:
+        for index, block in enumerate(self._blocks):
+            if block is self._at:
+                self._toggle(index)
+
+    def _toggle(self, index: int) -> None:
+        following, self.following = self.following, False  # what is opened stays where it is
+        self._blocks[index].toggle()
+        self._make_rows(index)
+        self.behind = 0
+        self.following = following and self.max_scroll_y <= self.scroll_offset.y
+        self.post_message(self.Followed(self.behind))
+
+    def toggle_all(self) -> None:
+        """Open every fold, or close them if one is open."""
+        folds = [block for block in self.story.blocks if block.foldable]
+        any_open = any(not block.folded for block in folds)
+        for block in folds:
+            if block.folded != any_open:
+                block.toggle()
+        self.rebuild()
+
+    def action_move(self, by: int) -> None:
+        folds = [(i, block) for i, block in enumerate(self._blocks) if block.foldable]
+        if not folds:
+            return
+        here = next((n for n, (_, block) in enumerate(folds) if block is self._at), None)
+        if here is None:  # begin with the last one in view
+            bottom = self.scroll_offset.y + self.size.height
+            seen = [n for n, (i, _) in enumerate(folds) if self._starts[i] < bottom]
+            here = (seen[-1] if seen else 0) - by
+        number = min(max(here + by, 0), len(folds) - 1)
+        index, self._at = folds[number]
+        y = self._starts[index]
+        top, height = self.scroll_offset.y, self.size.height
+        if not top <= y < top + height - 1:
+            self.move_to(max(y - height // 3, 0))
+        self.refresh()
+
+    def wants(self, key: str) -> bool:
+        """Whether a key does something here."""
+        return key in self._bindings.key_to_bindings
+
+    def on_focus(self) -> None:
+        if self._at is None:
+            self.action_move(0)
+
+    # ── scrolling
+
+    def scroll_by(self, rows: int) -> None:
+        self.move_to(self.scroll_offset.y + rows)
+
+    def move_to(self, y: int) -> None:
+        self.scroll_to(y=min(max(y, 0), self.max_scroll_y), animate=False, immediate=True, force=True)
+
+    def to_end(self) -> None:
+        self.following = True
+        self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        at_end = new_value >= self.max_scroll_y - 0.5
+        if at_end and (not self.following or self.behind):
+            self.behind = 0
+            self.post_message(self.Followed(0))
+        elif not at_end and self.following and new_value < old_value:
+            self.post_message(self.Followed(0))
+        if new_value != old_value:
+            self.following = at_end
+
+    # ── finding and copying
+
+    def find(self, words: str, backwards: bool = True, again: bool = False) -> tuple[int, int]:
+        """Go to the next row with these words; which match it is, and how many there are."""
+        self.found = words.lower()
+        matches = [y for y, row in enumerate(self._rows) if self.found and self.found in plain(row).lower()]
+        if not matches:
+            self.found_at = -1
+            self.refresh()
+            return 0, 0
+        start = self.found_at if again and self.found_at >= 0 else self.scroll_offset.y + self.size.height
+        if backwards:
+            earlier = [y for y in matches if y < start]
+            self.found_at = earlier[-1] if earlier else matches[-1]
+        else:
+            later = [y for y in matches if y > start]
+            self.found_at = later[0] if later else matches[0]
+        if not self.scroll_offset.y <= self.found_at < self.scroll_offset.y + self.size.height:
+            self.move_to(self.found_at - self.size.height // 2)
+        self.refresh()
+        return matches.index(self.found_at) + 1, len(matches)
+
+    def stop_finding(self) -> None:
+        self.found, self.found_at = "", -1
+        self.refresh()
+
+    @property
+    def allow_select(self) -> bool:
+        return True
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        text = "\n".join(" " * MARGIN + plain(row) for row in self._rows)
+        lines = selection.extract(text).split("\n")
+        return "\n".join(line.removeprefix(" " * MARGIN).rstrip() for line in lines), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        self.refresh()
+
+    @property
+    def shown(self) -> list[str]:
+        """Every row as text."""
+        return [plain(row) for row in self._rows]
+
+    @property
+    def widest(self) -> int:
+        return max((cell_len(line) for line in self.shown), default=0)

@@ -1,0 +1,98 @@
+"""The six meta-tools, and request_tools: the model's navigation, its notes, its word to the user, and its end."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.ports.ports import Workbench
+from quintet.domain.turn import swe_phases
+from quintet.domain.turn.tool_spec import ToolResult
+from quintet.tools.declare import tool
+
+
+@tool(effects=set())
+async def menu_list(bench: Workbench) -> ToolResult:
+    """Show where you are in the tool menu and which toolsets there are."""
+    return ToolResult(bench.menu.list(), summary=bench.menu.toolset or "ROOT")
+
+
+@tool(effects=set(), wire={"toolset": "mode"})
+async def menu_enter(bench: Workbench, toolset: str) -> ToolResult:
+    """Enter a toolset; its tools are there from your next step on. You may go straight from one to another.
+
+    :mode: name of the toolset, for example swe
+    """
+    text = bench.menu.enter(toolset)
+    return ToolResult(text, summary=toolset, toolset=toolset)
+
+
+@tool(effects=set())
+async def menu_exit(bench: Workbench) -> ToolResult:
+    """Leave the toolset you are in and go back to ROOT."""
+    text = bench.menu.exit()
+    return ToolResult(text, summary="ROOT", toolset="")
+
+
+@tool(effects=set())
+async def complete(bench: Workbench, final_answer: str, status: Literal["done", "blocked"] = "done") -> ToolResult:
+    """End the task with your final answer for the user.
+
+    :final_answer: what you did and what shows it, or what you could not do
+    :status: done, or blocked if you could not go on
+    """
+    phase = swe_phases.finish(bench.swe) if status == "done" else None
+    return ToolResult("the task ends here", summary=status, ends=status, answer=final_answer, phase=phase)
+
+
+@tool(effects=set())
+async def think(bench: Workbench, content: str) -> ToolResult:
+    """Write down a thought. It changes nothing and costs nothing but its words.
+
+    :content: the thought
+    """
+    return ToolResult("noted", summary=f"{len(content)} characters")
+
+
+@tool(effects=set())
+async def message_user(
+    bench: Workbench, message: str, block_on_user: bool = False, attachments: tuple[str, ...] = ()
+) -> ToolResult:
+    """Tell the user something while you work, or ask and wait for the answer.
+
+    :message: what to say
+    :block_on_user: wait for the user's answer; only where somebody is attached and the run is not autonomous
+    :attachments: paths of files the message is about
+    """
+    named = f"\n{', '.join(attachments)}" if attachments else ""
+    if not block_on_user:
+        return ToolResult("said", summary="said", message=message + named)
+    if bench.may_wait:
+        return ToolResult("the user will answer", summary="asked", ends="done", answer=message + named)
+    return ToolResult(
+        "nobody will answer: go on with what you can find out yourself, or complete with status blocked",
+        summary="asked nobody",
+        message=message + named,
+    )
+
+
+@tool(effects=set())
+async def request_tools(
+    bench: Workbench, category: str = "", tool_names: tuple[str, ...] = (), list_categories: bool = False
+) -> ToolResult:
+    """Find a tool by words and go straight to its toolset.
+
+    :category: a toolset to enter, if you know it
+    :tool_names: names of tools, or words for what you want to do
+    :list_categories: only list the toolsets
+    """
+    if list_categories or not (category or tool_names):
+        return ToolResult(bench.menu.list(), summary=bench.menu.toolset or "ROOT")
+    if category:
+        return ToolResult(bench.menu.enter(category), summary=category, toolset=category)
+    found = bench.menu.find(tool_names)
+    if not found:
+        raise ToolFailed(f"no tool fits {' '.join(tool_names)}.\n{bench.menu.list()}")
+    toolset = bench.menu.home(found[0])
+    others = f" Also: {', '.join(found[1:5])}." if found[1:] else ""
+    return ToolResult(f"{found[0]} it is.{others}\n{bench.menu.enter(toolset)}", summary=toolset, toolset=toolset)

@@ -1,0 +1,94 @@
+"""Other models: one question to the deep one, and one about images to the one that sees."""
+
+from __future__ import annotations
+
+import binascii
+from typing import Any
+
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.effects import Effect
+from quintet.domain.ports.ports import Workbench
+from quintet.domain.turn.consulting import Advice, Advisers
+from quintet.domain.turn.messages import Finish, Image
+from quintet.domain.turn.tool_spec import ToolResult, Touch
+from quintet.tools.declare import counted, tool
+
+MOST_CHARACTERS = 30_000
+QUESTION_CHARACTERS = 100_000
+MOST_IMAGES = 8
+IMAGE_BYTES = 5_000_000  # the most that model servers take of one
+
+
+@tool(effects=set(), needs=("deep model",), asks=True)
+async def ask_smart_friend(bench: Workbench, question: str) -> ToolResult:
+    """Ask the strongest model there is one question. It sees nothing but the question: put all it needs into it.
+
+    :question: the question, with the code, errors and facts it takes to answer it
+    """
+    _check(question)
+    advice = await _advisers(bench).ask("friend", "deep", question, tell=bench.progress)
+    return _told(advice)
+
+
+def _looks(arguments: dict[str, Any]) -> Touch:
+    return Touch(frozenset({Effect.READ}), tuple(arguments["images"]))
+
+
+@tool(effects={Effect.READ}, touch=_looks, needs=("vision model",), asks=True)
+async def visual_checker(bench: Workbench, question: str, images: tuple[str, ...] = ()) -> ToolResult:
+    """Have a model that can see look at image files: screenshots, diagrams, pictures. PNG, JPEG, WebP or GIF.
+
+    :question: what you want to know about them
+    :images: paths of the image files
+    """
+    _check(question)
+    if not 1 <= len(images) <= MOST_IMAGES:
+        raise ToolFailed(f"visual_checker: {counted(len(images), 'image')}; 1 to {MOST_IMAGES} can be looked at")
+    shown = [_image(path, bench.files.read(path)) for path in images]
+    names = "\n".join(f"Image {number}: {path}" for number, path in enumerate(images, 1))
+    advice = await _advisers(bench).ask("vision", "vision", f"{names}\n\n{question}", shown, bench.progress)
+    return _told(advice)
+
+
+def _advisers(bench: Workbench) -> Advisers:
+    if bench.advisers is None:
+        raise ToolFailed("there is no other model to ask here")
+    return bench.advisers
+
+
+def _check(question: str) -> None:
+    if not question.strip():
+        raise ToolFailed("a question is wanted")
+    if len(question) > QUESTION_CHARACTERS:
+        raise ToolFailed(f"the question has {len(question)} characters; {QUESTION_CHARACTERS} can be asked at once")
+
+
+def _image(path: str, data: bytes) -> Image:
+    if len(data) > IMAGE_BYTES:
+        raise ToolFailed(f"{path}: {len(data)} bytes; the most that can be looked at is {IMAGE_BYTES}: make it smaller")
+    kind = media_type(data)
+    if not kind:
+        raise ToolFailed(f"{path}: not a PNG, JPEG, WebP or GIF")
+    return Image(kind, binascii.b2a_base64(data, newline=False).decode())
+
+
+def media_type(data: bytes) -> str:
+    """What kind of image it is by its first bytes, whatever its name says; empty for none that models look at."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data[:6] in (b"GIF87a", b"GIF89a"):
+        return "image/gif"
+    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
+
+
+def _told(advice: Advice) -> ToolResult:
+    text = advice.text or "(it said nothing)"
+    if (over := len(text) - MOST_CHARACTERS) > 0:
+        text = f"{text[:MOST_CHARACTERS]}\n… {over} characters left out …"
+    if advice.finish is Finish.LENGTH:
+        text += "\n(the answer was cut at its length limit)"
+    if advice.finish is Finish.REFUSED:
+        text += "\n(it declined to go on)"
+    return ToolResult(text, summary=f"by {advice.consulted.model}", consulted=(advice.consulted,))
