@@ -33,8 +33,8 @@ LINES = (
     "--stat origin/main...HEAD -- src/quintet tests docs",
     "git log --since='2 weeks ago' --author=ada --pretty=format:'%h %ad %s' --date=short -- src/quintet/engine | sort "
     "-k2 | uniq -c | sort -rn | head -n 20",
-    "python -m pytest tests/domain/test_gate.py tests/domain/test_shell_effects.py "
-    "tests/adapters/test_shell_grammar.py -q -x --maxfail=3 2>&1 | tail -n 40",
+    "python -m pytest tests/domain/permission/test_gate.py tests/domain/shell/test_judge.py "
+    "tests/adapters/shell_grammar/test_parse.py -q -x --maxfail=3 2>&1 | tail -n 40",
     "PYTHONPATH=src python -m pytest tests/engine -q -k 'session and not resume' --durations=5 2>/dev/null | grep -E "
     "'passed|failed|error' | sort | uniq -c | head",
     "ruff format -q src tests && ruff check -q src tests --fix && mypy src && python -m pytest tests/domain "

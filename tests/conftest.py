@@ -16,6 +16,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.adapters.model_server import Reply
+from tests.surfaces.program import Model, ModelThread, Program
+from tests.tools.calling import Caller
+
 FRESH = os.environ.get("QUINTET_TEST_EXAMPLES")
 SLOW = [HealthCheck.too_slow]  # is for the machine to decide, not for the suite
 settings.register_profile(
@@ -133,6 +137,36 @@ def replays(private: None, tmp_path: Path) -> Iterator[None]:
     for path in recordings(tmp_path / "state"):
         outcome = replay(loaded(path))
         assert outcome.equal, "\n".join(lines(outcome))
+
+
+@pytest.fixture
+def quintet(repo: Path) -> Iterator[Program]:
+    """The program in a small repository, with the offline rules."""
+    program = Program(repo)
+    yield program
+    program.close()
+
+
+@pytest.fixture
+def model(quintet: Program) -> Iterator[Model]:
+    """`model(reply, …)` serves these replies and routes the program to them; keywords go to its settings."""
+    started: list[ModelThread] = []
+
+    def serve(*replies: Reply, timeout: float = 60, retries: int = 0, more: str = "") -> ModelThread:
+        server = ModelThread(replies)
+        started.append(server)
+        quintet.settings(server.settings(timeout=timeout, retries=retries, more=more))
+        return server
+
+    yield serve
+    for server in started:
+        server.close()
+
+
+@pytest.fixture
+def tools(repo: Path) -> Caller:
+    """The tools of a small git repository."""
+    return Caller(repo)
 
 
 def pytest_configure() -> None:

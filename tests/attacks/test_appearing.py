@@ -11,11 +11,11 @@ from quintet.adapters.processes.processes import LocalProcesses
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.ports.ports import Finished
+from tests.adapters.processes.test_background_shells import until
 from tests.attacks.running import Attacker, bash, call
 from tests.attacks.test_sandbox_reach import Inside
 from tests.attacks.world import World, make_repository, put
 from tests.tools.calling import Caller
-from tests.tools.test_background_shells import until
 
 EXECUTE, COMMIT = Effect.EXECUTE, Effect.COMMIT
 BWRAP = pytest.mark.parametrize("sandbox", ["bwrap"], indirect=True)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from quintet.engine.checkpoints.rewind import HIDDEN, UNSURE
 from quintet.testing import call
+from tests.engine.checkpoints.test_rewind import replies
 from tests.engine.driving import Driver, drive
-from tests.engine.test_rewind import replies
 
 HOSTILE = """\
 import os

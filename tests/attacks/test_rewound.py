@@ -10,8 +10,8 @@ from quintet.domain.turn.messages import CallPart
 from quintet.engine.checkpoints.rewind import KEPT
 from quintet.testing import ScriptedModel, call
 from tests.attacks.world import put
+from tests.engine.checkpoints.test_rewind import left
 from tests.engine.driving import Driver, drive
-from tests.engine.test_rewind import left
 
 PLANTED = (".claude/settings.json", ".mcp.json", ".quintet/tools/t.py", ".vscode/tasks.json")
 PLANT = f"""\

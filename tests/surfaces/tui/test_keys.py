@@ -180,7 +180,7 @@ def test_ctrl_c_clears_what_is_typed_then_says_how_to_leave_then_leaves(repo: Pa
 
 
 def test_s3_8_5_the_header_of_an_autonomous_run_is_badge_and_project(repo: Path) -> None:
-    from tests.engine.test_turns import Waiting
+    from tests.engine.turn.test_turn_runner import Waiting
 
     model = Waiting()
 

@@ -14,7 +14,7 @@ from quintet.domain.tasks.board import OtherSession, UnderWay
 from quintet.domain.tasks.task import Intent, Task, TaskStatus, TaskText
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.testing import call
-from tests.engine.test_turns import Waiting
+from tests.engine.turn.test_turn_runner import Waiting
 from tests.surfaces.tui.watching import Person, watch
 
 BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)

@@ -1,0 +1,85 @@
+"""Both wires on a recorded stream cut at every byte, in two at every byte, and byte by byte.
+
+A cut reply is whole or a ModelError that may be tried again, and what came before it begins the whole reply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from quintet.adapters.models.anthropic import AnthropicMessages
+from quintet.adapters.models.chat_completions import ChatCompletions
+from quintet.adapters.models.http_model import HttpModel
+from quintet.domain.base.errors import ModelError
+from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.turn.messages import EndPart, Message, Part, Request, Role
+from tests.adapters.model_server import MODEL, ModelServer, Reply, answer, events, message_events
+
+ASKED = Request(MODEL, (Message(Role.USER, "hello"),))
+RECORDED = Reply(
+    thinking=["hm"],
+    text=["Grüße ", "🌍"],
+    calls=[{"id": "a", "name": "Read", "arguments": '{"p":"ü"}'}, {"id": "b", "name": "Grep", "arguments": "{}"}],
+)
+WIRES = [
+    pytest.param(ChatCompletions, "/v1/chat/completions", b"data: [DONE]", id="openai"),
+    pytest.param(AnthropicMessages, "/v1/messages", b'"type":"message_stop"}', id="anthropic"),
+]
+
+
+async def one(model: HttpModel) -> tuple[list[Part], ModelError | None]:
+    """The parts of a reply, and what it failed with."""
+    found: list[Part] = []
+    try:
+        async for part in model.stream(ASKED):
+            found.append(part)  # noqa: PERF401, what came before a failure is looked at
+    except ModelError as error:
+        return found, error
+    return found, None
+
+
+def ask(kind: type[HttpModel], replies: list[Reply]) -> list[tuple[list[Part], ModelError | None]]:
+    async def go() -> list[tuple[list[Part], ModelError | None]]:
+        async with ModelServer(replies) as server:
+            model = kind(ModelSettings(server.base_url, MODEL, timeout=60.0), "key", "local")
+            try:
+                return [await one(model) for _ in replies]
+            finally:
+                await model.close()
+
+    return asyncio.run(go())
+
+
+@pytest.mark.parametrize(("kind", "target", "marker"), WIRES)
+def test_a_stream_cut_at_every_byte(kind: type[HttpModel], target: str, marker: bytes) -> None:
+    raw = answer(RECORDED, target)
+    ((whole, failed),) = ask(kind, [RECORDED])
+    assert failed is None
+    marked = raw.index(marker) + len(marker)
+    for cut, (found, failed) in enumerate(ask(kind, [Reply(raw=raw[:at], then="close") for at in range(len(raw))])):
+        if failed:
+            assert failed.retryable, cut
+            assert found == whole[: len(found)], cut
+            assert not any(isinstance(part, EndPart) for part in found), cut
+        else:
+            assert cut >= marked, cut
+            assert found == whole, cut
+
+
+@pytest.mark.parametrize(("kind", "target", "marker"), WIRES)
+def test_a_stream_in_two_pieces_at_every_byte(kind: type[HttpModel], target: str, marker: bytes) -> None:
+    stream = b"".join(message_events(RECORDED) if kind is AnthropicMessages else events(RECORDED))
+    ((whole, _),) = ask(kind, [RECORDED])
+    cuts = [Reply(body=[stream[:at], stream[at:]]) for at in range(1, len(stream))]
+    assert all(result == (whole, None) for result in ask(kind, cuts))
+
+
+@pytest.mark.parametrize(("kind", "target", "marker"), WIRES)
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n", b"\r"])
+def test_a_stream_byte_by_byte(kind: type[HttpModel], target: str, marker: bytes, ends: bytes) -> None:
+    pieces = message_events(RECORDED) if kind is AnthropicMessages else events(RECORDED)
+    stream = b": keep-alive\n\nrubbish\n\n".join(pieces).replace(b"\n", ends)
+    ((whole, _),) = ask(kind, [RECORDED])
+    assert ask(kind, [Reply(body=[stream[at : at + 1] for at in range(len(stream))])]) == [(whole, None)]

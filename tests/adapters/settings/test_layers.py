@@ -1,0 +1,303 @@
+"""Settings from their layers: which wins, where a value came from, and what a wrong one says."""
+
+from pathlib import Path
+
+import pytest
+
+from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.settings import layers as config
+from quintet.domain.base.errors import SettingsError
+from quintet.domain.dials.axes import PermissionProfile, RunControl, WorkMode
+from quintet.domain.settings.settings import ModelSettings, Settings, catalogue
+from tests.trusted import trust_now
+
+MODEL = '[models.mine]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "m"\n'
+
+
+class Project:
+    """A folder with settings files in both places."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.places: Places = locate(str(folder))
+
+    def user(self, text: str) -> str:
+        return _written(self.places.user_settings, text)
+
+    def own(self, text: str) -> str:
+        return _written(self.places.project_settings, text)
+
+    def trust(self) -> None:
+        trust_now(self.folder)
+
+    def load(self, **flags: object) -> config.Loaded:
+        return config.load(self.places, {key.replace("__", "."): value for key, value in flags.items()})
+
+    def error(self) -> str:
+        with pytest.raises(SettingsError) as caught:
+            self.load()
+        assert caught.value.exit_code == 2
+        assert caught.value.code == "SETTINGS_INVALID"
+        return str(caught.value)
+
+
+def _written(path: str, text: str) -> str:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(text)
+    return path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path / "project")
+
+
+# ── layers
+
+
+def test_with_nothing_set_every_value_is_its_default(project: Project) -> None:
+    loaded = project.load()
+    assert loaded.settings == Settings()
+    assert loaded.warnings == []
+    assert {source for _, _, source in config.shown(loaded)} == {"default"}
+
+
+def test_flags_win_over_variables_over_the_project_over_the_user_over_defaults(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def now(**flags: object) -> tuple[int, str]:
+        loaded = project.load(**flags)
+        value, source = loaded.values.get("limits.max_turns", (50, "default"))
+        assert loaded.settings.limits.max_turns == value
+        return value, source
+
+    assert now() == (50, "default")
+    user = project.user("[limits]\nmax_turns = 40\n")
+    assert now() == (40, user)
+    own = project.own("[limits]\nmax_turns = 30\n")
+    assert now() == (30, own)
+    monkeypatch.setenv("QUINTET_LIMITS_MAX_TURNS", "20")
+    assert now() == (20, "QUINTET_LIMITS_MAX_TURNS")
+    assert now(limits__max_turns=10) == (10, "flag")
+
+
+def test_each_layer_sets_only_what_it_names(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.user("[limits]\nmax_turns = 40\nmax_cost = 2\n")
+    project.own("[limits]\nmax_turns = 30\n")
+    monkeypatch.setenv("QUINTET_LIMITS_RETRIES", "0")
+    limits = project.load(limits__max_seconds=9.5).settings.limits
+    assert (limits.max_turns, limits.max_cost, limits.retries, limits.max_seconds) == (30, 2.0, 0, 9.5)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "key", "value"),
+    [
+        ("QUINTET_LIMITS_MAX_COST", "0.5", "limits.max_cost", 0.5),
+        ("QUINTET_DIALS_WORK_MODE", "build", "dials.work_mode", WorkMode.BUILD),
+        ("QUINTET_DIALS_ABORT_ACTIVE_TOOL", "true", "dials.abort_active_tool", True),
+        ("QUINTET_DISPLAY_COLOR", "never", "display.color", "never"),
+    ],
+)
+def test_a_variable_is_read_as_the_kind_of_value_its_setting_has(
+    project: Project, monkeypatch: pytest.MonkeyPatch, variable: str, text: str, key: str, value: object
+) -> None:
+    monkeypatch.setenv(variable, text)
+    assert project.load().values[key] == (value, variable)
+
+
+def test_models_and_routes_of_both_files_come_together(project: Project) -> None:
+    project.user(MODEL + 'timeout = 5\n[routing]\nsmart = "mine"\n')
+    project.own('[models.theirs]\nbase_url = "http://127.0.0.1:2/v1"\nmodel = "t"\n[routing]\ndeep = "theirs"\n')
+    project.trust()
+    settings = project.load().settings
+    assert settings.models == {
+        "mine": ModelSettings("http://127.0.0.1:1/v1", "m", timeout=5.0),
+        "theirs": ModelSettings("http://127.0.0.1:2/v1", "t"),
+    }
+    assert (settings.routing.smart, settings.routing.deep) == ("mine", "theirs")
+
+
+def test_every_setting_is_shown_with_its_value_and_source(project: Project) -> None:
+    path = project.user(MODEL + "[limits]\nmax_cost = 2.5\n")
+    loaded = project.load()
+    rows = {key: (value, source) for key, value, source in config.shown(loaded)}
+    assert {key for key in catalogue() if ".NAME." not in key} <= set(rows)
+    assert rows["limits.max_cost"] == (2.5, path)
+    assert rows["models.mine.model"] == ("m", path)
+    assert rows["limits.max_turns"] == (50, "default")
+    assert f"limits.max_cost            2.5                      {path}".split() in [
+        line.split() for line in config.as_lines(loaded)
+    ]
+
+
+# ── what is wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[limits]\nmax_turns 3\n", 2),
+        ("[limits]\nmax_turns = 3\n[limits\n", 3),
+        ('a = "never closed\n', 1),
+        ("[limits]\nmax_turns = 1\nmax_turns = 2\n", 3),
+    ],
+    ids=["no equals sign", "no bracket", "open string", "set twice"],
+)
+def test_a_syntax_error_names_file_and_line(project: Project, text: str, line: int) -> None:
+    path = project.user(text)
+    assert project.error().startswith(f"{path}:{line}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "key"),
+    [
+        ('# a comment\n\n[limits]\nretries = 1\nmax_turns = "many"\n', 5, "limits.max_turns"),
+        ('[limits] # what stops a run\nmax_turns = "many"\n', 2, "limits.max_turns"),
+        ('[ limits ]\n"max_turns" = "many"\n', 2, "limits.max_turns"),
+        ("[limits]\n'max_turns' = \"many\"\n", 2, "limits.max_turns"),
+        ('limits.max_turns = "many"\n', 1, "limits.max_turns"),
+        ('\nlimits = { max_turns = "many" }\n', 2, "limits.max_turns"),
+        ("[limits]\nmax_turns = 1.5\n", 2, "limits.max_turns"),
+        ("[limits]\nmax_turns = true\n", 2, "limits.max_turns"),
+        ("[dials]\nabort_active_tool = 1\n", 2, "dials.abort_active_tool"),
+        ("[dials]\nwork_mode = 3\n", 2, "dials.work_mode"),
+        (MODEL.replace('"m"', "7"), 3, "models.mine.model"),
+        ("limits = 4\n", 1, "limits"),
+    ],
+)
+def test_a_value_of_the_wrong_type_names_file_line_and_key(project: Project, text: str, line: int, key: str) -> None:
+    path = project.user(text)
+    assert project.error().startswith(f"{path}:{line}: {key} = ")
+
+
+def test_a_misspelt_dial_is_answered_with_the_choices_and_the_nearest(project: Project) -> None:
+    path = project.user('[dials]\npermission_profile = "trused"\n')
+    assert project.error() == (
+        f'{path}:2: dials.permission_profile = "trused": '
+        "not one of restricted, normal, trusted, unrestricted. Did you mean trusted?"
+    )
+
+
+def test_a_colour_setting_is_one_of_three(project: Project) -> None:
+    path = project.user('[display]\ncolor = "blue"\n')
+    said = project.error()
+    assert said.startswith(f"{path}:2: display.color = ")
+    assert "auto, always" in said
+
+
+def test_a_wrong_variable_is_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUINTET_LIMITS_MAX_TURNS", "many")
+    assert project.error().startswith("QUINTET_LIMITS_MAX_TURNS: limits.max_turns = ")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "meant"),
+    [
+        ("[limits]\nmax_turn = 3\n", 2, "limits.max_turns"),
+        ('[dials]\nworkmode = "build"\n', 2, "dials.work_mode"),
+        (MODEL + 'base_ulr = "x"\n', 4, "models.NAME.base_url"),
+    ],
+)
+def test_an_unknown_key_is_a_warning_with_the_nearest_name(project: Project, text: str, line: int, meant: str) -> None:
+    path = project.user(text)
+    (warning,) = project.load().warnings
+    assert warning.startswith(f"{path}:{line}: ")
+    assert f"Did you mean {meant}?" in warning
+
+
+def test_an_unknown_variable_is_a_warning_with_the_nearest_name(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUINTET_LIMITS_MAX_TURN", "3")
+    (warning,) = project.load().warnings
+    assert warning == "QUINTET_LIMITS_MAX_TURN: limits.max_turn is not a setting. Did you mean limits.max_turns?"
+
+
+def test_a_route_to_a_model_that_is_not_there_is_an_error(project: Project) -> None:
+    path = project.user(MODEL + '[routing]\nsmart = "mime"\n')
+    said = project.error()
+    assert said.startswith(path)
+    assert 'routing.smart = "mime": not one of mine, builtin. Did you mean mine?' in said
+
+
+def test_a_model_without_an_address_names_the_file_it_stands_in(project: Project) -> None:
+    path = project.own('[models.mine]\nmodel = "m"\n')
+    project.trust()
+    said = project.error()
+    assert said.startswith(path)
+    assert "models.mine has no base_url" in said
+
+
+def test_a_settings_file_that_is_no_text_or_no_file_is_named(project: Project) -> None:
+    path = project.user("")
+    Path(path).write_bytes(b"\xff\xfe[limits]")
+    assert project.error().startswith(f"{path}: not UTF-8 text")
+    Path(path).unlink()
+    Path(path).mkdir()
+    assert project.error().startswith(f"{path}: cannot be read")
+
+
+# ── trust
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[dials]\npermission_profile = "trusted"\n',
+        '[dials]\nrun_control = "autonomous"\n',
+        '[dials]\nwork_mode = "build"\n',
+        "[limits]\nmax_turns = 0\n",
+        "[limits]\nmax_turns = 51\n",
+        "[limits]\ninput_bytes = 0\n",
+        MODEL,
+        '[routing]\nsmart = "builtin"\n',
+    ],
+)
+def test_an_untrusted_project_cannot_loosen_anything(project: Project, text: str) -> None:
+    path = project.own(text)
+    loaded = project.load()
+    assert loaded.settings == Settings()
+    assert not loaded.trusted
+    assert all(w.startswith(f"{path}:") and "until you trust this folder" in w for w in loaded.warnings)
+    assert loaded.warnings
+
+
+def test_an_untrusted_project_may_tighten(project: Project) -> None:
+    project.user('[dials]\npermission_profile = "trusted"\nrun_control = "autonomous"\n[limits]\nmax_cost = 5\n')
+    project.own(
+        '[dials]\npermission_profile = "normal"\nrun_control = "assisted"\n[limits]\nmax_cost = 1\nmax_seconds = 60\n'
+    )
+    loaded = project.load()
+    assert loaded.warnings == []
+    assert loaded.settings.dials.permission_profile is PermissionProfile.NORMAL
+    assert loaded.settings.dials.run_control is RunControl.ASSISTED
+    assert (loaded.settings.limits.max_cost, loaded.settings.limits.max_seconds) == (1.0, 60.0)
+
+
+def test_an_untrusted_project_cannot_undo_what_the_user_tightened(project: Project) -> None:
+    project.user("[limits]\nmax_cost = 1\nmax_turns = 5\n")
+    project.own("[limits]\nmax_cost = 2\nmax_turns = 6\n")
+    loaded = project.load()
+    assert (loaded.settings.limits.max_cost, loaded.settings.limits.max_turns) == (1.0, 5)
+    assert len(loaded.warnings) == 1 and "limits.max_cost, limits.max_turns are ignored" in loaded.warnings[0]
+
+
+def test_a_trusted_project_may_loosen(project: Project) -> None:
+    project.own('[dials]\npermission_profile = "trusted"\nwork_mode = "build"\n[limits]\nmax_turns = 0\n')
+    project.trust()
+    loaded = project.load()
+    assert loaded.trusted
+    assert loaded.warnings == []
+    assert loaded.settings.dials.permission_profile is PermissionProfile.TRUSTED
+    assert loaded.settings.dials.work_mode is WorkMode.BUILD
+    assert loaded.settings.limits.max_turns == 0
+
+
+def test_an_acp_agent_of_your_own_needs_a_command(project: Project) -> None:
+    project.user('[executors.codex]\nhome = "/c"\n[executors.mine]\ncommand = "mine --acp"\n')
+    assert project.load().settings.executors["mine"].command == "mine --acp"
+    path = project.user('[executors.other]\nmodel = "m"\n')
+    with pytest.raises(SettingsError, match=r"executors\.other has no command") as raised:
+        project.load()
+    assert str(path) in str(raised.value)
