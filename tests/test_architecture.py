@@ -76,6 +76,12 @@ def test_no_room_is_too_full() -> None:
     assert {str(room.relative_to(SRC)): count for room, count in counts.items() if count > MOST_IN_A_ROOM} == {}
 
 
+def test_every_room_is_on_the_map() -> None:
+    page = (SRC.parents[1] / "docs/architecture.md").read_text()
+    rooms = {str(path.parent.relative_to(SRC)) for path in FILES if path.name != "__init__.py"} - {"."}
+    assert [room for room in sorted(rooms) if f"| `{room}/` |" not in page] == []
+
+
 def test_the_domain_is_pure() -> None:
     pure = (sys.stdlib_module_names | {"msgspec", "quintet"}) - IMPURE
     paths = sorted((SRC / "domain").rglob("*.py"))
