@@ -10,7 +10,7 @@ from typing import Any
 from quintet.adapters.files.paths import Places
 from quintet.cli.replay import found, replayed
 from quintet.domain.journal.recording import Recording
-from quintet.engine.replay.replay import Outcome
+from quintet.engine.replay.replay import ReplayOutcome
 
 FORBIDDEN = ("subprocess.", "os.posix_spawn", "os.fork", "os.exec", "os.system", "os.spawn", "pty.", "socket.connect")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -55,6 +55,6 @@ def loaded(path: Path) -> Recording:
     return recording
 
 
-def replay(recording: Recording, turn: int = 0) -> Outcome:
+def replay(recording: Recording, turn: int = 0) -> ReplayOutcome:
     with watched():
         return replayed(recording, turn)

@@ -31,7 +31,15 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect, Grant
-from quintet.domain.tasks.executors import AI_CLIS, Assignment, CallEnded, Ended, ExecutorPart, Failure, Role
+from quintet.domain.tasks.executors import (
+    AI_CLIS,
+    Assignment,
+    CallEnded,
+    Ended,
+    ExecutorFailure,
+    ExecutorPart,
+    ExecutorRole,
+)
 from quintet.features.ai_clis.wiring import make_executors
 
 CASE_SECONDS = 90
@@ -69,7 +77,12 @@ CASES: dict[str, dict[str, Any]] = {
     "hang": {"mode": "hang"},
 }
 FORBIDDEN = {"hooks": ".git/hooks/pre-commit", "outside": OUTSIDE, "plan": "made.txt"}  # what must not be there then
-EXPECTED = {"401": Failure.LOGIN, "429": Failure.RATE_LIMIT, "down": Failure.UNREACHABLE, "hang": Failure.SILENT}
+EXPECTED = {
+    "401": ExecutorFailure.LOGIN,
+    "429": ExecutorFailure.RATE_LIMIT,
+    "down": ExecutorFailure.UNREACHABLE,
+    "hang": ExecutorFailure.SILENT,
+}
 
 
 def main() -> int:
@@ -204,7 +217,7 @@ async def driven(name: str, case: str, project: Path) -> list[ExecutorPart]:
     executors = make_executors(places, settings, make_terms(places, settings))
     plans = case == "plan"
     grant = Grant((Effect.READ, Effect.EXECUTE)) if plans else Grant((Effect.EDIT, Effect.EXECUTE), (str(project),))
-    role = Role.PLAN if plans else Role.EXECUTE
+    role = ExecutorRole.PLAN if plans else ExecutorRole.EXECUTE
     asked = Assignment(
         *(name, role, "Run the steps, then say DONE.", grant, PermissionProfile.NORMAL),
         folder=str(project.parent / "plans") if plans else "",

@@ -13,7 +13,7 @@ from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import ExecutorSettings, SandboxSettings, Settings
-from quintet.domain.tasks.executors import Assignment, Ended, ExecutorPart, Role
+from quintet.domain.tasks.executors import Assignment, Ended, ExecutorPart, ExecutorRole
 from quintet.features.ai_clis.wiring import make_executors
 
 FAKE = Path(__file__).parents[1] / "fake_clis" / "fake_cli.py"
@@ -46,7 +46,7 @@ class Executing:
         roots = (str(self.root),) if writes else ()
         grant = others.pop("grant", Grant(WRITING if writes else READING, roots))
         profile = others.pop("profile", PermissionProfile.NORMAL)
-        role = Role.EXECUTE if writes else Role.PLAN
+        role = ExecutorRole.EXECUTE if writes else ExecutorRole.PLAN
         return Assignment(executor, role, prompt, grant, profile, **{"silence": 120.0, **others})
 
     def __call__(self, executor: str, prompt: str, **others: Any) -> tuple[list[ExecutorPart], Ended]:

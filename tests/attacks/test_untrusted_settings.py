@@ -36,7 +36,7 @@ def test_a_new_setting_is_not_free_by_default() -> None:
     assert (about("anything").extra or {})["reach"] != FREE
 
 
-def loaded(folder: Path, text: str, users: str = "") -> config.Loaded:
+def loaded(folder: Path, text: str, users: str = "") -> config.LoadedSettings:
     places = locate(str(folder))
     for path, content in ((places.project_settings, text), (places.user_settings, users)):
         os.makedirs(os.path.dirname(path), exist_ok=True)

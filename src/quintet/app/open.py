@@ -127,7 +127,7 @@ async def open_session(
 
 def make_core(
     places: Places,
-    loaded: config.Loaded,
+    loaded: config.LoadedSettings,
     *,
     own: user_tools.OwnTools | None = None,
     start: str = "",
@@ -306,7 +306,7 @@ async def _take_up(
     return Session(core, row.id, surface, owner, since)
 
 
-def _notes(places: Places, loaded: config.Loaded, own: user_tools.OwnTools) -> list[Noticed]:
+def _notes(places: Places, loaded: config.LoadedSettings, own: user_tools.OwnTools) -> list[Noticed]:
     """What the person should know about the settings and their own tools."""
     notes = [Noticed(level="warning", code="SETTINGS", text=warning) for warning in loaded.warnings]
     notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]

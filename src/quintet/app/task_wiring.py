@@ -12,7 +12,7 @@ from quintet.adapters.tasks.health_look import PremisesHere
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.domain.ports.ports import Clock, Store
 from quintet.domain.settings.settings import Settings
-from quintet.domain.turn.tool_readiness import Part
+from quintet.domain.turn.tool_readiness import MachinePart
 from quintet.engine.cycle.doctor import Look
 from quintet.engine.cycle.task_keeper import TaskKeeper
 
@@ -23,11 +23,11 @@ def make_keeper(store: Store, places: Places, clock: Clock, redacted: Callable[[
 
 
 def make_look(places: Places, settings: Settings, clock: Clock) -> Look:
-    def parts() -> list[Part]:
+    def parts() -> list[MachinePart]:
         from quintet.app import machine_parts as here
         from quintet.app.open import find_ripgrep
 
-        around = here.Surroundings(places.root, find_ripgrep(), own_code=False, pythons=())
+        around = here.PartSources(places.root, find_ripgrep(), own_code=False, pythons=())
         needed = [here.look(name, around) for name in ("git", "ripgrep")]
         return [*needed, here.sandbox_in_force(settings.sandbox.use)]
 

@@ -23,10 +23,10 @@ from quintet.domain.tasks.task import TaskStatus
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.chrome.themes import chosen
-from quintet.surfaces.tui.context import Surroundings
+from quintet.surfaces.tui.context import TuiContext
 
 
-def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
+def surroundings(path: str, options: dict[str, Any]) -> TuiContext:
     """`options` are those of `open_session`, as the command line gave them."""
     places = locate(path)
     settings = config.load(places, options.get("settings")).settings
@@ -36,7 +36,7 @@ def surroundings(path: str, options: dict[str, Any]) -> Surroundings:
         return open_session(path, surface=Surface.TUI, person=True, **wanted)
 
     question = trust_question(places)
-    return Surroundings(
+    return TuiContext(
         name=places.name,
         root=places.root,
         sandbox=str(sandbox.chosen(settings.sandbox.use)),

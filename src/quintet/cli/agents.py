@@ -12,7 +12,7 @@ from typing import Any
 
 from quintet.adapters.agents.catalogue import SHIPPED, Shelf, Shelved, all_agents, at_path, find_agent
 from quintet.adapters.files.paths import locate
-from quintet.domain.agents.agent import Diagnostic, MenuItem, visible_menu
+from quintet.domain.agents.agent import AgentProblem, MenuItem, visible_menu
 from quintet.domain.agents.menu_lint import loose_ends
 from quintet.domain.agents.route import ResolvedCommand, resolve
 from quintet.domain.base.errors import NotFound, UsageError
@@ -110,7 +110,7 @@ def _described(command: ResolvedCommand) -> list[str]:
     return lines + table([(str(one.index), one.label) for one in command.candidates], right=(0,))
 
 
-def _aside(problems: Iterable[Diagnostic]) -> None:
+def _aside(problems: Iterable[AgentProblem]) -> None:
     for problem in problems:
         complain(f"{problem}; left out")
 
@@ -174,7 +174,7 @@ def _does(item: MenuItem) -> str:
     return f"{text[:59]}…" if len(text) > 60 else text
 
 
-def _loose(one: Shelved) -> Iterable[Diagnostic]:
+def _loose(one: Shelved) -> Iterable[AgentProblem]:
     try:
         with open(one.agent.source, encoding="utf-8-sig") as file:
             lines = file.read().splitlines()
@@ -182,4 +182,4 @@ def _loose(one: Shelved) -> Iterable[Diagnostic]:
         lines = []
     for end in loose_ends(one.agent, one.package):
         line = next((number for number, text in enumerate(lines, 1) if end.target in text), 1)
-        yield Diagnostic(one.agent.source, line, end.target, end.problem)
+        yield AgentProblem(one.agent.source, line, end.target, end.problem)

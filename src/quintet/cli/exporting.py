@@ -17,7 +17,7 @@ from quintet.domain.base.errors import Unplayable
 from quintet.domain.base.redaction import Redaction, secrets_of
 from quintet.domain.journal import recording as tape
 from quintet.domain.journal.protocol import Event, Recorded, decode_event
-from quintet.domain.journal.recording import Entry, Header, Segment
+from quintet.domain.journal.recording import Header, RecordEntry, Segment
 from quintet.engine.replay.replay import Replay, lines, split
 from quintet.surfaces.tables import say, say_json
 
@@ -65,7 +65,7 @@ def exported(recording: tape.Recording, redacted: Redaction) -> bytes:
             events[then.seq] = Recorded(then.seq, at, now)
         reached = max([reached, segment.header.after, *(r.seq for r in made[: len(again.posted)])])
         asked = iter(again.asked)
-        entries = [Entry("ask", next(asked)) if e.kind == "ask" else e for e in clean.entries]
+        entries = [RecordEntry("ask", next(asked)) if e.kind == "ask" else e for e in clean.entries]
         written.append((clean.header, entries))
     out = [tape.line(tape.Past(r.seq, r.at, r.event)) for r in events.values() if r.seq <= reached]
     for header, entries in written:
@@ -85,8 +85,8 @@ def _redacted_event(event: Event, redacted: Redaction) -> Event:
     return made
 
 
-def _redacted_entries(entries: list[Entry], redacted: Redaction) -> list[Entry]:
-    found = [msgspec.convert(redacted.value(msgspec.to_builtins(entry)), Entry) for entry in entries]
+def _redacted_entries(entries: list[RecordEntry], redacted: Redaction) -> list[RecordEntry]:
+    found = [msgspec.convert(redacted.value(msgspec.to_builtins(entry)), RecordEntry) for entry in entries]
     streams: dict[str, list[int]] = {}
     for place, entry in enumerate(entries):
         if entry.kind in TEXTS:
@@ -95,7 +95,7 @@ def _redacted_entries(entries: list[Entry], redacted: Redaction) -> list[Entry]:
             for kind, its in streams.items():
                 texts: list[Any] = redacted.pieces([str(entries[at].value) for at in its])
                 for at, text in zip(its, texts, strict=True):
-                    found[at] = Entry(kind, text)
+                    found[at] = RecordEntry(kind, text)
             streams = {}
     return found
 

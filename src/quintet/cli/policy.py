@@ -20,7 +20,7 @@ from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn.stage_policy import AGENTS_PAGE, TOOLSET_STATE, Menu, StagePlan
 from quintet.domain.turn.tool_menu import MenuManager, Presentation, with_own
 from quintet.domain.turn.tool_spec import ToolSpec
-from quintet.engine.turn.prompts import NO_CALLS, Part
+from quintet.engine.turn.prompts import NO_CALLS, PromptPart
 from quintet.surfaces.tables import say, say_json, say_table
 
 
@@ -65,7 +65,7 @@ def show_prompts(arguments: Namespace, dials: AxesChange) -> int:
     return 0
 
 
-def _source(part: Part) -> str:
+def _source(part: PromptPart) -> str:
     shipped = part.source.startswith(PROMPTS)
     return "shipped" if shipped else "written here" if part.source.startswith("@") else part.source
 

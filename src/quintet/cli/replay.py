@@ -19,7 +19,7 @@ from quintet.cli.sessions import needed
 from quintet.domain.base.errors import NotFound, Unplayable, UsageError
 from quintet.domain.journal import recording as tape
 from quintet.domain.journal.protocol import VERSION, Recorded, TurnFinished, TurnStarted
-from quintet.engine.replay.replay import Outcome, Parts, Replay, lines, split
+from quintet.engine.replay.replay import Parts, Replay, ReplayOutcome, lines, split
 from quintet.engine.turn.prompts import Prompts
 from quintet.surfaces.tables import say, say_json
 from quintet.tools.workflow_tools import finish_step
@@ -73,12 +73,12 @@ def parts() -> Parts:
     return Parts({**BY_NAME, finish_step.name: finish_step}, BashGrammar(), lambda own: Prompts(PROMPTS, own=own))
 
 
-def replayed(recording: tape.Recording, turn: int = 0) -> Outcome:
+def replayed(recording: tape.Recording, turn: int = 0) -> ReplayOutcome:
     """Replay every part of a recording, or the one that a turn is in, up to that turn's end."""
     import asyncio
 
     window = _window(recording.events, turn) if turn else None
-    outcome = Outcome()
+    outcome = ReplayOutcome()
     for segment, past, made in split(recording.events, recording.segments):
         if window and not any(recorded.seq == window[0] for recorded in made):
             continue

@@ -50,7 +50,7 @@ def logs(arguments: Namespace) -> int:
     return 0
 
 
-def _follow(places: Places, chosen: accounts.Wanted, arguments: Namespace) -> NoReturn:
+def _follow(places: Places, chosen: accounts.LogFilter, arguments: Namespace) -> NoReturn:
     """Print each request once it has ended, until interrupted."""
     rows, requests = needed(places), accounts.Requests()
     seen, after, first = -1, 0, True

@@ -118,7 +118,7 @@ def tools_doctor(arguments: Namespace) -> int:
     sandbox = parts.sandbox_in_force(loaded.settings.sandbox.use)
     network = parts.own_network(loaded.settings.sandbox.use, loaded.settings.sandbox.loopback)
     may_run = loaded.trusted or sandbox.ready
-    around = parts.Surroundings(
+    around = parts.PartSources(
         places.root, find_ripgrep(), may_run, OWN_PYTHON, loaded.settings, contained=sandbox.ready
     )
     found = {name: parts.look(name, around) for name in parts_of(specs)}

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from quintet.domain.agents.contract_results import Heard
+from quintet.domain.agents.contract_results import InputFollower
 from quintet.domain.agents.run_errors import CODES
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
@@ -58,7 +58,7 @@ class Headless:
 
     async def _follow(self, submission: str, after: int) -> int:
         turn = ""
-        heard = Heard(self._session.state.agent is not None)
+        heard = InputFollower(self._session.state.agent is not None)
         async for item in self._session.events(after):
             if not isinstance(item, p.Recorded):
                 continue

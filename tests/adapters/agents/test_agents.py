@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quintet.adapters.agents.catalogue import Shelf, all_agents, at_path, find_agent
-from quintet.adapters.agents.package import Found
+from quintet.adapters.agents.package import FoundPackage
 from quintet.adapters.agents.package_files import MOST_BYTES
 from quintet.adapters.files.located_yaml import MOST_NODES, NotReadable, read_json, read_yaml
 from quintet.adapters.files.paths import Places
@@ -51,7 +51,7 @@ def write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def agent_of(found: Found) -> Agent:
+def agent_of(found: FoundPackage) -> Agent:
     assert found.package, found.problems
     (agent,) = found.package.agents
     return agent

@@ -14,7 +14,7 @@ from typing import TypeVar
 import pytest
 
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
-from quintet.domain.journal.file_changes import FOLDER, FileChange, Plan, plan, trails
+from quintet.domain.journal.file_changes import FOLDER, FileChange, RewindPlan, plan, trails
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def tree(store: ShadowCheckpoints, point: str = "t") -> str:
     return run(store.snapshot(point)).tree
 
 
-def planned(store: ShadowCheckpoints, before: str, after: str) -> Plan:
+def planned(store: ShadowCheckpoints, before: str, after: str) -> RewindPlan:
     found = trails(run(store.compare(before, after, folders=True)).changes)
     return plan(found, run(store.now(found)))
 

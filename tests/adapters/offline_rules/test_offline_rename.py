@@ -6,16 +6,16 @@ import pytest
 
 from quintet.adapters.offline_rules.edits import line_change
 from quintet.adapters.offline_rules.intents import Rename
-from quintet.adapters.offline_rules.python_source import Source
-from quintet.adapters.offline_rules.rename_plan import Plan, plan_rename
+from quintet.adapters.offline_rules.python_source import ParsedSource
+from quintet.adapters.offline_rules.rename_plan import RenamePlan, plan_rename
 from tests.adapters.offline_running import CHAT, NORMAL, calls, contents, run
 
 OLD_TO_NEW = Rename("old", "new")
 
 
-def planned(files: dict[str, str], intent: Rename = OLD_TO_NEW) -> Plan:
+def planned(files: dict[str, str], intent: Rename = OLD_TO_NEW) -> RenamePlan:
     """The plan for a project of these files."""
-    sources = {path: Source(path, text, intent.old) for path, text in files.items() if intent.old in text}
+    sources = {path: ParsedSource(path, text, intent.old) for path, text in files.items() if intent.old in text}
     located: dict[str, list[str]] = {}
     while True:
         plan = plan_rename(intent, sources, located)
@@ -29,7 +29,7 @@ def planned(files: dict[str, str], intent: Rename = OLD_TO_NEW) -> Plan:
                 for path in files
                 if any(f"/{path}" == e if stem[0] == "/" else f"/{path}".endswith(e) for e in ends)
             ]
-        sources |= {path: Source(path, files[path], intent.old) for path in wanted}
+        sources |= {path: ParsedSource(path, files[path], intent.old) for path in wanted}
 
 
 @pytest.mark.parametrize(

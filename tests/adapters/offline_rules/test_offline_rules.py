@@ -9,7 +9,7 @@ import pytest
 from quintet.adapters.offline_rules.intents import CAN_DO, Find, GitDiff, Intent, RunTests
 from quintet.adapters.offline_rules.model import OfflineRules
 from quintet.adapters.offline_rules.phrasing import parse
-from quintet.adapters.offline_rules.program_steps import Said
+from quintet.adapters.offline_rules.program_steps import SayStep
 from quintet.adapters.offline_rules.programs import program
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.effects import Effect
@@ -191,7 +191,7 @@ def test_a_call_that_was_not_run_is_never_reported_as_done(intent: Intent) -> No
         while True:
             step = steps.send(["not run: the user said no" for _ in step.calls])
     except StopIteration as end:
-        said: Said = end.value
+        said: SayStep = end.value
     assert not said.done
     assert "place" not in said.text
 

@@ -31,7 +31,7 @@ class Project:
     def trust(self) -> None:
         trust_now(self.folder)
 
-    def load(self, **flags: object) -> config.Loaded:
+    def load(self, **flags: object) -> config.LoadedSettings:
         return config.load(self.places, {key.replace("__", "."): value for key, value in flags.items()})
 
     def error(self) -> str:

@@ -11,7 +11,7 @@ from quintet.adapters.shell_grammar.fast_path import flat
 from quintet.adapters.shell_grammar.parse import LONGEST, BashGrammar
 from quintet.domain.permission.effects import Effect
 from quintet.domain.shell.judge import judge
-from quintet.domain.shell.syntax import Assignment, Command, Redirect, Script, Word
+from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word
 
 GRAMMAR = BashGrammar()
 
@@ -163,7 +163,7 @@ def test_what_is_not_understood_is_said_to_be(line: str) -> None:
     ],
 )
 def test_a_word_is_what_bash_would_make_of_it(line: str, word: Word) -> None:
-    assert GRAMMAR.parse(line) == Script((Command((Word("x"), word)),), expands=bool(word.parts))
+    assert GRAMMAR.parse(line) == Script((ShellCommand((Word("x"), word)),), expands=bool(word.parts))
 
 
 @pytest.mark.parametrize(
@@ -177,31 +177,31 @@ def test_a_word_is_what_bash_would_make_of_it(line: str, word: Word) -> None:
 )
 def test_plain_braces_are_the_words_they_stand_for(line: str, words: list[str]) -> None:
     program, *others = map(Word, words)
-    assert GRAMMAR.parse(line) == Script((Command((program, *(Word(word.text, glob=True) for word in others))),))
+    assert GRAMMAR.parse(line) == Script((ShellCommand((program, *(Word(word.text, glob=True) for word in others))),))
 
 
 @pytest.mark.parametrize(
     ("line", "command"),
     [
-        ("a=b x", Command((Word("x"),), (Assignment("a", Word("b")),))),
-        ('PAGER="rm x" x', Command((Word("x"),), (Assignment("PAGER", Word("rm x")),))),
-        ("a+=$b x", Command((Word("x"),), (Assignment("a", Word("$", True, parts=("", "a", "", "b", ""))),))),
-        ("x >f", Command((Word("x"),), (), (Redirect(">", Word("f")),))),
-        ("x 2>&1", Command((Word("x"),), (), (Redirect(">&", Word("1")),))),
-        ("x >f y", Command((Word("x"), Word("y")), (), (Redirect(">", Word("f")),))),
-        ("x <<EOF y\nz\nEOF", Command((Word("x"), Word("y")), (), (Redirect("<<", Word("z\n")),))),
+        ("a=b x", ShellCommand((Word("x"),), (ShellAssignment("a", Word("b")),))),
+        ('PAGER="rm x" x', ShellCommand((Word("x"),), (ShellAssignment("PAGER", Word("rm x")),))),
+        ("a+=$b x", ShellCommand((Word("x"),), (ShellAssignment("a", Word("$", True, parts=("", "a", "", "b", ""))),))),
+        ("x >f", ShellCommand((Word("x"),), (), (Redirect(">", Word("f")),))),
+        ("x 2>&1", ShellCommand((Word("x"),), (), (Redirect(">&", Word("1")),))),
+        ("x >f y", ShellCommand((Word("x"), Word("y")), (), (Redirect(">", Word("f")),))),
+        ("x <<EOF y\nz\nEOF", ShellCommand((Word("x"), Word("y")), (), (Redirect("<<", Word("z\n")),))),
         (
             "x <<'EOF' >f\n$(z)\nEOF",
-            Command((Word("x"),), (), (Redirect(">", Word("f")), Redirect("<<", Word("$(z)\n")))),
+            ShellCommand((Word("x"),), (), (Redirect(">", Word("f")), Redirect("<<", Word("$(z)\n")))),
         ),
-        ("x <<-EOF\n\tz\n\tEOF", Command((Word("x"),), (), (Redirect("<<", Word("z\n\t")),))),
-        ("x <<< y", Command((Word("x"),), (), (Redirect("<<<", Word("y")),))),
-        (">f", Command((), (), (Redirect(">", Word("f")),))),
-        ("export a=b c", Command((Word("export"), Word("c")), (Assignment("a", Word("b")),))),
-        ("for a in b; do :; done", Command((Word("for"), Word("b")), (Assignment("a", Word("")),))),
+        ("x <<-EOF\n\tz\n\tEOF", ShellCommand((Word("x"),), (), (Redirect("<<", Word("z\n\t")),))),
+        ("x <<< y", ShellCommand((Word("x"),), (), (Redirect("<<<", Word("y")),))),
+        (">f", ShellCommand((), (), (Redirect(">", Word("f")),))),
+        ("export a=b c", ShellCommand((Word("export"), Word("c")), (ShellAssignment("a", Word("b")),))),
+        ("for a in b; do :; done", ShellCommand((Word("for"), Word("b")), (ShellAssignment("a", Word("")),))),
     ],
 )
-def test_assignments_and_redirections_stay_with_their_command(line: str, command: Command) -> None:
+def test_assignments_and_redirections_stay_with_their_command(line: str, command: ShellCommand) -> None:
     script = GRAMMAR.parse(line)
     assert script.problem == ""
     assert script.commands[0] == command

@@ -9,7 +9,7 @@ from quintet.domain.agents.run_errors import CODES, ErrorInfo
 from quintet.domain.agents.run_phases import MOVES, TERMINAL, RunPhase, outcome
 from quintet.domain.agents.templates import render
 from quintet.domain.agents.workflow import Edge, Graph, Node, NodeKind, Workflow
-from quintet.domain.agents.workflow_progress import Finished, by_itself, chosen, entered, moved, passes
+from quintet.domain.agents.workflow_progress import FinishedStep, by_itself, chosen, entered, moved, passes
 from quintet.domain.turn.tool_spec import Move
 
 LEADER = Agent("a", "A", Persona("r"))
@@ -94,7 +94,7 @@ def test_a_workflow_within_a_workflow_comes_back_to_the_node_that_called_it() ->
     assert passes(place) == Move("complete", "")
     place = moved(place, "complete", "", "")
     assert place.done
-    assert place.finished[0] == Finished("x", "complete", "done in there")
+    assert place.finished[0] == FinishedStep("x", "complete", "done in there")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain.git.kept_in_git import (
-    Entry,
+    GitEntry,
     about_index,
     blob_of,
     blobs_of,
@@ -30,7 +30,7 @@ def line(path: str, blob: str = A, stage: int = 0) -> bytes:
 def test_only_protected_entries_are_found() -> None:
     lines = [line("a.py"), line("x/.claude/b"), line(".github/workflows/a b\tc.yml", B, 2), b"strange"]
     found = entries(lines, lambda path: kept(path) is not None)
-    assert found == [Entry(".github/workflows/a b\tc.yml", B), Entry("x/.claude/b", A)]
+    assert found == [GitEntry(".github/workflows/a b\tc.yml", B), GitEntry("x/.claude/b", A)]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_changes_of_commits_are_read_with_merges_and_without_deletions() -> None
         f"{A}\0\n:000000 100755 {NULL} {B} A\0.husky/x\0:100644 000000 {B} {NULL} D\0gone\0"
         f"{B}\0\n::100644 100644 100644 {A} {A} {B} MM\0both\0"
     ).encode()
-    assert list(changes(said)) == [(A, Entry(".husky/x", B)), (B, Entry("both", B))]
+    assert list(changes(said)) == [(A, GitEntry(".husky/x", B)), (B, GitEntry("both", B))]
 
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\0\n/"), min_size=1, max_size=8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quintet.domain.git import sandbox_notes as notes
-from quintet.domain.git.sandbox_notes import Failure, explained
+from quintet.domain.git.sandbox_notes import FailedCommand, explained
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.user_keys import FETCHING
 
@@ -30,10 +30,10 @@ DENIED = "git@example.com: Permission denied (publickey).\nfatal: Could not read
     ],
 )
 def test_what_the_sandbox_made_fail_is_said(output: str, note: str) -> None:
-    assert explained(Failure(output, 128, GRANT, Sandbox.BWRAP, "/work/app")) == (note,)
-    assert explained(Failure(output, 128, GRANT, Sandbox.NONE, "/work/app")) == ()
+    assert explained(FailedCommand(output, 128, GRANT, Sandbox.BWRAP, "/work/app")) == (note,)
+    assert explained(FailedCommand(output, 128, GRANT, Sandbox.NONE, "/work/app")) == ()
     outside = Grant((Effect.OUTSIDE,))
-    assert explained(Failure(output, 128, outside, Sandbox.BWRAP, "/work/app")) == ()
+    assert explained(FailedCommand(output, 128, outside, Sandbox.BWRAP, "/work/app")) == ()
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,17 @@ def test_what_the_sandbox_made_fail_is_said(output: str, note: str) -> None:
     ],
 )
 def test_what_fails_elsewhere_too_is_left_alone(output: str) -> None:
-    assert explained(Failure(output, 128, GRANT, Sandbox.BWRAP, "/work/app")) == ()
+    assert explained(FailedCommand(output, 128, GRANT, Sandbox.BWRAP, "/work/app")) == ()
 
 
 @pytest.mark.parametrize("path", ["/srv/x.git", "../bare", "file:///srv/x.git"])
 @pytest.mark.parametrize("words", ["'{}' does not appear to be a git repository", "repository '{}' does not exist"])
 def test_a_remote_that_is_a_folder_outside_is_named(path: str, words: str) -> None:
-    told = explained(Failure(f"fatal: {words.format(path)}\n", 128, GRANT, Sandbox.BWRAP, "/work/app"))
+    told = explained(FailedCommand(f"fatal: {words.format(path)}\n", 128, GRANT, Sandbox.BWRAP, "/work/app"))
     assert len(told) == 1 and told[0].startswith(f"{path.removeprefix('file://')} is outside the project")
 
 
 def test_which_key_was_missing_depends_on_what_the_line_had() -> None:
     fetching = Grant(GRANT.effects, GRANT.write_roots, True, keys=FETCHING)
-    assert explained(Failure(DENIED, 128, fetching, Sandbox.BWRAP, "/")) == (notes.NO_AGENT,)
-    assert explained(Failure(DENIED, 128, GRANT, Sandbox.PARTIAL, "/")) == (notes.NO_KEYS_IN_PARTIAL,)
+    assert explained(FailedCommand(DENIED, 128, fetching, Sandbox.BWRAP, "/")) == (notes.NO_AGENT,)
+    assert explained(FailedCommand(DENIED, 128, GRANT, Sandbox.PARTIAL, "/")) == (notes.NO_KEYS_IN_PARTIAL,)

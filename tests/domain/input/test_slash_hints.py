@@ -2,14 +2,14 @@
 
 import pytest
 
-from quintet.domain.input.slash_hints import Usage, hints, words_of
+from quintet.domain.input.slash_hints import CommandUsage, hints, words_of
 
 TABLE = (
-    Usage("mode", "/mode chat|plan|build [--autonomous] [SCOPE]", "what kind of work"),
-    Usage("model", "/model [NAME|auto]", "choose a model"),
-    Usage("steer", "/steer AXIS VALUE [now|later]", "turn a dial"),
-    Usage("tasks", "/tasks [STATUS…] | move ID STATUS", "tasks"),
-    Usage("quit", "/quit", "leave"),
+    CommandUsage("mode", "/mode chat|plan|build [--autonomous] [SCOPE]", "what kind of work"),
+    CommandUsage("model", "/model [NAME|auto]", "choose a model"),
+    CommandUsage("steer", "/steer AXIS VALUE [now|later]", "turn a dial"),
+    CommandUsage("tasks", "/tasks [STATUS…] | move ID STATUS", "tasks"),
+    CommandUsage("quit", "/quit", "leave"),
 )
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.user_keys import AGENT, FETCHING, HOSTS, PRIVATE, keys_for, said
-from quintet.domain.shell.line_needs import Part
+from quintet.domain.shell.line_needs import LinePart
 
 PUBLISH = frozenset({Effect.PUBLISH, Effect.NETWORK})
 NETWORK = frozenset({Effect.NETWORK, Effect.COMMIT})
-GIT = Part("git", NETWORK)
+GIT = LinePart("git", NETWORK)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,10 @@ def test_git_alone_that_fetches_gets_the_agent_and_no_key() -> None:
     assert keys_for(NETWORK, ("git fetch",), (GIT,), approved=True) == FETCHING
     assert PRIVATE not in FETCHING
     assert keys_for(NETWORK, ("git fetch",), (GIT,), approved=False) == ()
-    assert keys_for(NETWORK, ("git fetch", "make"), (GIT, Part("make", frozenset({Effect.BUILD}))), approved=True) == ()
+    assert (
+        keys_for(NETWORK, ("git fetch", "make"), (GIT, LinePart("make", frozenset({Effect.BUILD}))), approved=True)
+        == ()
+    )
 
 
 def test_what_a_grant_of_another_version_names_is_passed_over() -> None:

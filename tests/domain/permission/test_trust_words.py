@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from quintet.domain.base.listing import listed
-from quintet.domain.permission.trust_words import Wanted, file_lines, server_line, settings_lines
+from quintet.domain.permission.trust_words import WantedServer, file_lines, server_line, settings_lines
 from quintet.domain.permission.trusted_content import ProjectSetting, ignored
 from quintet.domain.settings.meta import OWN
 from quintet.domain.settings.settings import catalogue
@@ -83,19 +83,19 @@ def test_a_hook_says_first_what_it_runs_and_then_that_this_may_change() -> None:
 
 SERVERS = [
     (
-        Wanted("a", "npx x", network=True, gets=("HOME",)),
+        WantedServer("a", "npx x", network=True, gets=("HOME",)),
         "starts `npx x` in the sandbox, with a network, gets your HOME",
     ),
-    (Wanted("a", url="https://b.example/mcp", network=True), "reaches https://b.example/mcp"),
+    (WantedServer("a", url="https://b.example/mcp", network=True), "reaches https://b.example/mcp"),
     (
-        Wanted("a", "x", refused=("GH_TOKEN", "KEY")),
+        WantedServer("a", "x", refused=("GH_TOKEN", "KEY")),
         "starts `x` in the sandbox, asks for your GH_TOKEN, KEY: not given, unless your own [mcp] variables say so",
     ),
 ]
 
 
 @pytest.mark.parametrize(("server", "said"), SERVERS)
-def test_a_server_says_what_it_gets_and_what_not(server: Wanted, said: str) -> None:
+def test_a_server_says_what_it_gets_and_what_not(server: WantedServer, said: str) -> None:
     assert server_line(server) == f"MCP server a {said}"
 
 

@@ -9,7 +9,7 @@ from quintet.adapters.shell_grammar.parse import LONGEST, MOST_MARKS, BashGramma
 from quintet.domain.permission.effects import Effect
 from quintet.domain.shell.judge import added_up, judge, with_lines
 from quintet.domain.shell.plain_reading import plain_paths
-from quintet.domain.shell.syntax import Command, Script, Word
+from quintet.domain.shell.syntax import Script, ShellCommand, Word
 from quintet.domain.turn.tool_spec import Touch
 
 GRAMMAR = BashGrammar()
@@ -72,6 +72,6 @@ def test_a_subcommand_behind_any_number_of_flags_is_known_to_rules() -> None:
 
 
 def test_a_fault_in_the_judge_is_no_way_past_it() -> None:
-    broken = Script((Command((Word(None),)),))  # type: ignore[arg-type]
+    broken = Script((ShellCommand((Word(None),)),))  # type: ignore[arg-type]
     touch = judge(broken)
     assert touch.effects == {Effect.DESTROY} and "a fault of Quintet's own" in touch.why

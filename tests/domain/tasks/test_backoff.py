@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from quintet.domain.settings.settings import RetrySettings
 from quintet.domain.tasks.backoff import Again, GiveUp, after_failure, linear
-from quintet.domain.tasks.executors import RETRY, Failure, Retry
+from quintet.domain.tasks.executors import RETRY, ExecutorFailure, Retry
 
 DEFAULT = RetrySettings()
-TRIED_AGAIN = [failure for failure in Failure if RETRY[failure] is not Retry.NEVER]
-NOT_TRIED_AGAIN = [failure for failure in Failure if RETRY[failure] is Retry.NEVER]
+TRIED_AGAIN = [failure for failure in ExecutorFailure if RETRY[failure] is not Retry.NEVER]
+NOT_TRIED_AGAIN = [failure for failure in ExecutorFailure if RETRY[failure] is Retry.NEVER]
 
 
 def test_s4_the_wait_grows_by_ten_seconds_from_ten():
-    waits = [after_failure(attempt, Failure.CRASHED, 0, DEFAULT) for attempt in range(1, 5)]
+    waits = [after_failure(attempt, ExecutorFailure.CRASHED, 0, DEFAULT) for attempt in range(1, 5)]
     assert [wait.seconds for wait in waits if isinstance(wait, Again)] == [10, 20, 30, 40]
 
 
@@ -30,21 +30,23 @@ def test_what_a_person_has_to_mend_is_not_tried_again(failure):
 
 
 def test_every_kind_of_failure_has_its_rule():
-    assert set(RETRY) == set(Failure)
-    assert {Failure.LOGIN, Failure.MISSING, Failure.CONTAINMENT} <= set(NOT_TRIED_AGAIN)
+    assert set(RETRY) == set(ExecutorFailure)
+    assert {ExecutorFailure.LOGIN, ExecutorFailure.MISSING, ExecutorFailure.CONTAINMENT} <= set(NOT_TRIED_AGAIN)
 
 
 def test_a_rate_limit_is_waited_out_when_it_says_when_it_ends():
-    assert after_failure(7, Failure.RATE_LIMIT, 95.5, DEFAULT) == Again(95.5, "until its limit ends")
-    assert after_failure(2, Failure.RATE_LIMIT, 0, DEFAULT) == Again(20, "attempt 2 of 100 failed")
+    assert after_failure(7, ExecutorFailure.RATE_LIMIT, 95.5, DEFAULT) == Again(95.5, "until its limit ends")
+    assert after_failure(2, ExecutorFailure.RATE_LIMIT, 0, DEFAULT) == Again(20, "attempt 2 of 100 failed")
 
 
 def test_a_limit_that_ends_next_week_is_asked_about_sooner():
-    assert after_failure(1, Failure.RATE_LIMIT, 600_000, DEFAULT) == Again(21_600, "its limit ends later than we wait")
+    assert after_failure(1, ExecutorFailure.RATE_LIMIT, 600_000, DEFAULT) == Again(
+        21_600, "its limit ends later than we wait"
+    )
 
 
 def test_only_a_rate_limit_has_an_end():
-    assert after_failure(1, Failure.UNREACHABLE, 95, DEFAULT) == Again(10, "attempt 1 of 100 failed")
+    assert after_failure(1, ExecutorFailure.UNREACHABLE, 95, DEFAULT) == Again(10, "attempt 1 of 100 failed")
 
 
 retries = st.builds(
@@ -56,7 +58,7 @@ retries = st.builds(
 )
 
 
-@given(retries, st.sampled_from(list(Failure)), st.floats(0, 1e7))
+@given(retries, st.sampled_from(list(ExecutorFailure)), st.floats(0, 1e7))
 def test_it_always_comes_to_an_end_and_never_waits_backwards(settings, failure, resets_in):
     waits = []
     for attempt in range(1, settings.max_attempts + 1):

@@ -5,9 +5,9 @@ from datetime import datetime
 import pytest
 
 from quintet.domain.dials.axes import PermissionProfile
-from quintet.domain.tasks.executor_errors import Fault, by_status, judge
+from quintet.domain.tasks.executor_errors import ExecutorFault, by_status, judge
 from quintet.domain.tasks.executor_flags import BYPASS, permission_flags, reading_flags
-from quintet.domain.tasks.executors import AI_CLIS, Failure
+from quintet.domain.tasks.executors import AI_CLIS, ExecutorFailure
 
 NOW = datetime.fromisoformat("2026-03-05T14:00:00+00:00")
 RESTRICTED, NORMAL, TRUSTED, UNRESTRICTED = PermissionProfile
@@ -126,4 +126,4 @@ def test_what_says_nothing_of_a_fault_is_none():
     ],
 )
 def test_a_limit_says_when_it_ends(text, seconds):
-    assert judge(text, NOW, 429) == Fault(Failure.RATE_LIMIT, pytest.approx(seconds))
+    assert judge(text, NOW, 429) == ExecutorFault(ExecutorFailure.RATE_LIMIT, pytest.approx(seconds))

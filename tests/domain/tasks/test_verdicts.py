@@ -6,30 +6,30 @@ from hypothesis import strategies as st
 
 from quintet.domain.journal import protocol as p
 from quintet.domain.tasks.task import Intent, TaskText
-from quintet.domain.tasks.verdicts import Outcome, Shown, files_named, verdict
+from quintet.domain.tasks.verdicts import DoneEvidence, VerifyOutcome, files_named, verdict
 
-V, F, N = Outcome.VERIFIED, Outcome.FAILED, Outcome.NOT_VERIFIED
+V, F, N = VerifyOutcome.VERIFIED, VerifyOutcome.FAILED, VerifyOutcome.NOT_VERIFIED
 ONE = TaskText("a", "create one.txt")
 
 
 @pytest.mark.parametrize(
     ("said", "shown", "outcome"),
     [
-        (None, Shown(), N),  # the offline rules, and an AI CLI's word
-        (None, Shown(changed=("two.txt",)), N),
-        (None, Shown(changed=("one.txt",)), V),
-        (None, Shown(changed=("sub/one.txt", "x")), V),
-        (None, Shown(changed=("done.txt",)), N),
-        (None, Shown(command=True), V),
-        (None, Shown(by_rules=True), V),
-        (True, Shown(), N),  # two words of AI CLIs, and nothing beside them
-        (True, Shown(looked=True), V),
-        (True, Shown(changed=("x",)), V),
-        (True, Shown(native=True), V),
-        (False, Shown(True, ("one.txt",), True, True, True), F),
+        (None, DoneEvidence(), N),  # the offline rules, and an AI CLI's word
+        (None, DoneEvidence(changed=("two.txt",)), N),
+        (None, DoneEvidence(changed=("one.txt",)), V),
+        (None, DoneEvidence(changed=("sub/one.txt", "x")), V),
+        (None, DoneEvidence(changed=("done.txt",)), N),
+        (None, DoneEvidence(command=True), V),
+        (None, DoneEvidence(by_rules=True), V),
+        (True, DoneEvidence(), N),  # two words of AI CLIs, and nothing beside them
+        (True, DoneEvidence(looked=True), V),
+        (True, DoneEvidence(changed=("x",)), V),
+        (True, DoneEvidence(native=True), V),
+        (False, DoneEvidence(True, ("one.txt",), True, True, True), F),
     ],
 )
-def test_what_shows_a_task_decides(said: bool | None, shown: Shown, outcome: Outcome) -> None:
+def test_what_shows_a_task_decides(said: bool | None, shown: DoneEvidence, outcome: VerifyOutcome) -> None:
     found, why = verdict(said, ONE, shown)
     assert found is outcome
     assert bool(why) is (outcome is N)
@@ -37,7 +37,7 @@ def test_what_shows_a_task_decides(said: bool | None, shown: Shown, outcome: Out
 
 @given(st.booleans() | st.none(), st.text(), st.text())
 def test_no_word_verifies_without_anything_that_shows_it(said: bool | None, title: str, body: str) -> None:
-    assert verdict(said, TaskText("a", title, body=body), Shown())[0] is not V
+    assert verdict(said, TaskText("a", title, body=body), DoneEvidence())[0] is not V
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.settings.settings import CompressionSettings
 from quintet.domain.turn import compression
-from quintet.domain.turn.compression import LAST_REQUESTS, Outcome, Summary
+from quintet.domain.turn.compression import LAST_REQUESTS, CallOutcome, Summary
 from quintet.domain.turn.messages import Message, Original, Role, ToolCall
 from quintet.domain.turn.todos import Todo, TodoStatus
 from quintet.domain.turn.tool_spec import CallStatus
@@ -133,8 +133,8 @@ def test_s1_the_summary_has_goals_decisions_plan_open_issues_and_key_outputs() -
         *step("c4", tool="Read", file_path="lexer.py"),
         *step("c5", command="make docs", result="no rule\nexit 2"),
     ]
-    fine, failed = Outcome(CallStatus.OK), Outcome(CallStatus.ERROR)
-    outcomes = {"c1": fine, "c2": Outcome(CallStatus.OK, ("parser.py",)), "c3": failed, "c4": fine, "c5": failed}
+    fine, failed = CallOutcome(CallStatus.OK), CallOutcome(CallStatus.ERROR)
+    outcomes = {"c1": fine, "c2": CallOutcome(CallStatus.OK, ("parser.py",)), "c3": failed, "c4": fine, "c5": failed}
     todos = {"1": Todo("1", "write the lexer", TodoStatus.IN_PROGRESS)}
     made = summary_of(messages, len(messages), requests=["split the parser", "go on"], outcomes=outcomes, todos=todos)
     assert made == Summary(
@@ -151,7 +151,11 @@ def test_s1_the_summary_has_goals_decisions_plan_open_issues_and_key_outputs() -
 
 
 def test_a_failure_is_closed_by_a_later_success_of_the_same_even_one_that_is_kept() -> None:
-    outcomes = {"a": Outcome(CallStatus.ERROR), "b": Outcome(CallStatus.DENIED), "c": Outcome(CallStatus.OK)}
+    outcomes = {
+        "a": CallOutcome(CallStatus.ERROR),
+        "b": CallOutcome(CallStatus.DENIED),
+        "c": CallOutcome(CallStatus.OK),
+    }
     messages = [
         *step("a", command="make"),
         *step("b", command="git push", result="not run"),
@@ -163,7 +167,7 @@ def test_a_failure_is_closed_by_a_later_success_of_the_same_even_one_that_is_kep
 
 
 def test_of_a_test_command_the_newest_result_stays() -> None:
-    outcomes = {"a": Outcome(CallStatus.ERROR), "b": Outcome(CallStatus.OK)}
+    outcomes = {"a": CallOutcome(CallStatus.ERROR), "b": CallOutcome(CallStatus.OK)}
     messages = [*step("a", command="pytest", result="1 failed"), *step("b", command="pytest", result="3 passed")]
     assert summary_of(messages, 4, outcomes=outcomes).key_outputs == ("test pytest → 3 passed",)
     earlier = Summary(key_outputs=("test pytest → 9 failed", "the port is 8080"))
@@ -193,7 +197,7 @@ def test_the_summary_is_bounded_but_for_the_users_own_words() -> None:
     outcomes = {}
     for n in range(300):
         messages += [*step(f"c{n}", command=f"pytest {n} {long}", result=long), said(f"{n} {long}")]
-        outcomes[f"c{n}"] = Outcome(CallStatus.ERROR, (f"{n}/{long}",))
+        outcomes[f"c{n}"] = CallOutcome(CallStatus.ERROR, (f"{n}/{long}",))
     made = summary_of(messages, len(messages), requests=[long] * 9, outcomes=outcomes)
     assert made.last_requests == (long,) * LAST_REQUESTS
     assert len(compression.message(msgspec.structs.replace(made, last_requests=())).text) < 30_000

@@ -17,7 +17,7 @@ from quintet.domain.agents.run_phases import RunPhase
 from quintet.domain.base.errors import ModelAuthFailed, ModelTimeout, RunFailed
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
-from quintet.domain.ports.ports import Loaded
+from quintet.domain.ports.ports import ItemData
 from quintet.domain.turn.messages import Role
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
@@ -455,7 +455,7 @@ def test_a_run_whose_folder_cannot_be_made_is_not_started(repo: Path, crew: Path
 
 def test_an_unforeseen_error_in_dispatch_is_told_and_the_session_goes_on(repo: Path, crew: Path) -> None:
     class Failing(LocalAgents):
-        def data(self, path: str, agent: Agent) -> Loaded:
+        def data(self, path: str, agent: Agent) -> ItemData:
             raise RuntimeError("the disk is on fire")
 
     async def script(driver: Driver) -> None:

@@ -454,7 +454,7 @@ async def _turn_with_yes(driver: Driver) -> None:
 
 def test_a_rewind_brings_back_nothing_protected_but_what_a_file_tool_changed() -> None:
     """What a command planted, and what was moved aside in the turn, would be installed by undoing that."""
-    from quintet.domain.journal.file_changes import LeftAlone, Plan, Restoration
+    from quintet.domain.journal.file_changes import LeftAlone, Restoration, RewindPlan
     from quintet.domain.permission.protected_paths import PROTECTION
     from quintet.engine.checkpoints.rewind import KEPT, spared
 
@@ -463,7 +463,7 @@ def test_a_rewind_brings_back_nothing_protected_but_what_a_file_tool_changed() -
     asked = Restoration(".vscode/tasks.json", "", there)
     gone = Restoration(".envrc", there, "")
     plain = Restoration("a.txt", "", there)
-    found = spared(Plan((*planted, asked, gone, plain)), {asked.path}, PROTECTION)
+    found = spared(RewindPlan((*planted, asked, gone, plain)), {asked.path}, PROTECTION)
     assert found.restore == (asked, gone, plain)
     assert found.left == tuple(LeftAlone(one.path, KEPT) for one in planted)
 

@@ -15,9 +15,9 @@ from quintet.domain.tasks.executors import (
     CallEnded,
     Changed,
     Ended,
+    ExecutorFailure,
     ExecutorPart,
-    Failure,
-    Role,
+    ExecutorRole,
     Said,
     Spent,
 )
@@ -60,7 +60,7 @@ def writes(root: Path, name: str) -> Any:
     return work
 
 
-def failing(failure: Failure, **more: Any) -> list[ExecutorPart]:
+def failing(failure: ExecutorFailure, **more: Any) -> list[ExecutorPart]:
     return [Ended(False, failure=failure, reason=str(failure), **more)]
 
 
@@ -85,10 +85,10 @@ def test_s4_one_plans_another_executes_the_third_verifies_and_each_start_is_a_de
     driver, end, executors = run(repo, scripts)
     assert (end.status, end.done, end.cost) == ("done", 1, 0.25)
     assert [(s.executor, s.role) for s in executors.starts] == [
-        ("claude", Role.PLAN),
-        ("codex", Role.EXECUTE),
-        ("gemini", Role.VERIFY),
-        ("claude", Role.PLAN),
+        ("claude", ExecutorRole.PLAN),
+        ("codex", ExecutorRole.EXECUTE),
+        ("gemini", ExecutorRole.VERIFY),
+        ("claude", ExecutorRole.PLAN),
     ]
     decided = [e for e in driver.of(p.CallDecided) if e.tool == "executor"]
     assert [(e.verdict, e.rule) for e in decided] == [(Verdict.ALLOW, "cycle")] * 4
@@ -99,7 +99,7 @@ def test_s4_one_plans_another_executes_the_third_verifies_and_each_start_is_a_de
     assert "Write it." in executor.prompt and "Do a" in verifier.prompt and "- a.md:" in executors.starts[3].prompt
     (acted,) = driver.of(p.ExecutorActed)
     assert (acted.tool, acted.summary, acted.ok) == ("shell", "touch a.txt", True)
-    work = next(e for e in driver.of(p.ExecutorEnded) if e.role is Role.EXECUTE)
+    work = next(e for e in driver.of(p.ExecutorEnded) if e.role is ExecutorRole.EXECUTE)
     assert (work.changed, work.usage, work.cost) == (("a.txt",), Usage(100, 20), 0.25)
     assert [e.paths for e in driver.of(p.FilesChanged)] == [("a.txt",)]
     started = [e.call for e in driver.of(p.ToolStarted)]
@@ -117,7 +117,7 @@ def test_what_ai_clis_did_is_in_the_log_and_in_the_costs(repo: Path) -> None:
 
     scripts = [
         pages("a"),
-        failing(Failure.UNREACHABLE),
+        failing(ExecutorFailure.UNREACHABLE),
         writes(repo, "a.txt"),
         [Spent(Usage(7, 3)), Ended(True, "DONE\nit is there")],
         pages(),
@@ -132,7 +132,7 @@ def test_what_ai_clis_did_is_in_the_log_and_in_the_costs(repo: Path) -> None:
 
 @BWRAP
 def test_s4_a_failed_start_is_tried_again_with_a_countdown_and_counts_as_no_retry_of_the_task(repo: Path) -> None:
-    down = failing(Failure.UNREACHABLE)
+    down = failing(ExecutorFailure.UNREACHABLE)
     scripts = [down, down, writes(repo, "a.txt")]
     model = ScriptedModel([PLAN, "DONE", "nothing more"])
     driver, end, executors = run(repo, scripts, settings=ONE_CLI, model=model)
@@ -144,15 +144,19 @@ def test_s4_a_failed_start_is_tried_again_with_a_countdown_and_counts_as_no_retr
 
 @BWRAP
 def test_a_rate_limit_is_waited_for_until_it_ends(repo: Path) -> None:
-    scripts = [failing(Failure.RATE_LIMIT, resets_in=75.0), writes(repo, "a.txt")]
+    scripts = [failing(ExecutorFailure.RATE_LIMIT, resets_in=75.0), writes(repo, "a.txt")]
     model = ScriptedModel([PLAN, "DONE", "nothing more"])
     driver, end, _ = run(repo, scripts, settings=ONE_CLI, model=model)
     assert driver.of(p.ExecutorEnded)[0].retry_in == 75.0 and end.status == "done" and end.seconds >= 75.0
 
 
 @BWRAP
-@pytest.mark.parametrize("failure", [Failure.LOGIN, Failure.MISSING, Failure.CONTAINMENT, Failure.REFUSED])
-def test_what_only_a_person_can_mend_stops_the_cycle_and_is_no_fault_of_the_tasks(repo: Path, failure: Failure) -> None:
+@pytest.mark.parametrize(
+    "failure", [ExecutorFailure.LOGIN, ExecutorFailure.MISSING, ExecutorFailure.CONTAINMENT, ExecutorFailure.REFUSED]
+)
+def test_what_only_a_person_can_mend_stops_the_cycle_and_is_no_fault_of_the_tasks(
+    repo: Path, failure: ExecutorFailure
+) -> None:
     executors = ScriptedExecutors([failing(failure, hint="mend it"), writes(repo, "a.txt")])
 
     async def script(driver: Driver) -> None:
@@ -169,7 +173,7 @@ def test_what_only_a_person_can_mend_stops_the_cycle_and_is_no_fault_of_the_task
 def test_attempts_that_never_reach_the_server_are_no_fault_of_the_tasks_either(repo: Path) -> None:
     settings = {**ONE_CLI, "retry.max_attempts": 2}
     _, end, executors = run(
-        repo, [failing(Failure.UNREACHABLE)] * 2, settings=settings, model=ScriptedModel([PLAN, "no more"])
+        repo, [failing(ExecutorFailure.UNREACHABLE)] * 2, settings=settings, model=ScriptedModel([PLAN, "no more"])
     )
     assert end.status == "failed" and "2 of 2 attempts failed (retry.max_attempts)" in end.reason
     assert len(executors.starts) == 2 and statuses(repo) == {"a": "todo"}
@@ -179,7 +183,7 @@ def test_attempts_that_never_reach_the_server_are_no_fault_of_the_tasks_either(r
 def test_a_crash_may_be_the_tasks_doing_and_goes_into_its_page(repo: Path) -> None:
     settings = {**ONE_CLI, "retry.max_attempts": 1, "cycle.max_retries": 1}
     model = ScriptedModel([PLAN, "nothing more"])
-    driver, end, _ = run(repo, [failing(Failure.CRASHED)] * 2, settings=settings, model=model)
+    driver, end, _ = run(repo, [failing(ExecutorFailure.CRASHED)] * 2, settings=settings, model=model)
     assert end.status == "failed" and statuses(repo) == {"a": "failed"}
     assert (repo / ".quintet/todo/a.md").read_text().count("codex: crashed") == 2
     told = [line.text for n, e in enumerate(driver.seen) for line in describe(p.Recorded(n, "", e))]
@@ -191,7 +195,7 @@ def test_a_crash_may_be_the_tasks_doing_and_goes_into_its_page(repo: Path) -> No
 
 @BWRAP
 def test_what_stopped_a_cycle_is_told_once(repo: Path) -> None:
-    scripts = [failing(Failure.LOGIN, hint="log in")]
+    scripts = [failing(ExecutorFailure.LOGIN, hint="log in")]
     driver, _, _ = run(repo, scripts, settings=ONE_CLI, model=ScriptedModel([PLAN]))
     told = [line.text for n, e in enumerate(driver.seen) for line in describe(p.Recorded(n, "", e))]
     assert "▸ codex: execute" in told
@@ -218,9 +222,9 @@ def test_s3_4_what_an_ai_cli_spends_is_its_tasks_too_and_the_tasks_budget_holds(
 @pytest.mark.parametrize(
     ("limit", "parts", "reason"),
     [
-        ({"cycle.max_seconds": 60.0}, failing(Failure.RATE_LIMIT, resets_in=3600.0), "cycle.max_seconds = 60"),
-        ({"cycle.max_cost": 0.5}, [Spent(Usage(1, 1), 0.6), *failing(Failure.CRASHED)], "cycle.max_cost = 0.5"),
-        ({"cycle.max_tokens": 40}, [Spent(Usage(30, 20)), *failing(Failure.CRASHED)], "cycle.max_tokens = 40"),
+        ({"cycle.max_seconds": 60.0}, failing(ExecutorFailure.RATE_LIMIT, resets_in=3600.0), "cycle.max_seconds = 60"),
+        ({"cycle.max_cost": 0.5}, [Spent(Usage(1, 1), 0.6), *failing(ExecutorFailure.CRASHED)], "cycle.max_cost = 0.5"),
+        ({"cycle.max_tokens": 40}, [Spent(Usage(30, 20)), *failing(ExecutorFailure.CRASHED)], "cycle.max_tokens = 40"),
     ],
 )
 def test_s3_4_a_budget_holds_between_the_attempts_of_an_ai_cli(
@@ -235,7 +239,7 @@ def test_s3_4_a_budget_holds_between_the_attempts_of_an_ai_cli(
 @BWRAP
 def test_an_ai_cli_gets_no_more_time_than_the_cycle_has(repo: Path) -> None:
     settings = {**ONE_CLI, "cycle.max_seconds": 90.0}
-    scripts = [failing(Failure.UNREACHABLE), writes(repo, "a.txt")]
+    scripts = [failing(ExecutorFailure.UNREACHABLE), writes(repo, "a.txt")]
     model = ScriptedModel([PLAN, "DONE", "nothing more"])
     _, _, executors = run(repo, scripts, settings=settings, model=model)
     assert [start.timeout for start in executors.starts] == [90.0, 80.0]
@@ -243,7 +247,7 @@ def test_an_ai_cli_gets_no_more_time_than_the_cycle_has(repo: Path) -> None:
 
 @BWRAP
 def test_s3_4_pause_holds_the_next_attempt_of_an_ai_cli(repo: Path) -> None:
-    executors = ScriptedExecutors([failing(Failure.UNREACHABLE), writes(repo, "a.txt")])
+    executors = ScriptedExecutors([failing(ExecutorFailure.UNREACHABLE), writes(repo, "a.txt")])
 
     async def script(driver: Driver) -> None:
         await driver.session.say("/plan do it")
@@ -261,7 +265,7 @@ def test_s3_4_pause_holds_the_next_attempt_of_an_ai_cli(repo: Path) -> None:
 
 @BWRAP
 def test_s4_the_wait_can_be_skipped_and_a_hanging_start_is_cancelled(repo: Path) -> None:
-    executors = ScriptedExecutors([failing(Failure.UNREACHABLE), [Said("thinking"), HANG]])
+    executors = ScriptedExecutors([failing(ExecutorFailure.UNREACHABLE), [Said("thinking"), HANG]])
     model = ScriptedModel([PLAN])
 
     async def script(driver: Driver) -> None:

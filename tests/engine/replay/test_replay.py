@@ -26,7 +26,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.recording import Recording
 from quintet.domain.turn.messages import Part, Request, TextPart
 from quintet.domain.turn.tool_spec import ToolResult
-from quintet.engine.replay.replay import Outcome, Parts, Replay, lines, split
+from quintet.engine.replay.replay import Parts, Replay, ReplayOutcome, lines, split
 from quintet.engine.turn.prompts import Prompts
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import BUILD, Driver, drive
@@ -61,7 +61,7 @@ def test_a_run_comes_out_the_same_and_is_counted(repo: Path, tmp_path: Path) -> 
     driver = two_calls(repo)
     outcome = replay(loaded(recorded(tmp_path)))
     # SessionOpened was there before the session had an owner: it is where a replay begins, not what it makes.
-    assert outcome == Outcome(events=len(driver.seen) - 1, requests=4, calls=3)
+    assert outcome == ReplayOutcome(events=len(driver.seen) - 1, requests=4, calls=3)
     assert lines(outcome) == [f"equal: {len(driver.seen) - 1} events, 4 requests, 3 calls"]
 
 
@@ -243,7 +243,7 @@ def test_a_setting_the_run_depends_on_is_found_where_it_first_matters(repo: Path
     assert (outcome.difference.recorded, outcome.difference.replayed) == ("model_requested", "turn_finished")
 
 
-def _with(recording: Recording, program: Parts) -> Outcome:
+def _with(recording: Recording, program: Parts) -> ReplayOutcome:
     ((segment, past, made),) = split(recording.events, recording.segments)
     return asyncio.run(Replay(segment, program, past, made).run())
 

@@ -24,10 +24,10 @@ from quintet.domain.tasks.executors import (
     CallEnded,
     Changed,
     Ended,
+    ExecutorFailure,
     ExecutorPart,
-    Failure,
+    ExecutorRole,
     Printed,
-    Role,
     Said,
     Spent,
 )
@@ -37,7 +37,7 @@ from quintet.features.ai_clis.claude import Claude
 from quintet.features.ai_clis.codex import Codex
 from quintet.features.ai_clis.dialect import Dialect, Start
 from quintet.features.ai_clis.gemini import Gemini
-from quintet.features.ai_clis.lines import Lines, Whole
+from quintet.features.ai_clis.lines import LineSplitter, Whole
 from quintet.features.ai_clis.run import UNREADABLE
 from tests.adapters.executing import AGENT, EACH, Executing, put_on_path
 from tests.looking import alive
@@ -76,13 +76,13 @@ def test_s4_an_executor_streams_what_it_says_does_changes_and_spends(executing: 
 
 
 KINDS = {
-    "401": Failure.LOGIN,
-    "nokey": Failure.LOGIN,
-    "429": Failure.RATE_LIMIT,
-    "reset": Failure.RATE_LIMIT,
-    "500": Failure.UNREACHABLE,
-    "down": Failure.UNREACHABLE,
-    "400": Failure.REFUSED,
+    "401": ExecutorFailure.LOGIN,
+    "nokey": ExecutorFailure.LOGIN,
+    "429": ExecutorFailure.RATE_LIMIT,
+    "reset": ExecutorFailure.RATE_LIMIT,
+    "500": ExecutorFailure.UNREACHABLE,
+    "down": ExecutorFailure.UNREACHABLE,
+    "400": ExecutorFailure.REFUSED,
 }
 
 
@@ -93,7 +93,7 @@ def test_each_failure_has_its_kind_a_reason_and_a_hint(executing: Executing, nam
     assert (ended.ok, ended.failure) == (False, KINDS[fault]), ended
     assert ended.reason
     assert ended.hint
-    if KINDS[fault] is Failure.LOGIN:
+    if KINDS[fault] is ExecutorFailure.LOGIN:
         assert {"codex": "codex login", "claude": "/login", "gemini": "sign in"}.get(name, "log in") in ended.hint
 
 
@@ -106,31 +106,31 @@ def test_a_rate_limit_says_when_it_ends(executing: Executing, name: str, seconds
 @pytest.mark.parametrize("name", CLIS)
 def test_exit_code_0_without_the_last_event_is_no_success(executing: Executing, name: str) -> None:
     _, ended = executing(name, "unfinished")
-    assert (ended.ok, ended.failure, ended.exit_code) == (False, Failure.GARBAGE, 0)
+    assert (ended.ok, ended.failure, ended.exit_code) == (False, ExecutorFailure.GARBAGE, 0)
 
 
 @pytest.mark.parametrize("name", EACH)
 def test_a_crash_says_how_it_ended_and_what_it_said_last(executing: Executing, name: str) -> None:
     _, ended = executing(name, "crash")
-    assert (ended.failure, ended.exit_code) == (Failure.CRASHED, 3)
+    assert (ended.failure, ended.exit_code) == (ExecutorFailure.CRASHED, 3)
     assert "exit code 3" in ended.reason
     assert "something broke" in ended.reason
 
 
 def test_a_signal_is_named(executing: Executing) -> None:
     _, ended = executing("codex", "killed")
-    assert ended.failure is Failure.CRASHED
+    assert ended.failure is ExecutorFailure.CRASHED
     assert "SIGSEGV" in ended.reason
 
 
 def test_an_exit_code_after_success_is_a_crash(executing: Executing) -> None:
     _, ended = executing("claude", "regret")
-    assert (ended.ok, ended.failure, ended.exit_code) == (False, Failure.CRASHED, 7)
+    assert (ended.ok, ended.failure, ended.exit_code) == (False, ExecutorFailure.CRASHED, 7)
 
 
 def test_what_is_no_stream_of_events_is_ended_as_garbage(executing: Executing) -> None:
     _, ended = executing("gemini", "garbage")
-    assert ended.failure is Failure.GARBAGE
+    assert ended.failure is ExecutorFailure.GARBAGE
     assert "no events" in ended.reason
 
 
@@ -142,7 +142,7 @@ def test_one_that_stays_after_its_last_event_is_ended_and_done(executing: Execut
 @pytest.mark.parametrize("name", EACH)
 def test_silence_is_ours_to_end(executing: Executing, name: str) -> None:
     _, ended = executing(name, "silence", silence=1.5)
-    assert (ended.failure, "1.5 seconds" in ended.reason) == (Failure.SILENT, True)
+    assert (ended.failure, "1.5 seconds" in ended.reason) == (ExecutorFailure.SILENT, True)
 
 
 def test_the_time_in_all_is_ours_too(executing: Executing) -> None:
@@ -150,16 +150,16 @@ def test_the_time_in_all_is_ours_too(executing: Executing) -> None:
         _, ended = executing("codex", "chatter", timeout=seconds)
         if ended.answer:
             break
-    assert (ended.failure, ended.answer) == (Failure.OVERTIME, "tick tack")
+    assert (ended.failure, ended.answer) == (ExecutorFailure.OVERTIME, "tick tack")
 
 
 @pytest.mark.parametrize(
     ("fault", "seconds", "kind"),
-    [("torrent", 1.0, Failure.OVERTIME), ("garbage", 50.0, Failure.GARBAGE)],
+    [("torrent", 1.0, ExecutorFailure.OVERTIME), ("garbage", 50.0, ExecutorFailure.GARBAGE)],
     ids=["torrent", "garbage"],
 )
 def test_one_that_speaks_faster_than_it_is_read_is_ended_all_the_same(
-    executing: Executing, fault: str, seconds: float, kind: Failure
+    executing: Executing, fault: str, seconds: float, kind: ExecutorFailure
 ) -> None:
     async def slowly() -> ExecutorPart:
         last: ExecutorPart | None = None
@@ -188,14 +188,14 @@ def test_a_program_that_is_not_there_is_missing_and_says_how_to_get_it(
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     parts, ended = executing("codex", "ok")
-    assert (parts, ended.failure) == ([], Failure.MISSING)
+    assert (parts, ended.failure) == ([], ExecutorFailure.MISSING)
     assert "npm install -g @openai/codex" in ended.hint
     assert 'codx: "codx" is no executor. Did you mean codex?' in executing("codx", "ok")[1].reason
 
 
 def test_lines_of_two_streams_stand_whole_in_one_file(tmp_path: Path) -> None:
     whole = Whole(str(tmp_path / "whole"))
-    one, other = (Lines(whole, Redaction().chunks(), lambda *_: None) for _ in range(2))
+    one, other = (LineSplitter(whole, Redaction().chunks(), lambda *_: None) for _ in range(2))
     one.add(b"first\nsec")
     other.add(b"aside\nbes")
     one.add(b"ond\nthi")
@@ -208,7 +208,7 @@ def test_lines_of_two_streams_stand_whole_in_one_file(tmp_path: Path) -> None:
 def test_no_secret_is_in_the_file_and_every_one_is_in_the_line_that_is_read(tmp_path: Path) -> None:
     """In the file for good, while the events that a line is read as are cleaned where they are written down."""
     whole, read = Whole(str(tmp_path / "whole")), list[bytes]()
-    lines = Lines(whole, Redaction(["hunter22-hunter"]).chunks(), lambda line, _: read.append(line))
+    lines = LineSplitter(whole, Redaction(["hunter22-hunter"]).chunks(), lambda line, _: read.append(line))
     for piece in (b'{"said":"hunter', b'22-hunter"}\nand hunter22-', b"hunter"):
         lines.add(piece)
     lines.finish()
@@ -398,7 +398,7 @@ events = st.builds(lambda kind, method, rest: {"type": kind, **method, **rest}, 
 @given(st.sampled_from((Codex, Claude, Gemini, AcpAgent)), st.lists(events, max_size=4))
 def test_no_event_whatever_its_shape_breaks_the_reading(kind: type[Dialect], said: list[dict[str, object]]) -> None:
     grant = Grant()
-    assignment = Assignment("codex", Role.EXECUTE, "p", grant, PermissionProfile.NORMAL)
+    assignment = Assignment("codex", ExecutorRole.EXECUTE, "p", grant, PermissionProfile.NORMAL)
     start = Start(assignment, ExecutorSettings(), "/r", Sandbox.NONE, True, "/p", {}, "/h")
     dialect = kind(start)
     for event in said:

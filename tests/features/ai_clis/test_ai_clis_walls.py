@@ -12,7 +12,7 @@ from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import ExecutorSettings
 from quintet.domain.tasks.executor_flags import BYPASS
-from quintet.domain.tasks.executors import CallEnded, Failure
+from quintet.domain.tasks.executors import CallEnded, ExecutorFailure
 from tests.adapters.executing import AGENT, EACH, Executing, put_on_path
 
 CLIS = ("codex", "claude", "gemini")
@@ -159,7 +159,7 @@ def test_landlock_keeps_it_to_the_project_too(repo: Path, tmp_path: Path) -> Non
 def test_a_planner_that_nothing_holds_is_not_started(repo: Path, tmp_path: Path) -> None:
     folder = str(tmp_path / "plans")
     parts, ended = Executing(repo, Sandbox.NONE)("gemini", "ok", writes=False, folder=folder)
-    assert (parts, ended.failure) == ([], Failure.CONTAINMENT)
+    assert (parts, ended.failure) == ([], ExecutorFailure.CONTAINMENT)
     assert not (repo / "made.txt").exists()
     argv = told(Executing(repo, Sandbox.NONE), "codex", writes=False, folder=folder)["argv"]
     assert isinstance(argv, list) and argv[argv.index("--cd") + 1] == folder
@@ -170,7 +170,7 @@ def test_walls_that_cannot_be_put_up_are_an_error_and_nothing_runs(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     _, ended = Executing(repo, Sandbox.BWRAP)("codex", "ok")
-    assert ended.failure is Failure.CONTAINMENT
+    assert ended.failure is ExecutorFailure.CONTAINMENT
     assert "bwrap" in ended.reason
     assert not (repo / "made.txt").exists()
 
@@ -181,7 +181,7 @@ def test_a_home_that_would_open_the_walls_is_refused(repo: Path, tmp_path: Path,
     where = home.format(repo=repo, home=tmp_path / "home", state=f"{state}/inside")
     executing = Executing(repo, Sandbox.NONE, {"codex": ExecutorSettings(home=where)})
     parts, ended = executing("codex", "ok")
-    assert (parts, ended.failure) == ([], Failure.CONTAINMENT)
+    assert (parts, ended.failure) == ([], ExecutorFailure.CONTAINMENT)
     assert "cannot be its home" in ended.reason
 
 
@@ -213,4 +213,4 @@ def test_a_home_of_your_choice_is_named_to_it(repo: Path, tmp_path: Path, name: 
 @pytest.mark.system("bwrap")
 @pytest.mark.parametrize("name", ["gemini", AGENT])
 def test_one_that_is_given_up_in_its_walls_was_silent_and_not_without_them(walled: Executing, name: str) -> None:
-    assert walled(name, "silence", silence=1.0)[1].failure is Failure.SILENT
+    assert walled(name, "silence", silence=1.0)[1].failure is ExecutorFailure.SILENT

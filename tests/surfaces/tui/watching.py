@@ -16,7 +16,7 @@ from quintet.engine.session.session import Session
 from quintet.surfaces.tui.app import TerminalUi
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
-from quintet.surfaces.tui.context import Surroundings
+from quintet.surfaces.tui.context import TuiContext
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 from quintet.surfaces.tui.transcript.scrollback import Scrollback
@@ -163,7 +163,7 @@ def watch(
 
     async def run() -> TerminalUi:
         ui = TerminalUi(
-            Surroundings(
+            TuiContext(
                 name="tally",
                 root=str(root),
                 sandbox="bwrap",

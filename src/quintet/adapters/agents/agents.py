@@ -14,14 +14,14 @@ from quintet.adapters.files.located_yaml import NotReadable, frontmatter, read_j
 from quintet.adapters.files.paths import Places
 from quintet.adapters.files.private_files import private_folder
 from quintet.domain.agents import run_errors as failures
-from quintet.domain.agents.agent import Agent, Diagnostic
+from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.templates import render
 from quintet.domain.agents.workflow import AgentPackage, Workflow, is_classic
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, RunFailed, UsageError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
-from quintet.domain.ports.ports import Loaded
+from quintet.domain.ports.ports import ItemData
 
 _ELSEWHERE = regex(r"[A-Za-z][\w+.-]*:|\\\\|//|~")  # an address, a drive, a share, a home
 _PATH = regex(r"[/\\]|\.\w{1,8}\Z")
@@ -100,7 +100,7 @@ class LocalAgents:
             raise RunFailed(failures.VALIDATION_FAILED, "\n".join(map(str, problems)))
         return workflow
 
-    def _explain(self, ref: str, path: str, agent: Agent, problems: list[Diagnostic]) -> None:
+    def _explain(self, ref: str, path: str, agent: Agent, problems: list[AgentProblem]) -> None:
         """Say what is wrong with the workflow that was meant, if the package lists it."""
         files = PackageFiles(agent.package)
         listed = self._listed(files)
@@ -134,7 +134,7 @@ class LocalAgents:
         fields = [row for row in rows if isinstance(row, dict)]
         return [tuple(str(row.get(name) or "") for name in ("id", "workflow", "graph")) for row in fields]  # type: ignore[misc]
 
-    def _package(self, agent: Agent) -> tuple[AgentPackage | None, list[Diagnostic]]:
+    def _package(self, agent: Agent) -> tuple[AgentPackage | None, list[AgentProblem]]:
         from quintet.adapters.agents.package import MANIFEST, read_package, read_single
 
         if not os.path.isdir(self._places.root):
@@ -165,7 +165,7 @@ class LocalAgents:
             code = failures.PERMISSION_DENIED if "leads out" in error.problem else failures.PRECONDITION
             raise RunFailed(code, f"{whole}:{error.line}: {error.problem}") from None
 
-    def data(self, path: str, agent: Agent) -> Loaded:
+    def data(self, path: str, agent: Agent) -> ItemData:
         from quintet.adapters.agents.item_data import FORMATS, parsed
 
         root, inside = self._placed(path, agent)
@@ -174,7 +174,7 @@ class LocalAgents:
         if format is None:
             raise RunFailed(failures.DATA_LOAD_FAILED, f"{path}: data is one of {', '.join(FORMATS)}")
         try:
-            return Loaded(inside, format, parsed(format, self._read(root, inside, failures.DATA_LOAD_FAILED)))
+            return ItemData(inside, format, parsed(format, self._read(root, inside, failures.DATA_LOAD_FAILED)))
         except NotReadable as error:
             raise RunFailed(failures.DATA_LOAD_FAILED, f"{path}:{error.line}: {error.problem}") from None
 

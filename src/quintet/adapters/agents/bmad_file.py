@@ -12,7 +12,7 @@ from quintet.adapters.agents.fields import read_menu, read_persona, read_prompts
 from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.files.checked_fields import Checked
 from quintet.adapters.files.located_yaml import NotReadable, Place, frontmatter, read_yaml
-from quintet.domain.agents.agent import RESUME, Agent, Diagnostic, Handler, HandlerKind, MenuItem, Persona
+from quintet.domain.agents.agent import RESUME, Agent, AgentProblem, Handler, HandlerKind, MenuItem, Persona
 from quintet.domain.turn.tool_menu import TOOL_MODES
 
 YAML_ENDINGS = (".agent.yaml", ".agent.yml")
@@ -51,7 +51,7 @@ _TOOLS = {
 }
 _OURS = {name.casefold(): name for toolset in TOOL_MODES.values() for name in toolset.tool_list}
 
-Read = tuple[Agent | None, list[Diagnostic]]
+Read = tuple[Agent | None, list[AgentProblem]]
 
 
 def read_agent(files: PackageFiles, path: str) -> Read:
@@ -61,7 +61,7 @@ def read_agent(files: PackageFiles, path: str) -> Read:
         text = files.text(path)
         return _from_page(files, path, text) if path.endswith(".md") else _from_yaml(files, path, text)
     except NotReadable as error:
-        return None, [Diagnostic(shown, error.line, "", error.problem)]
+        return None, [AgentProblem(shown, error.line, "", error.problem)]
 
 
 def short_id(id: str, endings: Iterable[str] = (*YAML_ENDINGS, ".md", ".yaml", ".yml")) -> str:

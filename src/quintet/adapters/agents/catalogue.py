@@ -10,10 +10,10 @@ import os
 
 from msgspec import Struct, field
 
-from quintet.adapters.agents.package import MANIFEST, Found, agent_files, read_package, read_single
+from quintet.adapters.agents.package import MANIFEST, FoundPackage, agent_files, read_package, read_single
 from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.files.paths import Places
-from quintet.domain.agents.agent import Agent, Diagnostic
+from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.workflow import AgentPackage
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, UsageError
@@ -31,9 +31,9 @@ class Shelved(Struct, frozen=True):
 
 class Shelf(Struct):
     agents: dict[str, Shelved] = field(default_factory=dict)
-    problems: list[Diagnostic] = field(default_factory=list)
+    problems: list[AgentProblem] = field(default_factory=list)
 
-    def add(self, found: Found, origin: str) -> None:
+    def add(self, found: FoundPackage, origin: str) -> None:
         self.problems += found.problems
         for agent in found.package.agents if found.package else ():
             before = self.agents.get(agent.id)
@@ -41,14 +41,14 @@ class Shelf(Struct):
                 self.agents[agent.id] = Shelved(agent, found.package, origin)
             elif before and origin != "shipped":
                 problem = f"there is already an agent {agent.id}, in {before.agent.source}; this one is not reached"
-                self.problems.append(Diagnostic(agent.source, 1, "", problem))
+                self.problems.append(AgentProblem(agent.source, 1, "", problem))
 
 
 def all_agents(places: Places) -> Shelf:
     shelf = Shelf()
     for folder in places.project_agents:
         if _leads_out(folder, places.root):
-            shelf.problems.append(Diagnostic(folder, 1, "", "leads out of the project"))
+            shelf.problems.append(AgentProblem(folder, 1, "", "leads out of the project"))
         else:
             _fill(shelf, folder, "project")
     _fill(shelf, places.user_agents, "user")
@@ -56,7 +56,7 @@ def all_agents(places: Places) -> Shelf:
     return shelf
 
 
-def find_agent(name: str, places: Places) -> tuple[Shelved, list[Diagnostic]]:
+def find_agent(name: str, places: Places) -> tuple[Shelved, list[AgentProblem]]:
     """An agent by its id or its name, or by the path of its file or folder; and what is wrong around it."""
     if _is_path(name):
         return _by_path(name)
@@ -78,7 +78,7 @@ def find_agent(name: str, places: Places) -> tuple[Shelved, list[Diagnostic]]:
     return found, shelf.problems
 
 
-def at_path(path: str) -> Found:
+def at_path(path: str) -> FoundPackage:
     """What a file or a folder holds."""
     if os.path.isdir(path):
         return read_package(path)
@@ -86,7 +86,7 @@ def at_path(path: str) -> Found:
     return read_package(folder) if name == MANIFEST else read_single(folder, name)
 
 
-def _by_path(given: str) -> tuple[Shelved, list[Diagnostic]]:
+def _by_path(given: str) -> tuple[Shelved, list[AgentProblem]]:
     path, id = given, ""
     if not os.path.exists(path):
         path, _, id = given.rpartition(":")
@@ -126,7 +126,7 @@ def _fill(shelf: Shelf, folder: str, origin: str) -> None:
         if entry.kind not in ("folder", "link") or not os.path.isdir(inner):
             continue
         if _leads_out(inner, files.root):
-            shelf.problems.append(Diagnostic(inner, 1, "", "leads out of the folder of agents"))
+            shelf.problems.append(AgentProblem(inner, 1, "", "leads out of the folder of agents"))
             continue
         within = PackageFiles(inner)
         if within.exists(MANIFEST) or agent_files(within):

@@ -10,7 +10,7 @@ from typing import Any
 
 from quintet.adapters.files.checked_fields import Checked
 from quintet.adapters.files.located_yaml import Place
-from quintet.domain.agents.agent import Handler, HandlerKind, MenuItem, Persona, Prompt
+from quintet.domain.agents.agent import Handler, HandlerKind, MenuItem, MenuPrompt, Persona
 
 MOST_ITEMS = 200
 _KEBAB = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -38,15 +38,15 @@ def read_persona(checked: Checked, place: Place) -> Persona:
     return Persona(role, identity, style, checked.texts(principles, least=1))
 
 
-def read_prompts(checked: Checked, place: Place) -> tuple[Prompt, ...]:
-    prompts: dict[str, Prompt] = {}
+def read_prompts(checked: Checked, place: Place) -> tuple[MenuPrompt, ...]:
+    prompts: dict[str, MenuPrompt] = {}
     for number in checked.items(place, required=False):
         at = (*place, number)
         checked.fields(at, ("id", "content", "description"))
         id, content = checked.text((*at, "id")), checked.text((*at, "content"))
         if id in prompts and id:
             checked.note((*at, "id"), f"{id} stands twice")
-        prompts[id] = Prompt(id, content, checked.text((*at, "description"), required=False))
+        prompts[id] = MenuPrompt(id, content, checked.text((*at, "description"), required=False))
     return tuple(prompts.values())
 
 

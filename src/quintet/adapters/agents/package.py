@@ -15,7 +15,7 @@ from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.agents.workflow_files import read_workflow
 from quintet.adapters.files.checked_fields import Checked
 from quintet.adapters.files.located_yaml import NotReadable, Place, read_json, read_yaml
-from quintet.domain.agents.agent import Agent, Diagnostic
+from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.workflow import AgentPackage, Workflow
 from quintet.domain.turn.tool_menu import TOOL_MODES
 
@@ -27,22 +27,22 @@ _FILE_TOOLS = frozenset(
 )
 
 
-class Found(Struct):
+class FoundPackage(Struct):
     package: AgentPackage | None
-    problems: list[Diagnostic]
+    problems: list[AgentProblem]
 
 
-def read_package(root: str) -> Found:
+def read_package(root: str) -> FoundPackage:
     """The package a folder is."""
     files = PackageFiles(root)
     return _from_manifest(files) if files.exists(MANIFEST) else _from_folder(files)
 
 
-def read_single(root: str, path: str) -> Found:
+def read_single(root: str, path: str) -> FoundPackage:
     """One file of agents, with the workflows that lie beside it."""
     files = PackageFiles(root)
     if path.endswith(".json"):
-        problems: list[Diagnostic] = []
+        problems: list[AgentProblem] = []
         return _gathered(files, short_id(path), _agents(files, path, problems), problems)
     agent, problems = read_agent(files, path)
     return _gathered(files, agent.id if agent else "", [agent] if agent else [], problems)
@@ -53,29 +53,31 @@ def agent_files(files: PackageFiles) -> list[str]:
     return [entry.name for entry in files.entries(".") if entry.name.endswith(YAML_ENDINGS)]
 
 
-def _from_folder(files: PackageFiles) -> Found:
-    problems: list[Diagnostic] = []
+def _from_folder(files: PackageFiles) -> FoundPackage:
+    problems: list[AgentProblem] = []
     agents: dict[str, Agent] = {}
     for path in agent_files(files)[:MOST_AGENTS]:
         agent, wrong = read_agent(files, path)
         problems += wrong
         if agent and agent.id in agents:
-            problems.append(Diagnostic(agent.source, 1, "agent.metadata.id", f"{agent.id} stands twice in this folder"))
+            problems.append(
+                AgentProblem(agent.source, 1, "agent.metadata.id", f"{agent.id} stands twice in this folder")
+            )
         elif agent:
             agents[agent.id] = agent
     if not agents and not problems:
-        problems.append(Diagnostic(files.root, 1, "", "no agent here: neither bmad.json nor *.agent.yaml"))
+        problems.append(AgentProblem(files.root, 1, "", "no agent here: neither bmad.json nor *.agent.yaml"))
     return _gathered(files, posixpath.basename(files.root), list(agents.values()), problems)
 
 
-def _gathered(files: PackageFiles, name: str, agents: list[Agent], problems: list[Diagnostic]) -> Found:
+def _gathered(files: PackageFiles, name: str, agents: list[Agent], problems: list[AgentProblem]) -> FoundPackage:
     if not agents:
-        return Found(None, problems)
+        return FoundPackage(None, problems)
     workflows, variables = _beside(files, problems), _variables(files, problems)
-    return Found(AgentPackage(files.root, name, tuple(agents), workflows, variables=variables), problems)
+    return FoundPackage(AgentPackage(files.root, name, tuple(agents), workflows, variables=variables), problems)
 
 
-def _beside(files: PackageFiles, problems: list[Diagnostic]) -> tuple[Workflow, ...]:
+def _beside(files: PackageFiles, problems: list[AgentProblem]) -> tuple[Workflow, ...]:
     """The workflows of `workflows/NAME/workflow.md`."""
     found = []
     for entry in files.entries("workflows"):
@@ -87,32 +89,32 @@ def _beside(files: PackageFiles, problems: list[Diagnostic]) -> tuple[Workflow, 
     return tuple(found)
 
 
-def _variables(files: PackageFiles, problems: list[Diagnostic]) -> dict[str, str]:
+def _variables(files: PackageFiles, problems: list[AgentProblem]) -> dict[str, str]:
     """The package's own configuration, for templates: the plain values of its config.yaml."""
     if not files.exists("config.yaml"):
         return {}
     try:
         value = read_yaml(files.text("config.yaml")).value
     except NotReadable as error:
-        problems.append(Diagnostic(files.shown("config.yaml"), error.line, "", error.problem))
+        problems.append(AgentProblem(files.shown("config.yaml"), error.line, "", error.problem))
         return {}
     pairs = value.items() if isinstance(value, dict) else ()
     return {name: str(plain) for name, plain in pairs if isinstance(plain, str | int | float)}
 
 
-def _from_manifest(files: PackageFiles) -> Found:
+def _from_manifest(files: PackageFiles) -> FoundPackage:
     try:
         checked = Checked(files.shown(MANIFEST), read_json(files.text(MANIFEST)))
     except NotReadable as error:
-        return Found(None, [Diagnostic(files.shown(MANIFEST), error.line, "", error.problem)])
+        return FoundPackage(None, [AgentProblem(files.shown(MANIFEST), error.line, "", error.problem)])
     checked.fields(())
     name = checked.text(("name",))
     entry = checked.fields(("entry",), required=False)
     if checked.problems:
-        return Found(None, checked.problems)
+        return FoundPackage(None, checked.problems)
     agents = _agents(files, checked.text(("entry", "agents"), required=False) or "agents.json", checked.problems)
     if not agents:
-        return Found(None, checked.problems)
+        return FoundPackage(None, checked.problems)
     workflows, first = _workflows(files, checked, bool(entry))
     package = AgentPackage(
         files.root,
@@ -124,7 +126,7 @@ def _from_manifest(files: PackageFiles) -> Found:
         checked.text(("description",), required=False),
         _variables(files, checked.problems),
     )
-    return Found(package, checked.problems)
+    return FoundPackage(package, checked.problems)
 
 
 def _workflows(files: PackageFiles, checked: Checked, entered: bool) -> tuple[list[Workflow], str]:
@@ -154,7 +156,7 @@ def _workflows(files: PackageFiles, checked: Checked, entered: bool) -> tuple[li
 def _take(
     files: PackageFiles,
     found: list[Workflow],
-    problems: list[Diagnostic],
+    problems: list[AgentProblem],
     path: str,
     id: str,
     graph: str,
@@ -170,11 +172,11 @@ def _take(
     return workflow.id
 
 
-def _agents(files: PackageFiles, path: str, problems: list[Diagnostic]) -> list[Agent]:
+def _agents(files: PackageFiles, path: str, problems: list[AgentProblem]) -> list[Agent]:
     try:
         document = read_json(files.text(path))
     except NotReadable as error:
-        problems.append(Diagnostic(files.shown(path), error.line, "", error.problem))
+        problems.append(AgentProblem(files.shown(path), error.line, "", error.problem))
         return []
     whole = Checked(files.shown(path), document)
     numbers = whole.items(("agents",), least=1)

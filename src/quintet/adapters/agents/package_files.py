@@ -7,7 +7,7 @@ import os
 from quintet.adapters.files.located_yaml import NotReadable
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.ports.ports import Entry
+from quintet.domain.ports.files import FolderEntry
 
 MOST_BYTES = 400_000
 MOST_ENTRIES = 500
@@ -60,7 +60,7 @@ class PackageFiles:
         except (OSError, ToolFailed):
             return False
 
-    def entries(self, path: str) -> list[Entry]:
+    def entries(self, path: str) -> list[FolderEntry]:
         """What a folder holds, sorted; nothing if it is no folder here."""
         inside = self.relative(path)
         try:

@@ -13,7 +13,7 @@ from typing import Any
 from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.files.checked_fields import Checked
 from quintet.adapters.files.located_yaml import Located, NotReadable, frontmatter, read_json
-from quintet.domain.agents.agent import Diagnostic
+from quintet.domain.agents.agent import AgentProblem
 from quintet.domain.agents.workflow import Edge, Graph, Node, NodeKind, Workflow
 from quintet.domain.base.lazy_regex import regex
 
@@ -25,13 +25,13 @@ _NODE_KINDS = tuple(NodeKind)
 
 def read_workflow(
     files: PackageFiles, path: str, id: str = "", graph: str = "", title: str = "", description: str = ""
-) -> tuple[Workflow | None, list[Diagnostic]]:
+) -> tuple[Workflow | None, list[AgentProblem]]:
     """The workflow whose workflow.md this is; `graph` where the package says which file holds it."""
     shown = files.shown(path)
     try:
         document, _ = frontmatter(files.text(path))
     except NotReadable as error:
-        return None, [Diagnostic(shown, error.line, "", error.problem)]
+        return None, [AgentProblem(shown, error.line, "", error.problem)]
     folder = posixpath.dirname(path)
     beside = posixpath.join(folder, GRAPH)
     graph = graph or (beside if files.exists(beside) else "")
@@ -52,13 +52,13 @@ def _text(state: dict[str, Any], field: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _graph(files: PackageFiles, path: str, id: str) -> tuple[Graph | None, list[Diagnostic]]:
+def _graph(files: PackageFiles, path: str, id: str) -> tuple[Graph | None, list[AgentProblem]]:
     try:
         checked = Checked(files.shown(path), read_json(files.text(path)))
     except NotReadable as error:
-        return None, [Diagnostic(files.shown(path), error.line, "", error.problem)]
+        return None, [AgentProblem(files.shown(path), error.line, "", error.problem)]
     if not checked.fields(()):
-        return None, checked.problems or [Diagnostic(checked.file, 1, "", "the graph is empty")]
+        return None, checked.problems or [AgentProblem(checked.file, 1, "", "the graph is empty")]
     entry = checked.text(("entryNodeId",))
     nodes = checked.items(("nodes",), least=1)
     if len(nodes) > MOST_NODES:
@@ -113,7 +113,7 @@ def _edge(checked: Checked, number: int, ids: set[str]) -> Edge:
     return Edge(*ends, checked.text((*at, "label")), checked.flag((*at, "isDefault")), condition)
 
 
-def _row(files: PackageFiles, path: str) -> tuple[Graph | None, list[Diagnostic]]:
+def _row(files: PackageFiles, path: str) -> tuple[Graph | None, list[AgentProblem]]:
     """The step files beside a workflow.md in a row: as each names the next, else by name; itself if there are none."""
     folder = posixpath.join(posixpath.dirname(path), "steps")
     pages = [entry.name for entry in files.entries(folder) if entry.kind == "file" and entry.name.endswith(".md")]
@@ -130,7 +130,7 @@ def _row(files: PackageFiles, path: str) -> tuple[Graph | None, list[Diagnostic]
             for name in numbered[1:]:
                 steps.append((name, frontmatter(files.text(posixpath.join(folder, name)))[0]))
     except NotReadable as error:
-        return None, [Diagnostic(files.shown(posixpath.join(folder, name)), error.line, "", error.problem)]
+        return None, [AgentProblem(files.shown(posixpath.join(folder, name)), error.line, "", error.problem)]
     nodes = [
         Node(name.removesuffix(".md"), NodeKind.STEP, posixpath.join(folder, name), _text(page.value, "name"))
         for name, page in steps

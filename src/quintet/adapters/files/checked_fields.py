@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any
 
 from quintet.adapters.files.located_yaml import Located, Place
-from quintet.domain.agents.agent import Diagnostic
+from quintet.domain.agents.agent import AgentProblem
 from quintet.domain.base.did_you_mean import did_you_mean
 
 MOST_TEXT = 100_000
@@ -28,10 +28,10 @@ class Checked:
     def __init__(self, file: str, document: Located) -> None:
         self.file = file
         self.document = document
-        self.problems: list[Diagnostic] = []
+        self.problems: list[AgentProblem] = []
 
     def note(self, place: Place, problem: str) -> None:
-        self.problems.append(Diagnostic(self.file, self.document.line(place), field_name(place), problem))
+        self.problems.append(AgentProblem(self.file, self.document.line(place), field_name(place), problem))
 
     def get(self, place: Place) -> Any:
         value = self.document.value

@@ -23,7 +23,7 @@ from quintet.adapters.files.moved_folders import is_folder, look_below
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.moved_folders import Carried, above_own, completes_repository, judged, stays_foreign
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_repository, is_write_protected
-from quintet.domain.ports.files import Entry, Looks
+from quintet.domain.ports.files import FolderEntry, Looks
 
 MOST_BYTES = 50_000_000
 _OF_A_REPOSITORY = frozenset({"head", "objects", "refs", "commondir"})
@@ -143,14 +143,14 @@ class ProjectFiles:
         self._swept.add(folder)
         sweep(at)
 
-    def entries(self, path: str) -> list[Entry]:
+    def entries(self, path: str) -> list[FolderEntry]:
         with self._opened(self.relative(path), os.O_RDONLY | os.O_DIRECTORY) as handle:
             self._refuse_secret(handle, path)
             return [
                 _entry(name, os.stat(name, dir_fd=handle, follow_symlinks=False)) for name in sorted(os.listdir(handle))
             ]
 
-    def info(self, path: str) -> Entry:
+    def info(self, path: str) -> FolderEntry:
         with self._opened(self.relative(path), os.O_PATH) as handle:
             return _entry(path, os.fstat(handle))
 
@@ -311,11 +311,11 @@ def sweep(at: int) -> None:
                     os.close(handle)
 
 
-def _entry(name: str, info: os.stat_result) -> Entry:
+def _entry(name: str, info: os.stat_result) -> FolderEntry:
     kinds = ((stat.S_ISDIR, "folder"), (stat.S_ISREG, "file"), (stat.S_ISLNK, "link"))
     kind = next((word for test, word in kinds if test(info.st_mode)), "other")
     changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(info.st_mtime))
-    return Entry(name, kind, info.st_size, stat.S_IMODE(info.st_mode), changed)
+    return FolderEntry(name, kind, info.st_size, stat.S_IMODE(info.st_mode), changed)
 
 
 def _exists(name: str, at: int) -> bool:

@@ -14,7 +14,7 @@ from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.ports.ports import Files, Processes
-from quintet.domain.turn.review_subject import WORKING_TREE, Change, Subject, read_numstat
+from quintet.domain.turn.review_subject import WORKING_TREE, ChangedFile, Subject, read_numstat
 
 GIT_SECONDS = 20.0
 MOST_BYTES = 4_000_000  # of what git prints
@@ -45,7 +45,7 @@ class GitRepository:
         changes = read_numstat(await self._git(*_NUMSTAT, "--cached"), "staged")
         changes += read_numstat(await self._git(*_NUMSTAT), "unstaged")
         new = await self._git("ls-files", "--others", "--exclude-standard", "-z")
-        changes += [Change(path, where="untracked") for path in new.split("\0") if path]
+        changes += [ChangedFile(path, where="untracked") for path in new.split("\0") if path]
         if not changes:
             raise UsageError("the working tree holds no changes; name a range or a branch, as in /review HEAD~1..HEAD")
         return Subject(WORKING_TREE, tuple(changes))

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 from quintet.domain.base.errors import ModelUnreachable
 
 
-class Place(NamedTuple):
+class BaseAddress(NamedTuple):
     """Where a base URL leads; `setting` is what hints call the model it belongs to."""
 
     host: str
@@ -24,7 +24,7 @@ class Place(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def place_of(base_url: str, setting: str) -> Place:
+def place_of(base_url: str, setting: str) -> BaseAddress:
     try:
         parts = urlsplit(base_url.strip())
         tls = {"http": False, "https": True}[parts.scheme]
@@ -38,10 +38,10 @@ def place_of(base_url: str, setting: str) -> Place:
         problem = f"{setting}.base_url is not an http:// or https:// address"
         raise lasting(ModelUnreachable(problem, hint="correct it in your settings")) from error
     path, query = (quote(text, safe="/%:@!$&'()*+,;=~?") for text in (parts.path, parts.query))
-    return Place(host, port, tls, path.rstrip("/"), f"?{query}" if query else "", setting)
+    return BaseAddress(host, port, tls, path.rstrip("/"), f"?{query}" if query else "", setting)
 
 
-def proxy_for(place: Place, environ: Mapping[str, str]) -> SplitResult | None:
+def proxy_for(place: BaseAddress, environ: Mapping[str, str]) -> SplitResult | None:
     """The proxy the environment names for a place. The lower-case variable wins, as with curl."""
     name = "https_proxy" if place.tls else "http_proxy"
     url = environ.get(name) or environ.get(name.upper())

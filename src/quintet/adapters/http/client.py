@@ -20,7 +20,7 @@ from urllib.parse import SplitResult, unquote
 
 import h11
 
-from quintet.adapters.http.addresses import Place, lasting, place_of, proxy_for
+from quintet.adapters.http.addresses import BaseAddress, lasting, place_of, proxy_for
 from quintet.domain.base.errors import ModelBadResponse, ModelError, ModelTimeout, ModelUnreachable
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Response:
 class _Connection:
     """One connection; `proxy` holds the headers for a proxy that reads our requests, None where none does."""
 
-    def __init__(self, streams: _Streams, proxy: dict[str, str] | None, place: Place, idle: float | None) -> None:
+    def __init__(self, streams: _Streams, proxy: dict[str, str] | None, place: BaseAddress, idle: float | None) -> None:
         self._reader, self._writer = streams
         self._place = place
         self._idle = idle
@@ -227,7 +227,7 @@ class _Connection:
         self._writer.transport.abort()
 
 
-async def _connect(place: Place, idle: float | None) -> _Connection:
+async def _connect(place: BaseAddress, idle: float | None) -> _Connection:
     where, hint = place.authority, f"start the server, or check {place.setting}.base_url"
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -251,7 +251,7 @@ async def tls_context() -> ssl.SSLContext:
 
 
 async def reach_through(
-    proxy: SplitResult, place: Place, context: ssl.SSLContext | None
+    proxy: SplitResult, place: BaseAddress, context: ssl.SSLContext | None
 ) -> tuple[_Streams, dict[str, str] | None]:
     """A way through a proxy: a tunnel for TLS; otherwise the proxy itself and the headers it is to have."""
     if context is None:
@@ -265,7 +265,7 @@ async def reach_through(
     return (reader, writer), None
 
 
-async def tunnel(proxy: SplitResult, place: Place) -> _Streams:
+async def tunnel(proxy: SplitResult, place: BaseAddress) -> _Streams:
     """A connection to a place that a proxy makes, for whatever is to be said there."""
     (reader, writer), fields = await _at(proxy)
     try:

@@ -18,7 +18,7 @@ import h11
 from msgspec import Struct
 
 from quintet import __version__
-from quintet.adapters.http.addresses import Place, proxy_for
+from quintet.adapters.http.addresses import BaseAddress, proxy_for
 from quintet.adapters.http.client import HEADER_BYTES, reach_through, tls_context, tunnel
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.private_hosts import allowed, private_kind
@@ -116,7 +116,9 @@ class Fetcher:
                 headers = {}
         raise ToolFailed(f"{url}: more than {self._redirects} redirects")
 
-    async def _exchange(self, url: str, place: Place, headers: dict[str, str], method: str, body: bytes) -> Fetched:
+    async def _exchange(
+        self, url: str, place: BaseAddress, headers: dict[str, str], method: str, body: bytes
+    ) -> Fetched:
         if place.tls and self._context is None:
             self._context = await tls_context()
         context = self._context if place.tls else None
@@ -173,7 +175,12 @@ class Fetcher:
 
 
 async def reach(
-    place: Place, guard: Guard | None, resolve: Resolve, context: ssl.SSLContext | None = None, *, bare: bool = False
+    place: BaseAddress,
+    guard: Guard | None,
+    resolve: Resolve,
+    context: ssl.SSLContext | None = None,
+    *,
+    bare: bool = False,
 ) -> tuple[Streams, dict[str, str] | None]:
     """A connection to a place, judged by the guard: through the proxy that the environment names, if it names one.
 
@@ -202,7 +209,7 @@ async def reach(
         raise ToolFailed(f"{place.authority}: no connection ({why})") from None
 
 
-async def _reached(place: Place, addresses: Sequence[str], context: ssl.SSLContext | None) -> Streams:
+async def _reached(place: BaseAddress, addresses: Sequence[str], context: ssl.SSLContext | None) -> Streams:
     """The first of the addresses that answers; never the name, which might by now lead elsewhere."""
     problem: OSError = OSError("it has no address")
     for address in addresses:
@@ -248,7 +255,7 @@ class _Unpacking:
             raise ToolFailed("the answer is packed wrongly") from None
 
 
-def place_at(url: str) -> Place:
+def place_at(url: str) -> BaseAddress:
     """Where an address leads; a ToolFailed if it is none that can be fetched."""
     try:
         parts = urlsplit(url.strip())
@@ -266,4 +273,4 @@ def place_at(url: str) -> Place:
     except ValueError as error:
         raise ToolFailed(f"{url}: not an address that can be fetched ({error})") from None
     query = quote(parts.query, safe=_KEPT + "/")
-    return Place(host, port, tls, quote(parts.path, safe=_KEPT) or "/", f"?{query}" if query else "", "web")
+    return BaseAddress(host, port, tls, quote(parts.path, safe=_KEPT) or "/", f"?{query}" if query else "", "web")

@@ -13,7 +13,7 @@ OPENAI, ANTHROPIC = "openai", "anthropic"
 SECONDS = 0.3  # for a server on loopback
 
 
-class Found(Struct, frozen=True):
+class FoundModel(Struct, frozen=True):
     """Something that could answer, not what the user configured. An AI CLI has no wire."""
 
     name: str
@@ -25,37 +25,37 @@ class Found(Struct, frozen=True):
 
 
 HOSTED = (
-    Found("openrouter", "", OPENAI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    Found("openai", "", OPENAI, "https://api.openai.com/v1", "OPENAI_API_KEY"),
-    Found("anthropic", "", ANTHROPIC, "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-    Found("gemini", "", OPENAI, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    Found("groq", "", OPENAI, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    Found("deepseek", "", OPENAI, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    FoundModel("openrouter", "", OPENAI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    FoundModel("openai", "", OPENAI, "https://api.openai.com/v1", "OPENAI_API_KEY"),
+    FoundModel("anthropic", "", ANTHROPIC, "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    FoundModel("gemini", "", OPENAI, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+    FoundModel("groq", "", OPENAI, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    FoundModel("deepseek", "", OPENAI, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
 )
 LOCAL = (("ollama", "Ollama", 11434), ("lmstudio", "LM Studio", 1234), ("vllm", "vLLM", 8000))
 CLIS = ("codex", "claude", "gemini")
 
 
-def keys() -> list[Found]:
+def keys() -> list[FoundModel]:
     return [
-        Found(found.name, f"{found.api_key_env} is set", found.wire, found.base_url, found.api_key_env)
+        FoundModel(found.name, f"{found.api_key_env} is set", found.wire, found.base_url, found.api_key_env)
         for found in HOSTED
         if os.environ.get(found.api_key_env)
     ]
 
 
-def clis() -> list[Found]:
-    return [Found(name, f"{name} on PATH") for name in CLIS if program(name)]
+def clis() -> list[FoundModel]:
+    return [FoundModel(name, f"{name} on PATH") for name in CLIS if program(name)]
 
 
-def servers(usual: tuple[tuple[str, str, int], ...] = LOCAL) -> list[Found]:
+def servers(usual: tuple[tuple[str, str, int], ...] = LOCAL) -> list[FoundModel]:
     """Servers at their usual ports that list their models; a port alone may be anybody's."""
     found = []
     for name, title, port in usual:
         base_url = f"http://127.0.0.1:{port}/v1"
         models = _models_at(port) if _listens(port) else None
         if models is not None:
-            found.append(Found(name, f"a local {title}", OPENAI, base_url, models=models))
+            found.append(FoundModel(name, f"a local {title}", OPENAI, base_url, models=models))
     return found
 
 

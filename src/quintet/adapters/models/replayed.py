@@ -56,5 +56,5 @@ class ReplayedModel:
         )
 
 
-def _is_model(entry: tape.Entry) -> bool:
+def _is_model(entry: tape.RecordEntry) -> bool:
     return entry.kind.startswith("model.") and entry.fault is None

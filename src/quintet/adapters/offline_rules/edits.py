@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from quintet.adapters.offline_rules.program_steps import FEW, Call, Step, Steps, ask
-from quintet.adapters.offline_rules.run_tests import Outcome, command_if_unasked, no_worse, run_command
+from quintet.adapters.offline_rules.program_steps import FEW, PlannedCall, Step, Steps, ask
+from quintet.adapters.offline_rules.run_tests import TestRun, command_if_unasked, no_worse, run_command
 
 NEAR = 3  # changed lines with at most so many between them are one edit
 PROSE = (".md", ".rst", ".txt", ".adoc")
 
 
-class Change(Struct, frozen=True):
+class FileEdits(Struct, frozen=True):
     path: str
-    edits: tuple[Call, ...]
-    undo: tuple[Call, ...]  # in the order they have to be made
+    edits: tuple[PlannedCall, ...]
+    undo: tuple[PlannedCall, ...]  # in the order they have to be made
 
 
-class Proof(Struct, frozen=True):
+class EditProof(Struct, frozen=True):
     """What the tests said of a change; `refuted` if it was taken back because of them."""
 
     checked: str = ""
@@ -27,22 +27,22 @@ class Proof(Struct, frozen=True):
     refuted: str = ""
 
 
-def evidence(checked: Sequence[str], proof: Proof) -> str:
+def evidence(checked: Sequence[str], proof: EditProof) -> str:
     """The last lines of a report: what was checked, and what was not."""
     rows = [f"checked  {'; '.join(found)}"] if (found := [*filter(None, (*checked, proof.checked))]) else []
     rows += [f"not verified  {proof.not_verified}"] if proof.not_verified else []
     return "".join(f"\n{row}" for row in rows)
 
 
-def whole_text_change(path: str, before: str, after: str, old: str, new: str, *, exact: bool) -> Change:
+def whole_text_change(path: str, before: str, after: str, old: str, new: str, *, exact: bool) -> FileEdits:
     """Every `old` becomes `new`: one edit where that can be taken back by one, or `before` is not exactly the file's
     text; else line by line."""
     if not exact or (new and after.replace(new, old) == before):
-        return Change(path, (_edit(path, old, new, every=True),), (_edit(path, new, old, every=True),))
+        return FileEdits(path, (_edit(path, old, new, every=True),), (_edit(path, new, old, every=True),))
     return line_change(path, before, after)
 
 
-def line_change(path: str, before: str, after: str) -> Change:
+def line_change(path: str, before: str, after: str) -> FileEdits:
     """The edits that turn `before` into `after`, each with lines around it until it can only mean one place."""
     from difflib import SequenceMatcher
 
@@ -56,8 +56,8 @@ def line_change(path: str, before: str, after: str) -> Change:
             merged[-1][1], merged[-1][3] = block[1], block[3]
         else:
             merged.append(block)
-    edits: list[Call] = []
-    undo: list[Call] = []
+    edits: list[PlannedCall] = []
+    undo: list[PlannedCall] = []
     # From the last to the first, so that what stands before an edit is still as it was.
     for low, high, new_low, new_high in reversed(merged):
         before_it, after_it, fresh = old_lines[:low], new_lines[new_high:], new_lines[new_low:new_high]
@@ -71,21 +71,21 @@ def line_change(path: str, before: str, after: str) -> Change:
                 break
         edits.append(_edit(path, old, new))
         undo.insert(0, _edit(path, new, old))
-    return Change(path, tuple(edits), tuple(undo))
+    return FileEdits(path, tuple(edits), tuple(undo))
 
 
 def _only_at(part: str, text: str, offset: int) -> bool:
     return bool(part) and text.find(part) == offset and text.count(part) == 1
 
 
-def _edit(path: str, old: str, new: str, *, every: bool = False) -> Call:
-    return Call("Edit", {"file_path": path, "old_string": old, "new_string": new, "replace_all": every})
+def _edit(path: str, old: str, new: str, *, every: bool = False) -> PlannedCall:
+    return PlannedCall("Edit", {"file_path": path, "old_string": old, "new_string": new, "replace_all": every})
 
 
-def make(changes: Sequence[Change]) -> Steps[tuple[list[Change], str]]:
+def make(changes: Sequence[FileEdits]) -> Steps[tuple[list[FileEdits], str]]:
     """Make the changes, up to the first that fails; returns what was made, and what went wrong."""
     results = iter((yield from _carry_out([call for change in changes for call in change.edits])))
-    made: list[Change] = []
+    made: list[FileEdits] = []
     problem = ""
     for change in changes:
         outcomes = [next(results, "not run") for _ in change.edits]
@@ -94,11 +94,11 @@ def make(changes: Sequence[Change]) -> Steps[tuple[list[Change], str]]:
             problem = problem or f"{change.path}: {outcomes[good.index(False)]}"
         undo = [call for call, done in zip(reversed(change.undo), good, strict=True) if done]
         if undo:
-            made.append(Change(change.path, change.edits, tuple(reversed(undo))))
+            made.append(FileEdits(change.path, change.edits, tuple(reversed(undo))))
     return made, problem
 
 
-def take_back(made: Sequence[Change]) -> Steps[str]:
+def take_back(made: Sequence[FileEdits]) -> Steps[str]:
     """Undo the changes; says how that went, in a sentence."""
     calls = [call for change in reversed(made) for call in change.undo]
     results = yield from _carry_out(calls)
@@ -107,7 +107,7 @@ def take_back(made: Sequence[Change]) -> Steps[str]:
     return f"Rolling back did not work everywhere. Look at {', '.join(change.path for change in made)}."
 
 
-def _carry_out(calls: Sequence[Call]) -> Steps[list[str]]:
+def _carry_out(calls: Sequence[PlannedCall]) -> Steps[list[str]]:
     if len(calls) > FEW:
         return (yield Step(tuple(calls)))
     results: list[str] = []
@@ -118,38 +118,38 @@ def _carry_out(calls: Sequence[Call]) -> Steps[list[str]]:
     return results
 
 
-def _went_well(call: Call, result: str) -> bool:
+def _went_well(call: PlannedCall, result: str) -> bool:
     if call.tool == "fs_move":
         return result == f"{call.arguments['source']} → {call.arguments['destination']}"
     return result.startswith("--- ")
 
 
-def prove(made: Sequence[Change], old: str, new: str, *, tests_follow: bool) -> Steps[Proof]:
+def prove(made: Sequence[FileEdits], old: str, new: str, *, tests_follow: bool) -> Steps[EditProof]:
     """Run the project's tests, if they run unasked. Where they fail they are run again without the change: a change
     that breaks nothing stays."""
     if tests_follow or all(change.path.endswith(PROSE) for change in made):
-        return Proof()
+        return EditProof()
     command = yield from command_if_unasked()
     if command is None:
-        return Proof(not_verified="by tests: running them would ask here")
+        return EditProof(not_verified="by tests: running them would ask here")
     if not command:
-        return Proof(not_verified="by tests: found none")
+        return EditProof(not_verified="by tests: found none")
     after = yield from run_command(command)
     if not after.ran:
-        return Proof(not_verified=f"by tests: {after.output}")
+        return EditProof(not_verified=f"by tests: {after.output}")
     if after.passed:
-        return Proof(f"tests pass: {command} ({after.last_word})")
+        return EditProof(f"tests pass: {command} ({after.last_word})")
     back = yield from take_back(made)
     before = yield from run_command(command)
     if before.passed or not before.ran or not no_worse(after, _renamed(before, old, new)):
         told = "\n".join(f"  {line}" for line in after.gist)
-        return Proof(refuted=f"The tests fail with it: {command}\n{told}\n{back}")
+        return EditProof(refuted=f"The tests fail with it: {command}\n{told}\n{back}")
     _, problem = yield from make(made)
     if problem:
-        return Proof(refuted=f"It could not be made a second time: {problem}")
-    return Proof(f"tests fail as they did before: {command} ({after.last_word})")
+        return EditProof(refuted=f"It could not be made a second time: {problem}")
+    return EditProof(f"tests fail as they did before: {command} ({after.last_word})")
 
 
-def _renamed(run: Outcome, old: str, new: str) -> Outcome:
+def _renamed(run: TestRun, old: str, new: str) -> TestRun:
     """The run with the names the change gave: a failing test may itself have been renamed."""
-    return Outcome(run.command, run.output.replace(old, new))
+    return TestRun(run.command, run.output.replace(old, new))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quintet.adapters.offline_rules.intents import GitCommit, GitDiff
-from quintet.adapters.offline_rules.program_steps import Program, Said, Steps, ask, counted, listed, refused
+from quintet.adapters.offline_rules.program_steps import Program, SayStep, Steps, ask, counted, listed, refused
 from quintet.domain.base.lazy_regex import regex
 
 _CHANGED = regex(r"(?P<staged>.)(?P<unstaged>.) (?P<path>.+)")
@@ -13,8 +13,8 @@ _COMMITTED = regex(r"[0-9a-f]{7,40} ")
 def show(tool: str, arguments: dict[str, object], heading: str = "") -> Program:
     output = yield from ask(tool, arguments)
     if output.startswith("warning: Not a git repository"):  # what git diff makes of it is not an error to git
-        return Said(output.splitlines()[0].removeprefix("warning: "), done=False)
-    return Said(f"{heading}\n{output}".strip(), not refused(output))
+        return SayStep(output.splitlines()[0].removeprefix("warning: "), done=False)
+    return SayStep(f"{heading}\n{output}".strip(), not refused(output))
 
 
 def diff(intent: GitDiff) -> Program:
@@ -26,25 +26,27 @@ def diff(intent: GitDiff) -> Program:
 def commit(intent: GitCommit) -> Program:
     status = yield from ask("git_status")
     if not status.startswith("## "):
-        return Said(f"Nothing committed. {status}", done=False)
+        return SayStep(f"Nothing committed. {status}", done=False)
     rows = [row for line in status.splitlines()[1:] if (row := _CHANGED.fullmatch(line))]
     staged = [row for row in rows if row["staged"] not in " ?!"]
     if intent.everything:
         paths = [_unquoted(row["path"].rpartition(" -> ")[2]) for row in rows if row["unstaged"] != " "]
         problem = yield from _stage(paths)
         if problem:
-            return Said(f"Nothing committed. {problem}", done=False)
+            return SayStep(f"Nothing committed. {problem}", done=False)
     if not (rows if intent.everything else staged):
         hint = ' Say: commit all changes with message "…"' if rows else ""
-        return Said(f"Nothing committed: nothing is {'staged' if rows else 'changed'}.{hint}", done=False, already=True)
+        return SayStep(
+            f"Nothing committed: nothing is {'staged' if rows else 'changed'}.{hint}", done=False, already=True
+        )
     result = yield from ask("git_commit", {"message": intent.message})
     if not _COMMITTED.match(result):
         if intent.everything and not staged:
             yield from ask("git_reset")
-        return Said(f"Nothing committed. {result}", done=False)
+        return SayStep(f"Nothing committed. {result}", done=False)
     after = yield from ask("git_status")
     left = len(after.splitlines()) - 1
-    return Said(f"Committed\n{result}\nchecked  {counted(left, 'change') if left else 'nothing'} left to commit")
+    return SayStep(f"Committed\n{result}\nchecked  {counted(left, 'change') if left else 'nothing'} left to commit")
 
 
 def _stage(paths: list[str]) -> Steps[str]:

@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from quintet.adapters.offline_rules.intents import Tidy
-from quintet.adapters.offline_rules.program_steps import Program, Said, Steps, ask, listed, read_all, refused
+from quintet.adapters.offline_rules.program_steps import Program, SayStep, Steps, ask, listed, read_all, refused
 from quintet.domain.base import bounded_json
 
 MARKS = (
@@ -52,36 +52,36 @@ def tidy(intent: Tidy) -> Program:
             texts.append(
                 f"Nothing to {job} with: the project configures no {'formatter' if job == 'format' else 'linter'}."
             )
-            return Said("\n".join(texts), done=False)
+            return SayStep("\n".join(texts), done=False)
         for tool in tools:
             said = yield from (_format(tool) if job == "format" else _lint(tool))
             texts.append(said.text)
             if not said.done:
-                return Said("\n".join(texts), done=False)
-    return Said("\n".join(texts))
+                return SayStep("\n".join(texts), done=False)
+    return SayStep("\n".join(texts))
 
 
 def _lint(tool: Tool) -> Program:
     output = yield from _run(tool.lint)
     if problem := _not_run(tool, output):
-        return Said(problem, done=False)
+        return SayStep(problem, done=False)
     clean = output.rstrip().endswith("exit 0")
-    return Said(f"{'Clean' if clean else 'NOT clean'}: {tool.lint}\n{_gist(output)}", clean)
+    return SayStep(f"{'Clean' if clean else 'NOT clean'}: {tool.lint}\n{_gist(output)}", clean)
 
 
 def _format(tool: Tool) -> Program:
     output = yield from _run(tool.format)
     if problem := _not_run(tool, output):
-        return Said(problem, done=False)
+        return SayStep(problem, done=False)
     if not output.rstrip().endswith("exit 0"):
-        return Said(f"Formatting FAILED: {tool.format}\n{_gist(output)}", done=False)
+        return SayStep(f"Formatting FAILED: {tool.format}\n{_gist(output)}", done=False)
     checked = ""
     if tool.check:
         check = yield from _run(tool.check)
         if check.strip() != "exit 0" and not (check.endswith("exit 0") and tool.name != "go"):
-            return Said(f"Formatted by {tool.format}, but {tool.check} does not agree:\n{_gist(check)}", done=False)
+            return SayStep(f"Formatted by {tool.format}, but {tool.check} does not agree:\n{_gist(check)}", done=False)
         checked = f"\nchecked  {tool.check}: nothing left to format"
-    return Said(f"Formatted: {tool.format}\n{_gist(output)}{checked}")
+    return SayStep(f"Formatted: {tool.format}\n{_gist(output)}{checked}")
 
 
 def _run(command: str) -> Steps[str]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from quintet.adapters.files.loose_json import as_dict, decoded
 from quintet.adapters.offline_rules.intents import CAN_DO, Intent, RunTests
 from quintet.adapters.offline_rules.phrasing import parse
-from quintet.adapters.offline_rules.program_steps import Call, Said, Step
+from quintet.adapters.offline_rules.program_steps import PlannedCall, SayStep, Step
 from quintet.adapters.offline_rules.programs import needs, program
 from quintet.adapters.offline_rules.task_plan import plan
 from quintet.domain.base.lazy_regex import regex
@@ -45,7 +45,7 @@ class OfflineRules:
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         answer = self._answer(request)
-        if isinstance(answer, Said):
+        if isinstance(answer, SayStep):
             yield TextPart(answer.text)
             yield EndPart(Finish.STOP if answer.done else Finish.REFUSED)
             return
@@ -57,29 +57,29 @@ class OfflineRules:
     async def close(self) -> None:
         """Nothing is held open."""
 
-    def _answer(self, request: Request) -> tuple[Call, ...] | Said:
+    def _answer(self, request: Request) -> tuple[PlannedCall, ...] | SayStep:
         said, past = _this_turn(request.messages)
         if request.purpose == "plan":
             planned = plan(said)
-            return Said(self._cannot(said), done=False) if planned is None else Said(planned)
+            return SayStep(self._cannot(said), done=False) if planned is None else SayStep(planned)
         intents = parse(said)
         if intents is None:
-            return Said(self._cannot(said), done=False)
+            return SayStep(self._cannot(said), done=False)
         offered = {tool.name for tool in request.tools}
         work = [done for done in past if done.tool != MENU]
         entered = as_dict(decoded(past[-1].arguments)).get("mode", "") if past and past[-1].tool == MENU else ""
         if not work and MENU in offered and not entered and not {"Read", "grep"} <= offered:
             return _enter(HOME)
         if not work and entered in ("", HOME) and (missing := _missing(intents, offered)):
-            return Said(_hidden(missing), done=False)
+            return SayStep(_hidden(missing), done=False)
         answer = _advance(intents, work, request.unasked, again=request.purpose == "retry")
-        if isinstance(answer, Said):
+        if isinstance(answer, SayStep):
             return answer
         absent = next((call.tool for call in answer if call.tool not in offered), "")
         homes = toolsets_of(absent) if absent and MENU in offered else []
         if homes and homes[0] != entered:
             return _enter(homes[0])
-        return Said(_hidden([absent]), done=False) if absent else answer
+        return SayStep(_hidden([absent]), done=False) if absent else answer
 
     def _cannot(self, said: str) -> str:
         words = _words(said)
@@ -101,8 +101,8 @@ class OfflineRules:
         return "\n".join(lines)
 
 
-def _enter(toolset: str) -> tuple[Call]:
-    return (Call(MENU, {"mode": toolset}),)
+def _enter(toolset: str) -> tuple[PlannedCall]:
+    return (PlannedCall(MENU, {"mode": toolset}),)
 
 
 def _missing(intents: list[Intent], offered: set[str]) -> list[str]:
@@ -139,7 +139,7 @@ def _this_turn(messages: tuple[Message, ...]) -> tuple[str, list[Done]]:
 
 def _advance(
     intents: list[Intent], past: list[Done], unasked: frozenset[Effect], *, again: bool = False
-) -> tuple[Call, ...] | Said:
+) -> tuple[PlannedCall, ...] | SayStep:
     """Run the programs over what was done so far: the next calls, or all that is to be said."""
     waiting = list(reversed(past))
     texts: list[str] = []
@@ -153,16 +153,18 @@ def _advance(
                     continue
                 results = [waiting.pop() for _ in step.calls[: len(waiting)]]
                 if any(not _same(call, done) for call, done in zip(step.calls, results, strict=False)):
-                    return Said("\n\n".join([*texts, "Stopped: this conversation was led by other rules."]), done=False)
+                    return SayStep(
+                        "\n\n".join([*texts, "Stopped: this conversation was led by other rules."]), done=False
+                    )
                 if len(results) < len(step.calls):
                     return step.calls[len(results) :]
                 step = steps.send([done.result for done in results])
         except StopIteration as end:
-            said: Said = end.value
+            said: SayStep = end.value
             texts.append(said.text)
             if not (said.done or (again and said.already)):
-                return Said("\n\n".join(texts), done=False)
-    return Said("\n\n".join(texts))
+                return SayStep("\n\n".join(texts), done=False)
+    return SayStep("\n\n".join(texts))
 
 
 def _tests_next(intents: list[Intent], place: int) -> bool:
@@ -174,5 +176,5 @@ def _taken(step: Step, waiting: list[Done], unasked: frozenset[Effect]) -> bool:
     return _same(step.calls[0], waiting[-1]) if waiting else step.only_unasked in unasked
 
 
-def _same(call: Call, done: Done) -> bool:
+def _same(call: PlannedCall, done: Done) -> bool:
     return call.tool == done.tool and call.arguments == decoded(done.arguments)

@@ -25,7 +25,7 @@ _NUMBERED = regex(r"\d+\t")
 _MORE = regex(r"^\(\d+ more\)$")
 
 
-class Call(Struct, frozen=True):
+class PlannedCall(Struct, frozen=True):
     tool: str
     arguments: dict[str, Any]
 
@@ -33,11 +33,11 @@ class Call(Struct, frozen=True):
 class Step(Struct, frozen=True):
     """Calls to make. With `only_unasked`, they are left out, and answered by nothing, where that effect would ask."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[PlannedCall, ...]
     only_unasked: Effect | None = None
 
 
-class Said(Struct, frozen=True):
+class SayStep(Struct, frozen=True):
     text: str
     done: bool = True
     already: bool = False  # not done because it is so; as good as done where it was tried before
@@ -45,10 +45,10 @@ class Said(Struct, frozen=True):
 
 Result = TypeVar("Result")
 Steps = Generator[Step, list[str], Result]
-Program = Steps[Said]
+Program = Steps[SayStep]
 
 
-class Shown(Struct, frozen=True):
+class ShownFile(Struct, frozen=True):
     """A file as Read showed it."""
 
     path: str
@@ -59,11 +59,11 @@ class Shown(Struct, frozen=True):
 
 
 def ask(tool: str, arguments: dict[str, Any] | None = None) -> Steps[str]:
-    results = yield Step((Call(tool, arguments or {}),))
+    results = yield Step((PlannedCall(tool, arguments or {}),))
     return results[0]
 
 
-def ask_all(calls: Sequence[Call]) -> Steps[list[str]]:
+def ask_all(calls: Sequence[PlannedCall]) -> Steps[list[str]]:
     if len(calls) > FEW:
         return (yield Step(tuple(calls)))
     results: list[str] = []
@@ -74,22 +74,22 @@ def ask_all(calls: Sequence[Call]) -> Steps[list[str]]:
 
 def ask_if_unasked(effect: Effect, tool: str, arguments: dict[str, Any]) -> Steps[str | None]:
     """The call's result; None where doing what follows from it would have to be asked."""
-    results = yield Step((Call(tool, arguments),), only_unasked=effect)
+    results = yield Step((PlannedCall(tool, arguments),), only_unasked=effect)
     return results[0] if results else None
 
 
-def read_all(paths: Sequence[str]) -> Steps[list[Shown]]:
-    results = yield from ask_all([Call("Read", {"file_path": path, "limit": _WHOLE}) for path in paths])
+def read_all(paths: Sequence[str]) -> Steps[list[ShownFile]]:
+    results = yield from ask_all([PlannedCall("Read", {"file_path": path, "limit": _WHOLE}) for path in paths])
     return [_as_shown(path, result) for path, result in zip(paths, results, strict=True)]
 
 
-def _as_shown(path: str, result: str) -> Shown:
+def _as_shown(path: str, result: str) -> ShownFile:
     if result == "(an empty file)":
-        return Shown(path)
+        return ShownFile(path)
     if refused(result) or not _NUMBERED.match(result):
-        return Shown(path, problem=result, missing=result.endswith("No such file or directory"))
+        return ShownFile(path, problem=result, missing=result.endswith("No such file or directory"))
     text = "\n".join(line.partition("\t")[2] for line in result.split("\n"))
-    return Shown(path, text, whole=not _CUT.search(result))
+    return ShownFile(path, text, whole=not _CUT.search(result))
 
 
 def listed(result: str, none: str = "no matches") -> tuple[list[str], bool]:

@@ -27,7 +27,7 @@ from quintet.adapters.offline_rules.intents import (
     Summarise,
     Tidy,
 )
-from quintet.adapters.offline_rules.program_steps import Program, Said, ask, counted, refused, shown_lines
+from quintet.adapters.offline_rules.program_steps import Program, SayStep, ask, counted, refused, shown_lines
 
 
 def program(intent: Intent, *, tests_follow: bool = False) -> Program:
@@ -93,9 +93,9 @@ def _find(intent: Find) -> Program:
         glob = {"glob": replacing.as_glob(where)} if where else {}
         found = yield from ask("grep", {"pattern": patterns[intent.kind], "output_mode": "content"} | glob)
         if refused(found):
-            return Said(found, done=False)
+            return SayStep(found, done=False)
         lines += found.splitlines() if found != "no matches" else []
     about = intent.what if intent.kind == "text" else f"{intent.kind} of {intent.what}"
     if not lines:
-        return Said(f"{about}: nothing found in {', '.join(intent.where) or 'the project'}.")
-    return Said(f"{about}: {counted(len(lines), 'place')}\n{shown_lines(lines)}")
+        return SayStep(f"{about}: nothing found in {', '.join(intent.where) or 'the project'}.")
+    return SayStep(f"{about}: {counted(len(lines), 'place')}\n{shown_lines(lines)}")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from quintet.adapters.offline_rules.python_source import Binding, ImportRef, Place, Scope, Source
+from quintet.adapters.offline_rules.python_source import Binding, ImportRef, NamePlace, NameScope, ParsedSource
 
 
 class Symbol(Struct, frozen=True):
@@ -28,15 +28,15 @@ class Module(Struct, frozen=True):
     path: str
 
 
-class Kind(Struct, frozen=True):
+class NameKind(Struct, frozen=True):
     text: str
 
 
-EXTERNAL = Kind("external")  # something of another package
-OTHER = Kind("other")  # a value that is neither a module nor of a class in the project
-RESULT = Kind("result")  # what a function of another package returned
-UNKNOWN = Kind("unknown")
-Thing = Symbol | Module | Kind
+EXTERNAL = NameKind("external")  # something of another package
+OTHER = NameKind("other")  # a value that is neither a module nor of a class in the project
+RESULT = NameKind("result")  # what a function of another package returned
+UNKNOWN = NameKind("unknown")
+Thing = Symbol | Module | NameKind
 Things = frozenset[Thing]
 _UNKNOWN: Things = frozenset({UNKNOWN})
 _LITERALS = (
@@ -57,7 +57,7 @@ _PLAIN_BASES = frozenset({"ABC", "Protocol", "Generic"})
 class Names:
     """`sources` are the files read so far; `located` maps a module's stem to the files that could be it."""
 
-    def __init__(self, sources: Mapping[str, Source], located: Mapping[str, list[str]]) -> None:
+    def __init__(self, sources: Mapping[str, ParsedSource], located: Mapping[str, list[str]]) -> None:
         self._sources = sources
         self._located = located
         self.wanted_stems: set[str] = set()
@@ -66,7 +66,7 @@ class Names:
 
     # ── modules
 
-    def _file_of(self, importer: str, ref: ImportRef, name: str = "") -> Module | Kind:
+    def _file_of(self, importer: str, ref: ImportRef, name: str = "") -> Module | NameKind:
         """The file of an imported module (and of `name` below it); EXTERNAL if the project has none."""
         parts = [part for part in (*ref.module.split("."), *name.split(".")) if part]
         if ref.level:
@@ -96,7 +96,7 @@ class Names:
                     return Module(root + end)
         return EXTERNAL if not found or parts[0] in sys.stdlib_module_names else UNKNOWN
 
-    def _source(self, path: str) -> Source | None:
+    def _source(self, path: str) -> ParsedSource | None:
         if path not in self._sources:
             self.wanted_files.add(path)
         return self._sources.get(path)
@@ -133,7 +133,7 @@ class Names:
         below = self._file_of(module.path, ImportRef(name, level=1)) if file == "__init__.py" and folder else UNKNOWN
         return frozenset({below}) if isinstance(below, Module) else _UNKNOWN
 
-    def _bound(self, path: str, scope: Scope, name: str) -> Things:
+    def _bound(self, path: str, scope: NameScope, name: str) -> Things:
         found: set[Thing] = set()
         for binding in scope.bound[name]:
             if binding.source and binding.kind == "import":
@@ -152,7 +152,7 @@ class Names:
             return found or (frozenset({below}) if isinstance(below, Module) else _UNKNOWN)
         return frozenset({below}) if isinstance(below, Module) else frozenset({file})
 
-    def of_place(self, source: Source, place: Place) -> Things:
+    def of_place(self, source: ParsedSource, place: NamePlace) -> Things:
         """What a bare name or an imported name means."""
         if place.kind == "imported":
             assert place.source
@@ -161,7 +161,7 @@ class Names:
             return self.origin(source.path, source.name)
         return self._named(source.path, place.scope, source.name)
 
-    def _named(self, path: str, scope: Scope, name: str) -> Things:
+    def _named(self, path: str, scope: NameScope, name: str) -> Things:
         home = scope.lookup(name)
         if home is None:
             found = self.origin(path, name)
@@ -170,7 +170,7 @@ class Names:
 
     # ── what an expression is, as far as that is plain
 
-    def value(self, path: str, scope: Scope, node: ast.expr | None) -> Things:
+    def value(self, path: str, scope: NameScope, node: ast.expr | None) -> Things:
         """Modules and classes an expression can be; an instance counts as its class."""
         match node:
             case ast.Name(id=name):
@@ -198,7 +198,7 @@ class Names:
             return OTHER if isinstance(getattr(builtins, called.id, None), type) else UNKNOWN
         return RESULT if thing is RESULT else UNKNOWN
 
-    def _value_of_name(self, path: str, scope: Scope, name: str) -> Things:
+    def _value_of_name(self, path: str, scope: NameScope, name: str) -> Things:
         home = scope.lookup(name)
         if home is None:
             return frozenset(v for thing in self._named(path, scope, name) for v in self._value_of(thing))
@@ -210,7 +210,7 @@ class Names:
             found |= self._value_of_binding(path, home, name, binding)
         return frozenset(found)
 
-    def _value_of_binding(self, path: str, home: Scope, name: str, binding: Binding) -> Things:
+    def _value_of_binding(self, path: str, home: NameScope, name: str, binding: Binding) -> Things:
         if binding.source:
             ref = binding.source if binding.kind == "alias" else _at_hand(binding.source)
             return frozenset(v for thing in self._imported(path, ref) for v in self._value_of(thing))
@@ -230,7 +230,7 @@ class Names:
         finally:
             self._busy.discard(key)
 
-    def _annotated(self, path: str, scope: Scope, node: ast.expr) -> Things:
+    def _annotated(self, path: str, scope: NameScope, node: ast.expr) -> Things:
         """An annotation that plainly names a class; anything more is not followed."""
         found = self.value(path, scope, node) if isinstance(node, ast.Name | ast.Attribute) else _UNKNOWN
         plain = {thing for thing in found if isinstance(thing, Symbol) or thing in (EXTERNAL, OTHER)}
@@ -247,7 +247,7 @@ class Names:
             found |= self._value_of_binding(thing.path, source.module, thing.name, binding)
         return frozenset(found)
 
-    def _value_of_attribute(self, path: str, scope: Scope, node: ast.Attribute) -> Things:
+    def _value_of_attribute(self, path: str, scope: NameScope, node: ast.Attribute) -> Things:
         if (dotted := _dotted(node)) and (home := scope.lookup(dotted.partition(".")[0])):
             refs = [b.source for b in home.bound[dotted.partition(".")[0]] if b.kind == "import" and b.source]
             if any(not ref.name and f"{ref.module}.".startswith(f"{dotted}.") for ref in refs):
@@ -267,7 +267,7 @@ class Names:
 
     # ── classes
 
-    def class_scope(self, symbol: Symbol) -> Scope | None:
+    def class_scope(self, symbol: Symbol) -> NameScope | None:
         source = self._source(symbol.path)
         return source.classes.get(symbol.name) if source else None
 
@@ -308,7 +308,7 @@ def _at_hand(ref: ImportRef) -> ImportRef:
     return ref if ref.name else ImportRef(ref.module.partition(".")[0], ref.level)
 
 
-def class_around(scope: Scope | None) -> Scope | None:
+def class_around(scope: NameScope | None) -> NameScope | None:
     while scope and scope.kind != "class":
         scope = scope.parent
     return scope

@@ -32,8 +32,8 @@ class Binding(Struct, frozen=True):
     source: ImportRef | None = None
 
 
-class Scope:
-    def __init__(self, kind: str, node: Any, parent: Scope | None, name: str = "") -> None:
+class NameScope:
+    def __init__(self, kind: str, node: Any, parent: NameScope | None, name: str = "") -> None:
         self.kind = kind  # module | class | function
         self.node = node
         self.parent = parent
@@ -42,9 +42,9 @@ class Scope:
         self.globals: set[str] = set()
         self.outer: set[str] = set()  # declared nonlocal
 
-    def lookup(self, name: str) -> Scope | None:
+    def lookup(self, name: str) -> NameScope | None:
         """The scope a name is bound in, as Python finds it."""
-        scope: Scope | None = self
+        scope: NameScope | None = self
         while scope:
             if name in scope.globals:
                 return scope.root
@@ -55,10 +55,10 @@ class Scope:
         return None
 
     @property
-    def root(self) -> Scope:
+    def root(self) -> NameScope:
         return self.parent.root if self.parent else self
 
-    def method_of(self, name: str) -> Scope | None:
+    def method_of(self, name: str) -> NameScope | None:
         """The class whose method this scope is, if `name` is what the method calls itself by."""
         if self.kind != "function" or self.parent is None or self.parent.kind != "class":
             return None
@@ -70,7 +70,7 @@ class Scope:
         return self.parent if first and first[0].arg == name and not static else None
 
 
-class Place(Struct, frozen=True):
+class NamePlace(Struct, frozen=True):
     """Where the name stands, and as what."""
 
     kind: str  # name | attribute | imported | member (an attribute assigned on self) | export
@@ -81,7 +81,7 @@ class Place(Struct, frozen=True):
     source: ImportRef | None = None
 
 
-class Source:
+class ParsedSource:
     """A parsed file. `tree` is None if it does not compile."""
 
     def __init__(self, path: str, text: str, name: str) -> None:
@@ -89,10 +89,10 @@ class Source:
         self.text = text
         self.name = name
         self.tree = parsed(text)
-        self.module = Scope("module", self.tree, None)
-        self.places: list[Place] = []
+        self.module = NameScope("module", self.tree, None)
+        self.places: list[NamePlace] = []
         self.stars: list[ImportRef] = []
-        self.classes: dict[str, Scope] = {}
+        self.classes: dict[str, NameScope] = {}
         if self.tree:
             _Reader(self).read()
 
@@ -101,11 +101,11 @@ class Source:
 
 
 class _Reader(ast.NodeVisitor):
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ParsedSource) -> None:
         self._source = source
         self._name = source.name
         self._scope = source.module
-        self._in_fstring: list[Place] | None = None
+        self._in_fstring: list[NamePlace] | None = None
         self._starts = [0]
         for line in source.text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
@@ -135,7 +135,7 @@ class _Reader(ast.NodeVisitor):
         end = offset + len(self._name)
         if self._in_fstring is None and self._source.text[offset:end] != self._name:
             offset = -1
-        place = Place(kind, offset, node.lineno, self._scope, base, source)
+        place = NamePlace(kind, offset, node.lineno, self._scope, base, source)
         (self._source.places if self._in_fstring is None else self._in_fstring).append(place)
 
     def _bind(self, name: str, binding: Binding) -> None:
@@ -164,7 +164,7 @@ class _Reader(ast.NodeVisitor):
         parameters = [parameter for parameter in named if parameter]
         for part in (*arguments.defaults, *arguments.kw_defaults, *(p.annotation for p in parameters)):
             self._visit(part)
-        outside, self._scope = self._scope, Scope("function", node, self._scope)
+        outside, self._scope = self._scope, NameScope("function", node, self._scope)
         for parameter in parameters:
             self._bind(parameter.arg, Binding("parameter", parameter, annotation=parameter.annotation))
         for part in body:
@@ -179,7 +179,7 @@ class _Reader(ast.NodeVisitor):
             self._visit(part)
         outside = self._scope
         name = f"{outside.name}.{node.name}" if outside.kind == "class" else node.name
-        self._scope = Scope("class", node, outside, name)
+        self._scope = NameScope("class", node, outside, name)
         if outside.kind != "function":
             self._source.classes[name] = self._scope
         for statement in node.body:
@@ -189,7 +189,7 @@ class _Reader(ast.NodeVisitor):
     def _comprehension(self, node: Any) -> None:
         first = node.generators[0]
         self._visit(first.iter)
-        outside, self._scope = self._scope, Scope("function", node, self._scope)
+        outside, self._scope = self._scope, NameScope("function", node, self._scope)
         for generator in node.generators:
             self._visit(generator.target)
             if generator is not first:
@@ -323,7 +323,9 @@ class _Reader(ast.NodeVisitor):
         # Before Python 3.12 the tree does not say where the parts of an f-string stand, so they are counted off.
         told = offsets if len(offsets) == len(found) else [-1] * len(found)
         for place, offset in zip(found, told, strict=True):
-            self._source.places.append(Place(place.kind, offset, node.lineno, place.scope, place.base, place.source))
+            self._source.places.append(
+                NamePlace(place.kind, offset, node.lineno, place.scope, place.base, place.source)
+            )
 
     def _visit(self, node: Any) -> None:
         if node is not None:

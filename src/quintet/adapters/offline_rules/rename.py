@@ -8,7 +8,7 @@ from quintet.adapters.offline_rules.edits import evidence, line_change, make, pr
 from quintet.adapters.offline_rules.intents import Rename
 from quintet.adapters.offline_rules.program_steps import (
     Program,
-    Said,
+    SayStep,
     Steps,
     ask,
     counted,
@@ -18,8 +18,8 @@ from quintet.adapters.offline_rules.program_steps import (
     refused,
     shown_lines,
 )
-from quintet.adapters.offline_rules.python_source import Source
-from quintet.adapters.offline_rules.rename_plan import Plan, plan_rename
+from quintet.adapters.offline_rules.python_source import ParsedSource
+from quintet.adapters.offline_rules.rename_plan import RenamePlan, plan_rename
 
 MOST_ROUNDS = 8  # of following imports into files that do not have the name themselves
 MOST_MENTIONS = 20
@@ -29,20 +29,20 @@ def rename(intent: Rename, tests_follow: bool) -> Program:
     word = rf"\b{intent.old}\b"
     found = yield from ask("grep", {"pattern": word, "glob": "*.py"})
     if refused(found):
-        return Said(found, done=False)
+        return SayStep(found, done=False)
     paths, all_there = listed(found)
     if not paths:
-        return Said(
+        return SayStep(
             f"Nothing renamed: {intent.old} does not occur in a Python file of the project.", done=False, already=True
         )
     if not all_there:
-        return Said(f"Nothing renamed: {intent.old} occurs in too many files to be followed.", done=False)
+        return SayStep(f"Nothing renamed: {intent.old} occurs in too many files to be followed.", done=False)
     plan, before = yield from _plan(intent, paths)
     if plan.refusal:
-        return Said(plan.refusal, done=False)
+        return SayStep(plan.refusal, done=False)
     broken = [path for path, text in plan.texts.items() if not parsed(text)]
     if broken:
-        return Said(f"Nothing renamed: {', '.join(broken)} would no longer compile as Python.", done=False)
+        return SayStep(f"Nothing renamed: {', '.join(broken)} would no longer compile as Python.", done=False)
     elsewhere = yield from ask("grep", {"pattern": word, "glob": "!*.py", "output_mode": "content"})
     changes = [line_change(path, before[path], text) for path, text in plan.texts.items()]
     made, problem = yield from make(changes)
@@ -52,30 +52,30 @@ def rename(intent: Rename, tests_follow: bool) -> Program:
         problem = f"{', '.join(odd)} did not come out as planned" if odd else ""
     if problem:
         back = (yield from take_back(made)) if made else "No file was changed."
-        return Said(f"Nothing renamed. {problem}\n{back}", done=False)
+        return SayStep(f"Nothing renamed. {problem}\n{back}", done=False)
     proof = yield from prove(made, intent.old, intent.new, tests_follow=tests_follow)
     if proof.refuted:
-        return Said(f"Not renamed: {plan.what} to {intent.new}. {proof.refuted}", done=False)
+        return SayStep(f"Not renamed: {plan.what} to {intent.new}. {proof.refuted}", done=False)
     places = sum(plan.counts.values())
     head = f"Renamed {plan.what} to {intent.new}: {counted(places, 'place')} in {counted(len(made), 'file')}"
     rows = [f"  {path}  {count}" for path, count in plan.counts.items()]
     mentions = [f"  {line}" for line in (*plan.mentions, *listed(elsewhere)[0])]
     left = [f"left as they are, in strings, comments and other files: {len(mentions)}"] if mentions else []
     report = "\n".join([head, *rows, *left, *([shown_lines(mentions, MOST_MENTIONS)] if left else [])])
-    return Said(report + evidence(["read back, only these places changed", "Python files compile"], proof))
+    return SayStep(report + evidence(["read back, only these places changed", "Python files compile"], proof))
 
 
-def _plan(intent: Rename, paths: list[str]) -> Steps[tuple[Plan, dict[str, str]]]:
+def _plan(intent: Rename, paths: list[str]) -> Steps[tuple[RenamePlan, dict[str, str]]]:
     """Read what has the name, and what has to be known to follow it."""
-    sources: dict[str, Source] = {}
+    sources: dict[str, ParsedSource] = {}
     located: dict[str, list[str]] = {}
     wanted = paths
     for _ in range(MOST_ROUNDS):
         for shown in (yield from read_all(wanted)):
             if shown.problem or not shown.whole:
                 why = shown.problem or f"{shown.path} has a line too long to be read whole"
-                return Plan(f"Nothing renamed: {why}"), {}
-            sources[shown.path] = Source(shown.path, shown.text, intent.old)
+                return RenamePlan(f"Nothing renamed: {why}"), {}
+            sources[shown.path] = ParsedSource(shown.path, shown.text, intent.old)
         plan = plan_rename(intent, sources, located)
         if stems := sorted(plan.wanted_stems):
             files = yield from ask(
@@ -83,7 +83,7 @@ def _plan(intent: Rename, paths: list[str]) -> Steps[tuple[Plan, dict[str, str]]
             )
             found, all_there = listed(files, "no files match")
             if refused(files) or not all_there:
-                return Plan(f"Nothing renamed: the imports could not be followed. {files.splitlines()[-1]}"), {}
+                return RenamePlan(f"Nothing renamed: the imports could not be followed. {files.splitlines()[-1]}"), {}
             for stem in stems:
                 above = "" if stem.startswith("/") else "(?:.*/)?"
                 file = re.compile(rf"{above}{re.escape(_unrooted(stem).removeprefix('**/'))}(?:/__init__)?\.py")
@@ -91,7 +91,7 @@ def _plan(intent: Rename, paths: list[str]) -> Steps[tuple[Plan, dict[str, str]]
         wanted = sorted(plan.wanted_files - set(sources))
         if not stems and not wanted:
             return plan, {path: source.text for path, source in sources.items()}
-    return Plan(f"Nothing renamed: the imports of {intent.old} lead too far to be followed."), {}
+    return RenamePlan(f"Nothing renamed: the imports of {intent.old} lead too far to be followed."), {}
 
 
 def _unrooted(stem: str) -> str:

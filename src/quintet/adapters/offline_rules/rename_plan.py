@@ -24,7 +24,7 @@ from quintet.adapters.offline_rules.python_names import (
     Things,
     class_around,
 )
-from quintet.adapters.offline_rules.python_source import Place, Source
+from quintet.adapters.offline_rules.python_source import NamePlace, ParsedSource
 
 HOW_TO_SAY = "Say which one: rename function X to Y, rename Owner.X to Y, or rename X in FILE to Y."
 
@@ -39,7 +39,7 @@ class Definition(Struct, frozen=True):
         return self.kind in ("method", "attribute")
 
 
-class Plan(Struct):
+class RenamePlan(Struct):
     refusal: str = ""
     what: str = ""
     texts: dict[str, str] = {}  # the files as they are to be
@@ -49,7 +49,7 @@ class Plan(Struct):
     wanted_files: set[str] = set()
 
 
-def plan_rename(intent: Rename, sources: Mapping[str, Source], located: Mapping[str, list[str]]) -> Plan:
+def plan_rename(intent: Rename, sources: Mapping[str, ParsedSource], located: Mapping[str, list[str]]) -> RenamePlan:
     names = Names(sources, located)
     plan = _Planner(intent, sources, names).plan()
     plan.wanted_stems, plan.wanted_files = names.wanted_stems, names.wanted_files
@@ -57,30 +57,30 @@ def plan_rename(intent: Rename, sources: Mapping[str, Source], located: Mapping[
 
 
 class _Planner:
-    def __init__(self, intent: Rename, sources: Mapping[str, Source], names: Names) -> None:
+    def __init__(self, intent: Rename, sources: Mapping[str, ParsedSource], names: Names) -> None:
         self._intent = intent
         self._sources = sources
         self._names = names
 
-    def plan(self) -> Plan:
+    def plan(self) -> RenamePlan:
         old, new = self._intent.old, self._intent.new
         if old.startswith("__") and old.endswith("__"):
-            return Plan(f"Nothing renamed: Python itself goes by the name {old}.")
+            return RenamePlan(f"Nothing renamed: Python itself goes by the name {old}.")
         broken = [path for path, source in self._sources.items() if source.tree is None]
         if broken:
-            return Plan(
+            return RenamePlan(
                 f"Nothing renamed: {', '.join(broken)} does not compile as Python, so {old} cannot be followed."
             )
         found = self._chosen(self._definitions())
         if isinstance(found, str):
-            return Plan(found)
+            return RenamePlan(found)
         family: set[Symbol] = set()
         if found.is_member:
             family, refusal = self._family(found)
             if refusal:
-                return Plan(refusal)
-        hits: list[tuple[Source, Place]] = []
-        unsure: list[tuple[Source, Place]] = []
+                return RenamePlan(refusal)
+        hits: list[tuple[ParsedSource, NamePlace]] = []
+        unsure: list[tuple[ParsedSource, NamePlace]] = []
         for source in self._sources.values():
             for place in source.places:
                 verdict = self._verdict(source, place, found, family)
@@ -89,12 +89,12 @@ class _Planner:
                 elif verdict:
                     hits.append((source, place))
         if unsure:
-            return Plan(
+            return RenamePlan(
                 f"Nothing renamed: {counted(len(unsure), 'use')} of {old} cannot be bound for sure to the {found.kind} "
                 f"in {found.symbol.path}:{found.line}\n{_listed(unsure)}"
             )
         if taken := self._taken({source.path for source, _ in hits}, family):
-            return Plan(f"Nothing renamed: {new} is a name there already\n{shown_lines(taken)}")
+            return RenamePlan(f"Nothing renamed: {new} is a name there already\n{shown_lines(taken)}")
         return self._edited(f"{found.kind} {self._called(found)}", hits)
 
     def _called(self, found: Definition) -> str:
@@ -172,7 +172,7 @@ class _Planner:
 
     # ── which places
 
-    def _verdict(self, source: Source, place: Place, found: Definition, family: set[Symbol]) -> bool | None:
+    def _verdict(self, source: ParsedSource, place: NamePlace, found: Definition, family: set[Symbol]) -> bool | None:
         """Whether a place means the definition; None if that cannot be told."""
         if place.kind in ("attribute", "member"):
             things = self._names.value(source.path, place.scope, place.base)
@@ -214,9 +214,9 @@ class _Planner:
                 rows.append(((symbol.path, line), text))
         return list(dict.fromkeys(text for _, text in sorted(rows)))
 
-    def _edited(self, what: str, hits: list[tuple[Source, Place]]) -> Plan:
+    def _edited(self, what: str, hits: list[tuple[ParsedSource, NamePlace]]) -> RenamePlan:
         old, new = self._intent.old, self._intent.new
-        plan = Plan(what=what, texts={}, counts={}, mentions=[])
+        plan = RenamePlan(what=what, texts={}, counts={}, mentions=[])
         for path, source in self._sources.items():
             offsets = sorted({place.offset for owner, place in hits if owner is source}, reverse=True)
             text = source.text
@@ -236,7 +236,7 @@ def _among(things: Things, symbol: Symbol) -> bool | None:
     return None if things & {UNKNOWN, RESULT} else False
 
 
-def _listed(places: list[tuple[Source, Place]]) -> str:
+def _listed(places: list[tuple[ParsedSource, NamePlace]]) -> str:
     rows = dict.fromkeys(f"  {source.path}:{place.line}: {source.line(place.line)}" for source, place in places)
     return shown_lines(list(rows))
 

@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from quintet.adapters.offline_rules.program_steps import Program, Said, Steps, ask, ask_if_unasked, read_all, refused
+from quintet.adapters.offline_rules.program_steps import Program, SayStep, Steps, ask, ask_if_unasked, read_all, refused
 from quintet.domain.base import bounded_json
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import Effect
@@ -22,7 +22,7 @@ _FAILURE = regex(
 )
 
 
-class Outcome(Struct, frozen=True):
+class TestRun(Struct, frozen=True):
     command: str
     output: str
 
@@ -49,7 +49,7 @@ class Outcome(Struct, frozen=True):
         return frozenset(found[0].strip() for found in _FAILURE.finditer(_COLOUR.sub("", self.output)))
 
 
-def no_worse(after: Outcome, before: Outcome) -> bool:
+def no_worse(after: TestRun, before: TestRun) -> bool:
     """Whether a failing run fails no more than an earlier one did."""
     if after.failures() or before.failures():
         return bool(after.failures()) and after.failures() <= before.failures()
@@ -63,14 +63,14 @@ def _without_numbers(line: str) -> str:
 def run_tests(runner: str = "") -> Program:
     command = yield from _command((yield from ask("glob", {"pattern": MARKS})))
     if not command:
-        return Said(f"No tests run: found {NONE_FOUND}.", done=False)
+        return SayStep(f"No tests run: found {NONE_FOUND}.", done=False)
     if runner and runner not in command:
-        return Said(f"No tests run: this project's tests run with {command}, not with {runner}.", done=False)
+        return SayStep(f"No tests run: this project's tests run with {command}, not with {runner}.", done=False)
     run = yield from run_command(command)
     if not run.ran:
-        return Said(f"Tests not run. {run.output}", done=False)
+        return SayStep(f"Tests not run. {run.output}", done=False)
     told = "\n".join(f"  {line}" for line in run.gist)
-    return Said(f"Tests {'passed' if run.passed else 'FAILED'}: {command}\n{told}", run.passed)
+    return SayStep(f"Tests {'passed' if run.passed else 'FAILED'}: {command}\n{told}", run.passed)
 
 
 def command_if_unasked() -> Steps[str | None]:
@@ -79,9 +79,9 @@ def command_if_unasked() -> Steps[str | None]:
     return None if marks is None else (yield from _command(marks))
 
 
-def run_command(command: str) -> Steps[Outcome]:
+def run_command(command: str) -> Steps[TestRun]:
     output = yield from ask("bash", {"command": command, "timeout": SECONDS, "description": "run the tests"})
-    return Outcome(command, output)
+    return TestRun(command, output)
 
 
 def _command(marks: str) -> Steps[str]:

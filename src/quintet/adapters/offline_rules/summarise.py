@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from quintet.adapters.offline_rules.program_steps import Program, Said, Steps, ask, counted, listed, read_all, refused
+from quintet.adapters.offline_rules.program_steps import (
+    Program,
+    SayStep,
+    Steps,
+    ask,
+    counted,
+    listed,
+    read_all,
+    refused,
+)
 from quintet.domain.base import bounded_json
 from quintet.domain.base.lazy_regex import regex
 
@@ -43,11 +52,11 @@ MOST_ENTRIES = 8
 def summarise() -> Program:
     counts = yield from ask("grep", {"pattern": "", "output_mode": "count"})
     if refused(counts):
-        return Said(counts, done=False)
+        return SayStep(counts, done=False)
     rows, all_there = listed(counts)
     lines = {path: int(count) for path, _, count in (row.rpartition(":") for row in rows) if count.isdigit()}
     if not lines:
-        return Said("The project has no text files.")
+        return SayStep("The project has no text files.")
     facts = [("name", (yield from _first_line(list(lines))))]
     more = "" if all_there else " and more; counted are the first"
     facts.append(("size", f"{counted(len(lines), 'text file')}, {counted(sum(lines.values()), 'line')}{more}"))
@@ -60,7 +69,7 @@ def summarise() -> Program:
     log = yield from ask("git_log", {"max_count": COMMITS})
     commits = [row for row in log.splitlines() if re.match(r"[0-9a-f]{7,40}  \d{4}-", row)]
     facts.append(("commits", "\n           ".join(commits)))
-    return Said("\n".join(f"{name:<9}  {value or 'none found'}" for name, value in facts))
+    return SayStep("\n".join(f"{name:<9}  {value or 'none found'}" for name, value in facts))
 
 
 def _languages(lines: dict[str, int]) -> str:

@@ -100,10 +100,12 @@ class LocalProcesses:
         """With what there is to say of a failure that only the sandbox explains."""
         if "git" not in done.output and "fatal:" not in done.output and "publickey" not in done.output:
             return done
-        from quintet.domain.git.sandbox_notes import Failure, explained
+        from quintet.domain.git.sandbox_notes import FailedCommand, explained
 
         kind = self._containment.kind
-        notes = explained(Failure(done.output, done.exit_code, grant, kind, next(iter(grant.write_roots), launch.cwd)))
+        notes = explained(
+            FailedCommand(done.output, done.exit_code, grant, kind, next(iter(grant.write_roots), launch.cwd))
+        )
         return structs.replace(done, notes=(*done.notes, *notes)) if notes else done
 
     async def git(

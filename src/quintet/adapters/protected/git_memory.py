@@ -17,7 +17,7 @@ from quintet.adapters.git.own_git import View, looking
 from quintet.adapters.protected.git_state import (
     NOTHING,
     GitState,
-    Repository,
+    RepositoryTrees,
     fetched,
     forgetting,
     index_of,
@@ -29,7 +29,7 @@ from quintet.adapters.protected.git_state import (
 )
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.git.kept_in_git import (
-    Entry,
+    GitEntry,
     about_commit,
     about_index,
     about_replaced,
@@ -136,10 +136,10 @@ class GitMemory:
                     return search is not None and any(search.in_history(path, blob) for blob in blobs)
         return False
 
-    def _at(self, repository: Repository) -> _Places:
+    def _at(self, repository: RepositoryTrees) -> _Places:
         return _Places(tuple(repository.trees), self._is_kept, self._in_tree)
 
-    def _compared(self, search: _Search, repository: Repository, state: GitState) -> list[str]:
+    def _compared(self, search: _Search, repository: RepositoryTrees, state: GitState) -> list[str]:
         memory, notes = search.memory, []
         for index, lines in state.indexes.items():
             before = memory.state.indexes.get(index, frozenset())
@@ -170,7 +170,7 @@ def _is_other(ref: str) -> bool:
 
 
 @contextlib.contextmanager
-def _look(repository: Repository) -> Iterator[View | None]:
+def _look(repository: RepositoryTrees) -> Iterator[View | None]:
     with looking(repository.top) as view:
         if view:
             view.variables["GIT_NO_REPLACE_OBJECTS"] = "1"  # a ref could show another commit in place of a known one
@@ -178,7 +178,7 @@ def _look(repository: Repository) -> Iterator[View | None]:
 
 
 @contextlib.contextmanager
-def _moved(repository: Repository, memory: Memory) -> Iterator[tuple[View, GitState] | None]:
+def _moved(repository: RepositoryTrees, memory: Memory) -> Iterator[tuple[View, GitState] | None]:
     """A look, with everything as it is now; None if nothing moved."""
     stamps = stamps_of(repository)
     if stamps == memory.state.stamps and len(unmoved(memory.state, stamps)) == len(stamps):
@@ -198,7 +198,7 @@ class _Places(Struct, frozen=True):
     def kept(self, path: str) -> bool:
         return any(self.is_kept(path, top) for top in self.tops)
 
-    def stands(self, one: Entry) -> bool:
+    def stands(self, one: GitEntry) -> bool:
         there = (self.in_tree(one.path, top) for top in self.tops)
         return any(one.blob in blobs_of(content, one.blob) for content in there if content is not None)
 
@@ -225,7 +225,7 @@ class _Search:
                 found.setdefault(commit, []).append(one.path)
         return found
 
-    def _is_known(self, one: Entry) -> bool:
+    def _is_known(self, one: GitEntry) -> bool:
         if self._staged is None:
             self._staged = contents(line for lines in self.memory.state.indexes.values() for line in lines)
         return (one.path, one.blob) in self._staged or self._places.stands(one) or self.in_history(one.path, one.blob)

@@ -28,7 +28,7 @@ _HEX = frozenset(b"0123456789abcdef")
 Stamp = tuple[tuple[str, int, int, int, int], ...]
 
 
-class Repository(Struct, frozen=True):
+class RepositoryTrees(Struct, frozen=True):
     """The work trees of one repository that lie in the project, each with its git folders."""
 
     common: str
@@ -52,17 +52,17 @@ class GitState(Struct, frozen=True):
 NOTHING = GitState({}, {}, {})
 
 
-def repositories(tops: Iterable[str]) -> dict[str, Repository]:
+def repositories(tops: Iterable[str]) -> dict[str, RepositoryTrees]:
     """The repositories of these work trees that can be believed, by their common folder."""
-    made: dict[str, Repository] = {}
+    made: dict[str, RepositoryTrees] = {}
     for top in tops:
         if found := git_folders(top):
             trees = made[found.common].trees if found.common in made else {}
-            made[found.common] = Repository(found.common, {**trees, top: found})
+            made[found.common] = RepositoryTrees(found.common, {**trees, top: found})
     return made
 
 
-def stamps_of(repository: Repository) -> dict[str, Stamp]:
+def stamps_of(repository: RepositoryTrees) -> dict[str, Stamp]:
     return {path: _stamp((path,)) for path in _indexes(repository)} | {REFS: _stamp(_ref_files(repository))}
 
 
@@ -76,7 +76,7 @@ def unmoved(before: GitState, stamps: dict[str, Stamp]) -> set[str]:
     }
 
 
-def state_of(view: View, repository: Repository, before: GitState, stamps: dict[str, Stamp]) -> GitState:
+def state_of(view: View, repository: RepositoryTrees, before: GitState, stamps: dict[str, Stamp]) -> GitState:
     same = unmoved(before, stamps)
     refs = before.refs if REFS in same else _refs(view, repository)
     indexes = {path: before.indexes[path] if path in same else index_of(view, path) for path in stamps if path != REFS}
@@ -88,7 +88,7 @@ def forgetting(state: GitState, index: str) -> GitState:
     return structs.replace(state, stamps={name: stamp for name, stamp in state.stamps.items() if name != index})
 
 
-def fetched(repository: Repository, refs: dict[str, str], everything: bool) -> set[str]:
+def fetched(repository: RepositoryTrees, refs: dict[str, str], everything: bool) -> set[str]:
     """What came from elsewhere: remote branches, what was named by an address, all of a new repository."""
     lines = [
         line.split()[:1]
@@ -112,14 +112,14 @@ def with_entries(view: View, path: str, said: bytes) -> str:
     return ""
 
 
-def _indexes(repository: Repository) -> list[str]:
+def _indexes(repository: RepositoryTrees) -> list[str]:
     """The index of each work tree of the repository, wherever the tree is."""
     own = (found.own for found in repository.trees.values())
     trees = listed(os.path.join(repository.common, "worktrees"))
     return [os.path.join(folder, "index") for folder in dict.fromkeys((*own, repository.common, *trees))]
 
 
-def _ref_files(repository: Repository) -> Iterator[str]:
+def _ref_files(repository: RepositoryTrees) -> Iterator[str]:
     common = repository.common
     yield from (os.path.join(common, name) for name in ("packed-refs", "logs/refs/stash"))
     yield from _heads(repository)
@@ -129,7 +129,7 @@ def _ref_files(repository: Repository) -> Iterator[str]:
             yield from (os.path.join(path, file) for file in sorted(files))
 
 
-def _heads(repository: Repository) -> list[str]:
+def _heads(repository: RepositoryTrees) -> list[str]:
     return [os.path.join(os.path.dirname(path), "HEAD") for path in _indexes(repository)]
 
 
@@ -142,7 +142,7 @@ def _stamp(paths: Iterable[str]) -> Stamp:
     return tuple(found)
 
 
-def _refs(view: View, repository: Repository) -> dict[str, str]:
+def _refs(view: View, repository: RepositoryTrees) -> dict[str, str]:
     """Also where a work tree is without a branch, and every stash."""
     said = view.ask("for-each-ref", "--format=%(objectname) %(refname)").decode("utf-8", "surrogateescape")
     refs = {name: sha for sha, _, name in (line.partition(" ") for line in said.splitlines())}

@@ -65,7 +65,7 @@ _c_mount, _c_umount, _c_unshare, _c_prctl, _c_capset, _c_syscall = (
 )
 
 
-class Changed(Exception):
+class PlaceChanged(Exception):
     """What was looked at outside is not what is here."""
 
 
@@ -98,17 +98,17 @@ def opened(base: str, name: str, identity: str) -> int:
         except OSError as error:
             if error.errno == errno.EACCES and os.fstat(at).st_uid != os.getuid():
                 return -1
-            raise Changed(f"{base}/{name}") from None
+            raise PlaceChanged(f"{base}/{name}") from None
         finally:
             os.close(at)
         at = step
     found = os.fstat(at)
     if f"{found.st_dev}:{found.st_ino}" != identity:
-        raise Changed(f"{base}/{name}")
+        raise PlaceChanged(f"{base}/{name}")
     return at
 
 
-class Stage:
+class MountStage:
     """A place of our own where a mount is made ready before it is moved to where it belongs."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ def seal(path: bytes) -> None:
 def lay(items: list[tuple[str, str, str, str]]) -> None:
     _checked(_c_unshare(_CLONE_NEWNS), "unshare")
     _mount(None, b"/", _MS_REC | _MS_PRIVATE)
-    stage = Stage()
+    stage = MountStage()
     writable: dict[tuple[str, str], bytes] = {}
     for how, base, name, identity in items:  # what is to be written is taken before its project is sealed
         if how == WRITABLE and (handle := opened(base, name, identity)) >= 0:
@@ -172,7 +172,7 @@ def lay(items: list[tuple[str, str, str, str]]) -> None:
     stage.close()
 
 
-def _spot_for(stage: Stage, handle: int, access: int = 0o700) -> bytes:
+def _spot_for(stage: MountStage, handle: int, access: int = 0o700) -> bytes:
     return stage.spot(stat.S_ISDIR(os.fstat(handle).st_mode), access)
 
 
@@ -244,7 +244,7 @@ def main(network: str, report: str, how: str, program: str, rest: list[str]) -> 
             filter_calls(bytes.fromhex(program))
         if network != NO_NETWORK:
             wait_for(int(network))
-    except Changed as changed:
+    except PlaceChanged as changed:
         os.write(2, f"{COMPLAINT}{changed} changed meanwhile; run it again\n".encode("utf-8", "surrogateescape"))
         os._exit(NOT_CONFINED)
     except OSError as error:

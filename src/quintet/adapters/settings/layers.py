@@ -53,7 +53,7 @@ class Leaf(Struct, frozen=True):
     textual: bool = False  # came as text: "0.5", "true"
 
 
-class Loaded(Struct):
+class LoadedSettings(Struct):
     settings: Settings
     values: dict[str, tuple[Any, str]] = field(default_factory=dict)  # key → value, source; only what was set
     warnings: list[str] = field(default_factory=list)
@@ -65,10 +65,10 @@ class Loaded(Struct):
         return self.trust.trusted
 
 
-def load(places: Places, flags: Mapping[str, Any] | None = None, user_text: str | None = None) -> Loaded:
+def load(places: Places, flags: Mapping[str, Any] | None = None, user_text: str | None = None) -> LoadedSettings:
     """All layers; `user_text` stands in for the user's file, to see whether it would do."""
     trust = trust_of(places.trust_file, places.root)
-    loaded = Loaded(Settings(), trust=trust)
+    loaded = LoadedSettings(Settings(), trust=trust)
     path = places.user_settings
     user = _from_file(path) if user_text is None else from_text(user_text, path)
     project, covered = _of_project(places, loaded)
@@ -92,7 +92,7 @@ def _why(trust: Trust) -> str:
     return "as the file is new or changed since you trusted this folder (`quintet trust`)"
 
 
-def _of_project(places: Places, loaded: Loaded) -> tuple[list[Leaf], bool]:
+def _of_project(places: Places, loaded: LoadedSettings) -> tuple[list[Leaf], bool]:
     """What the project's file sets, and whether the user's yes covers the file; its hooks only with their scripts."""
     if leads_out(places.root, places.project_settings):
         loaded.warnings.append(f"{places.project_settings} is not loaded: a link leads out of the project")
@@ -119,7 +119,7 @@ def _of_project(places: Places, loaded: Loaded) -> tuple[list[Leaf], bool]:
 
 
 def _take(
-    loaded: Loaded, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: str | None = None
+    loaded: LoadedSettings, leaves: Iterable[Leaf], known: Mapping[str, SettingInfo], *, untrusted: str | None = None
 ) -> None:
     """`untrusted` is None for what is the user's; else why the project's file may not loosen anything, or empty."""
     left_out: list[Leaf] = []
@@ -157,7 +157,7 @@ def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:
 def would_change(places: Places, data: bytes) -> list[ProjectSetting]:
     """What a project's settings file with this content sets that it may not set untrusted."""
     known = catalogue()
-    user = Loaded(Settings())
+    user = LoadedSettings(Settings())
     _take(user, _from_file(places.user_settings), known)
     found = []
     for leaf in from_text(_decoded(data, places.project_settings), places.project_settings):
@@ -320,7 +320,7 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
     return settings
 
 
-def shown(loaded: Loaded) -> list[tuple[str, Any, str]]:
+def shown(loaded: LoadedSettings) -> list[tuple[str, Any, str]]:
     """Every setting with its value and where it came from."""
     named = tuple(f"{table}." for table in NAMED)
     rows = []
@@ -338,7 +338,7 @@ def _told(value: Any) -> Any:
     return dict.fromkeys(value, "…") if isinstance(value, dict) else value
 
 
-def as_lines(loaded: Loaded) -> list[str]:
+def as_lines(loaded: LoadedSettings) -> list[str]:
     """The same as an aligned table."""
     rows = [(key, as_toml(value), source) for key, value, source in shown(loaded)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]

@@ -17,7 +17,7 @@ import msgspec
 
 from quintet.adapters.settings.project_pieces import read_own, server_piece, written
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.permission.trust_words import Wanted, server_line
+from quintet.domain.permission.trust_words import WantedServer, server_line
 from quintet.domain.permission.trusted_content import Trust
 from quintet.domain.ports.mcp import OWN_SETTINGS, McpServer
 from quintet.domain.settings.mcp_settings import McpServerSettings
@@ -114,7 +114,7 @@ def in_words(entries: Mapping[str, Any], refused: Callable[[str, str], bool]) ->
         named = _variables(given)
         kept = tuple(variable for variable in named if refused(name, variable))
         gets = tuple(variable for variable in named if variable not in kept)
-        lines.append(server_line(Wanted(name, command, entry.url, entry.network, gets, kept)))
+        lines.append(server_line(WantedServer(name, command, entry.url, entry.network, gets, kept)))
     return lines
 
 

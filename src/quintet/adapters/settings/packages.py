@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from quintet.domain.turn.tool_readiness import Part
+from quintet.domain.turn.tool_readiness import MachinePart
 
 
 def install_line(requirement: str) -> str:
@@ -13,7 +13,7 @@ def install_line(requirement: str) -> str:
     return f"{shlex.quote(sys.executable)} -m pip install '{requirement}'"
 
 
-def package_part(name: str, module: str, requirement: str) -> Part:
+def package_part(name: str, module: str, requirement: str) -> MachinePart:
     """Whether a module can be imported, found without importing it, and which version its package is of."""
     from importlib.metadata import PackageNotFoundError, version
     from importlib.util import find_spec
@@ -23,8 +23,8 @@ def package_part(name: str, module: str, requirement: str) -> Part:
     except (ImportError, ValueError):
         there = False
     if not there:
-        return Part(name, False, "", f"{name}: {install_line(requirement)}")
+        return MachinePart(name, False, "", f"{name}: {install_line(requirement)}")
     try:
-        return Part(name, True, f"{module} {version(module)}")
+        return MachinePart(name, True, f"{module} {version(module)}")
     except PackageNotFoundError:
-        return Part(name, True, module)
+        return MachinePart(name, True, module)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from quintet.adapters.shell_grammar.quoting import PLAIN, Misread, spelled
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.shell.syntax import Assignment, Command, Word
+from quintet.domain.shell.syntax import ShellAssignment, ShellCommand, Word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -46,11 +46,11 @@ class Insides:
     def __init__(self, text: str) -> None:
         self.text = text
         self.ascii = text.isascii()
-        self.commands: list[Command] = []
+        self.commands: list[ShellCommand] = []
         self.evaluates = False
         self.expands = False
-        self.defaults: list[Assignment] = []
-        self.stack: list[tuple[Node | Command, bool]] = []
+        self.defaults: list[ShellAssignment] = []
+        self.stack: list[tuple[Node | ShellCommand, bool]] = []
 
     def gap(self, start: int, end: int, *, newline: bool = True) -> None:
         """What stands between two things that were looked at has to be blank."""
@@ -135,13 +135,13 @@ class Insides:
             elif kind == "subscript":
                 self.subscript(child)
             elif kind in ("=", ":="):
-                self.commands.append(Command((), (Assignment(name, Word("$", True)),)))
+                self.commands.append(ShellCommand((), (ShellAssignment(name, Word("$", True)),)))
             elif kind == "number" or kind in _EXPANSION_TOKENS:
                 self.evaluates = self.evaluates or kind == ":"
             elif kind == "raw_string" and _ACTIVE.search(raw):
                 raise Misread("quotes inside an expansion")  # inside double quotes they would not quote
             elif kind in WORDS:
-                self.defaults.append(Assignment(name, self.word(child)))
+                self.defaults.append(ShellAssignment(name, self.word(child)))
             elif kind in PATTERNS:
                 self.pattern(child)
             else:
@@ -212,7 +212,7 @@ class Insides:
                     self.evaluates = self.evaluates or (double and operator in _COMPARES) or operator == "-v"
             else:
                 raise Misread(shown(kind))
-        self.commands.append(Command(tuple(words), (), (), follows))
+        self.commands.append(ShellCommand(tuple(words), (), (), follows))
 
     def array(self, node: Node) -> Word:
         elements: list[Word] = []
@@ -227,7 +227,7 @@ class Insides:
                 raise Misread("an array")
         return Word(" ".join(e.text for e in elements), any(e.dynamic for e in elements), any(e.glob for e in elements))
 
-    def assignment(self, node: Node) -> Assignment:
+    def assignment(self, node: Node) -> ShellAssignment:
         name, *rest = node.children
         variable = name
         if name.type == "subscript":
@@ -244,7 +244,7 @@ class Insides:
         if rest[0].type == "+=":
             self.expands = True
             value = Word(value.text, value.dynamic, value.glob, ("", named, *(value.parts or (value.text,))))
-        return Assignment(named, value)
+        return ShellAssignment(named, value)
 
 
 def _decoded(text: str) -> str:

@@ -11,7 +11,7 @@ import re
 from quintet.adapters.shell_grammar.expansions import listed
 from quintet.adapters.shell_grammar.quoting import PLAIN
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.shell.syntax import Assignment, Command, Redirect, Script, Word
+from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word
 
 _NAME = r"[A-Za-z_]\w*+"
 _VALUE = rf"\$(?:{_NAME}|\{{{_NAME}\}}|[0-9@*?])"
@@ -54,7 +54,7 @@ class _Flat:
 
     def __init__(self, moving: bool) -> None:
         self.moving = moving
-        self.commands: list[Command] = []
+        self.commands: list[ShellCommand] = []
         self.expands = False
         self.due: list[str] = []  # the keyword that has to come next in each loop and condition that is open
         self.straight = True  # whether all of this chain so far holds for what comes after `&&`
@@ -80,7 +80,7 @@ class _Flat:
             elif closed:
                 if not _MARKED.isdisjoint(token) or ("<" not in token and ">" not in token):
                     return False
-                self.commands.append(Command((), (), (_opened(token),)))
+                self.commands.append(ShellCommand((), (), (_opened(token),)))
             elif not current and token in _KEYWORDS:
                 if not self.keyword(token):
                     return False
@@ -106,14 +106,14 @@ class _Flat:
         if first == "for":
             return self.loop(tokens)
         words: list[Word] = []
-        assignments: list[Assignment] = []
+        assignments: list[ShellAssignment] = []
         redirects: list[Redirect] = []
         for token in tokens:
             if not _MARKED.isdisjoint(token):
                 if words or "=" not in token:
                     words.append(self.word(token))
                 elif assigned := _ASSIGNMENT.fullmatch(token):
-                    assignments.append(Assignment(assigned[1], self.word(assigned[2])))
+                    assignments.append(ShellAssignment(assigned[1], self.word(assigned[2])))
                 else:
                     return False
             elif "<" in token or ">" in token:
@@ -122,20 +122,20 @@ class _Flat:
                 name, _, value = token.partition("=")
                 if not name.isidentifier():
                     return False
-                assignments.append(Assignment(name, Word(value)))
+                assignments.append(ShellAssignment(name, Word(value)))
             else:
                 words.append(Word(token))
         follows = self.moving and self.follows(tokens, before, bool(redirects))
         if words and words[0].text == "for":
             return False  # quoted, and no loop
-        self.commands.append(Command(tuple(words), tuple(assignments), tuple(redirects), follows))
+        self.commands.append(ShellCommand(tuple(words), tuple(assignments), tuple(redirects), follows))
         return True
 
     def loop(self, tokens: list[str]) -> bool:
         if len(tokens) < 3 or tokens[2] != "in" or not tokens[1].isidentifier() or self.moving:
             return False
         values = map(self.word, tokens[3:])
-        self.commands.append(Command((Word("for"), *values), (Assignment(tokens[1], Word("")),)))
+        self.commands.append(ShellCommand((Word("for"), *values), (ShellAssignment(tokens[1], Word("")),)))
         self.due.append("do")
         return True
 

@@ -14,7 +14,7 @@ from quintet.adapters.shell_grammar.expansions import EXPANSIONS, NAMES, PATTERN
 from quintet.adapters.shell_grammar.fast_path import flat
 from quintet.adapters.shell_grammar.quoting import Misread, braced, heredoc_problem, simple_words
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.shell.syntax import Assignment, Command, Redirect, Script, Span, Word
+from quintet.domain.shell.syntax import CommandSpan, Redirect, Script, ShellAssignment, ShellCommand, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,7 +86,7 @@ class _Reading(Insides):
         super().__init__(text)
         self.moving = "cd" in text or "pushd" in text or "popd" in text  # else nobody asks what follows what
         self.open: list[tuple[str, int, int]] = []  # spans: name, first command, what was on the stack before
-        self.spans: list[Span] = []
+        self.spans: list[CommandSpan] = []
 
     def script(self, problem: str) -> Script:
         return Script(
@@ -100,7 +100,7 @@ class _Reading(Insides):
             if self.open:
                 self.close(len(stack))
             node, follows = stack.pop()
-            if isinstance(node, Command):
+            if isinstance(node, ShellCommand):
                 self.commands.append(node)
                 continue
             kind = node.type
@@ -115,7 +115,7 @@ class _Reading(Insides):
             elif kind in ("declaration_command", "unset_command"):
                 self.commands.append(self.pieces(node, follows, (), ()))
             elif kind == "variable_assignment":
-                self.commands.append(Command((), (self.assignment(node),), (), follows))
+                self.commands.append(ShellCommand((), (self.assignment(node),), (), follows))
             elif kind == "test_command":
                 self.test(node, follows)
             elif kind == "expansion":
@@ -143,7 +143,7 @@ class _Reading(Insides):
         """End the spans of which nothing is left on the stack."""
         while self.open and self.open[-1][2] >= left:
             name, first, _ = self.open.pop()
-            self.spans.append(Span(name, first, len(self.commands)))
+            self.spans.append(CommandSpan(name, first, len(self.commands)))
 
     def group(self, children: Iterable[Node], start: int, end: int, follows: bool) -> None:
         """Statements one after the other, with the tokens around them."""
@@ -171,7 +171,7 @@ class _Reading(Insides):
                 redirect, extra = self.redirect(child)
                 if extra:
                     raise Misread("a word after a redirection")
-                self.commands.append(Command((), (), (redirect,)))
+                self.commands.append(ShellCommand((), (), (redirect,)))
             elif kind not in NAMES:
                 raise Misread(shown(kind))
         if start != end:
@@ -220,18 +220,20 @@ class _Reading(Insides):
             return False
         return "cd" in raw or "pushd" in raw or "popd" in raw
 
-    def command(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...] = ()) -> Command:
+    def command(
+        self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...] = ()
+    ) -> ShellCommand:
         start = node.start_byte
         raw = self.text[start : node.end_byte]
         words = simple_words(raw) if self.ascii else ()
         if words and "=" not in words[0].text and words[0].text not in _RESERVED:
-            return Command(words + extra, (), more, follows)
+            return ShellCommand(words + extra, (), more, follows)
         return self.pieces(node, follows, more, extra)
 
-    def pieces(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...]) -> Command:
+    def pieces(self, node: Node, follows: bool, more: tuple[Redirect, ...], extra: tuple[Word, ...]) -> ShellCommand:
         """A command that has more in it than plain words."""
         words: list[Word] = []
-        assignments: list[Assignment] = []
+        assignments: list[ShellAssignment] = []
         redirects: list[Redirect] = []
         start = node.start_byte
         glued = False
@@ -269,7 +271,7 @@ class _Reading(Insides):
         if start != node.end_byte:
             self.gap(start, node.end_byte, newline=False)
         words += extra
-        return Command(tuple(words), tuple(assignments), (*redirects, *more), follows)
+        return ShellCommand(tuple(words), tuple(assignments), (*redirects, *more), follows)
 
     def redirect(self, node: Node) -> tuple[Redirect, list[Word]]:
         """A redirection, and the words of the command that the tree has put into it."""
@@ -310,7 +312,7 @@ class _Reading(Insides):
         body = children[0] if children[0].type in _STATEMENTS else None
         redirects: list[Redirect] = []
         extra: list[Word] = []
-        later: list[tuple[Node | Command, bool]] = []
+        later: list[tuple[Node | ShellCommand, bool]] = []
         start = node.start_byte
         for child in children:
             if child.start_byte != start:
@@ -331,11 +333,11 @@ class _Reading(Insides):
         else:
             if extra:
                 raise Misread("a word after a redirection")
-            opens = Command((), (), tuple(redirects), follows)
+            opens = ShellCommand((), (), tuple(redirects), follows)
             if body is not None and body.type in ("list", "pipeline"):
                 # The tree gives it to all of them, bash to the last: it is opened where that one runs.
                 raw = self.text[body.start_byte : body.end_byte]
-                opens = Command((), (), tuple(redirects), "(" not in raw and "`" not in raw)
+                opens = ShellCommand((), (), tuple(redirects), "(" not in raw and "`" not in raw)
                 later = [(body, follows), (opens, False), *later]
             else:
                 self.commands.append(opens)
@@ -343,7 +345,7 @@ class _Reading(Insides):
         self.stack += reversed(later)
 
     def heredoc(
-        self, node: Node, redirects: list[Redirect], extra: list[Word], later: list[tuple[Node | Command, bool]]
+        self, node: Node, redirects: list[Redirect], extra: list[Word], later: list[tuple[Node | ShellCommand, bool]]
     ) -> None:
         """`<<END`, the rest of its line, and its body, in which expansions run unless END is quoted."""
         opened: Node | None = None
@@ -385,8 +387,8 @@ class _Reading(Insides):
         """`for x in words`: its words are values that a command may be given later."""
         values = [self.word(child) for child in node.children if child.type in WORDS]
         names = [self.text[child.start_byte : child.end_byte] for child in node.children if child.type in NAMES]
-        sets = tuple(Assignment(name, Word("")) for name in names)
-        self.commands.append(Command((Word("for"), *values), sets))
+        sets = tuple(ShellAssignment(name, Word("")) for name in names)
+        self.commands.append(ShellCommand((Word("for"), *values), sets))
         self.spaced(node)
         for child in node.children:
             if child.type in _STATEMENTS:

@@ -15,7 +15,7 @@ from quintet.domain.base.errors import StoreDamaged, StoreError
 from quintet.domain.ports.ports import SessionRow
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.drift import Scan, scan
-from quintet.domain.turn.tool_readiness import Part
+from quintet.domain.turn.tool_readiness import MachinePart
 
 # What git leaves in its folder while it is in the middle of something.
 _UNFINISHED = {
@@ -30,7 +30,7 @@ _BUILTINS |= {"set", "source", "test", "trap", "true", "ulimit", "unset"}
 
 
 class PremisesHere:
-    def __init__(self, places: Places, parts: Callable[[], list[Part]]) -> None:
+    def __init__(self, places: Places, parts: Callable[[], list[MachinePart]]) -> None:
         self._places = places
         self.parts = parts
 

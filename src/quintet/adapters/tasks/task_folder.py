@@ -77,15 +77,15 @@ class TaskFolder:
             os.replace(f"{at}/{temporary}", f"{at}/{name}")
             return _stamp(os.stat(f"{at}/{name}", follow_symlinks=False))
 
-    def stage(self, path: str, text: str) -> Step:
+    def stage(self, path: str, text: str) -> FileStep:
         whole = self._free(self._whole(path))
         folder = os.path.dirname(whole)
         with self._writing(path), self._made(folder) as at:
             temporary = self._written(at, text.encode())
             stamp = _stamp(os.stat(f"{at}/{temporary}"))
-            return Step(self, self._relative(whole), stamp, os.path.join(folder, temporary), whole, "")
+            return FileStep(self, self._relative(whole), stamp, os.path.join(folder, temporary), whole, "")
 
-    def stage_move(self, source: str, status_folder: str | None, run: str) -> Step:
+    def stage_move(self, source: str, status_folder: str | None, run: str) -> FileStep:
         whole = self._whole(source)
         above = os.path.join(self._runs, run) if status_folder is None else os.path.join(self._todo, status_folder)
         target = os.path.join(above, os.path.basename(whole))
@@ -93,15 +93,15 @@ class TaskFolder:
             here = f"{at}/{os.path.basename(whole)}"
             stamp = _stamp(os.stat(here, follow_symlinks=False))
             if target == whole:
-                return Step(self, source, stamp, "", "", "")
+                return FileStep(self, source, stamp, "", "", "")
             with self._made(above) as there:
                 target = self._free(target)
                 if status_folder is not None:
-                    return Step(self, self._relative(target), stamp, whole, target, "")
+                    return FileStep(self, self._relative(target), stamp, whole, target, "")
                 # A run's folder may lie on another disk: what it needs is taken first.
                 with open(os.open(here, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
                     temporary = self._written(there, file.read())
-            return Step(self, target, stamp, os.path.join(above, temporary), target, whole)
+            return FileStep(self, target, stamp, os.path.join(above, temporary), target, whole)
 
     def remove(self, path: str) -> None:
         folder, name = os.path.split(self._whole(path))
@@ -196,7 +196,7 @@ class TaskFolder:
             raise unwritable(self._whole(path), error) from error
 
 
-class Step:
+class FileStep:
     """A file written, or a move made ready, and not yet in its place."""
 
     def __init__(self, folder: TaskFolder, path: str, stamp: str, source: str, target: str, leftover: str) -> None:

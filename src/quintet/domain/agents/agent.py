@@ -56,7 +56,7 @@ class Persona(Struct, frozen=True):
     principles: tuple[str, ...] = ()
 
 
-class Prompt(Struct, frozen=True):
+class MenuPrompt(Struct, frozen=True):
     """A text the menu refers to as `#id`."""
 
     id: str
@@ -72,14 +72,14 @@ class Agent(Struct, frozen=True, cache_hash=True):
     icon: str = ""
     module: str = ""
     critical_actions: tuple[str, ...] = ()
-    prompts: tuple[Prompt, ...] = ()
+    prompts: tuple[MenuPrompt, ...] = ()
     menu: tuple[MenuItem, ...] = ()  # its own items; `visible_menu` adds what every menu has
     tools: frozenset[str] | None = None  # the tools it keeps to; None: all
     system_prompt: str = ""  # in the place of the persona, where its file brings one
     source: str = ""  # its file
     package: str = ""  # the folder nothing of it may be read outside of, the project aside
 
-    def prompt(self, id: str) -> Prompt | None:
+    def prompt(self, id: str) -> MenuPrompt | None:
         return next((prompt for prompt in self.prompts if prompt.id == id), None)
 
 
@@ -103,7 +103,7 @@ def visible_menu(agent: Agent, surface: Surface) -> tuple[MenuItem, ...]:
     return (MENU_HELP, CHAT, *(item for item in agent.menu if item.shown_on(surface)), LEAVE)
 
 
-class Diagnostic(Struct, frozen=True):
+class AgentProblem(Struct, frozen=True):
     """What is wrong with a file of agents, and where."""
 
     file: str

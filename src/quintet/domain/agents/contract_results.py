@@ -15,7 +15,7 @@ from quintet.domain.agents.run_phases import outcome
 from quintet.domain.journal import protocol as p
 
 
-class Heard:
+class InputFollower:
     """Follows the events of one input to an agent."""
 
     def __init__(self, agent: bool) -> None:

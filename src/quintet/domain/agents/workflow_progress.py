@@ -24,7 +24,7 @@ class Frame(Struct, frozen=True):
     returned: bool = False  # its node is a subworkflow that has ended
 
 
-class Finished(Struct, frozen=True):
+class FinishedStep(Struct, frozen=True):
     """A step that is behind the run."""
 
     node: str
@@ -32,7 +32,7 @@ class Finished(Struct, frozen=True):
     result: str = ""
 
 
-class Progress(Struct, frozen=True):
+class WorkflowProgress(Struct, frozen=True):
     run: str
     leader: Agent  # whose run it is
     frames: tuple[Frame, ...]  # the innermost last; empty once the end is reached
@@ -40,7 +40,7 @@ class Progress(Struct, frozen=True):
     text: str = ""  # those instructions
     agent: Agent | None = None  # of this step, where it is not the session's
     persona: str = ""  # that agent's, as the model is told it
-    finished: tuple[Finished, ...] = ()
+    finished: tuple[FinishedStep, ...] = ()
 
     @property
     def done(self) -> bool:
@@ -65,19 +65,19 @@ class Progress(Struct, frozen=True):
 
 
 def entered(
-    progress: Progress | None, run: str, leader: Agent, workflow: Workflow, root: str, about: str = ""
-) -> Progress:
+    progress: WorkflowProgress | None, run: str, leader: Agent, workflow: Workflow, root: str, about: str = ""
+) -> WorkflowProgress:
     """A run at the entry of a workflow, its first or one that a node calls."""
     frame = Frame(workflow, root, workflow.graph.entry, about)
     if progress is None:
-        return Progress(run, leader, (frame,))
+        return WorkflowProgress(run, leader, (frame,))
     return structs.replace(progress, frames=(*progress.frames, frame), begun=False)
 
 
-def moved(progress: Progress, way: str, target: str, result: str) -> Progress:
+def moved(progress: WorkflowProgress, way: str, target: str, result: str) -> WorkflowProgress:
     """The place after a step is finished."""
     frame = progress.frames[-1]
-    behind = (*progress.finished, Finished(frame.node, way, result))
+    behind = (*progress.finished, FinishedStep(frame.node, way, result))
     if target:
         frames = (*progress.frames[:-1], structs.replace(frame, node=target, returned=False))
     else:
@@ -87,7 +87,7 @@ def moved(progress: Progress, way: str, target: str, result: str) -> Progress:
     return structs.replace(progress, frames=frames, begun=False, text="", agent=None, persona="", finished=behind)
 
 
-def chosen(progress: Progress, way: str, result: str = "") -> Move | None:
+def chosen(progress: WorkflowProgress, way: str, result: str = "") -> Move | None:
     """The move along the way that is named, or along the only one; None if that is no way on from here."""
     ways = progress.ways
     if not ways:
@@ -99,7 +99,7 @@ def chosen(progress: Progress, way: str, result: str = "") -> Move | None:
     return Move(named[0].label, named[0].target, result) if len(named) == 1 else None
 
 
-def by_itself(progress: Progress) -> Move | None:
+def by_itself(progress: WorkflowProgress) -> Move | None:
     """The move that needs nobody's choice: along the only way, or the one that is the default."""
     if only := chosen(progress, ""):
         return only
@@ -107,7 +107,7 @@ def by_itself(progress: Progress) -> Move | None:
     return Move(defaults[0].label, defaults[0].target) if len(defaults) == 1 else None
 
 
-def passes(progress: Progress) -> Move | None:
+def passes(progress: WorkflowProgress) -> Move | None:
     """The move on from a node that gives a model nothing to do; None if it has something, or must choose the way."""
     node, frame = progress.node, progress.frames[-1]
     if node.kind is NodeKind.END:
@@ -116,6 +116,6 @@ def passes(progress: Progress) -> Move | None:
     return by_itself(progress) if idle else None
 
 
-def named_ways(progress: Progress) -> str:
+def named_ways(progress: WorkflowProgress) -> str:
     """The ways on, for whoever has to choose."""
     return "; ".join(f"{edge.label}{f' ({edge.condition})' if edge.condition else ''}" for edge in progress.ways)

@@ -15,7 +15,7 @@ from quintet.domain.permission.protected_paths import kept_at
 from quintet.domain.permission.put_right import named
 
 
-class Entry(Struct, frozen=True):
+class GitEntry(Struct, frozen=True):
     path: str
     blob: str
 
@@ -25,18 +25,18 @@ def staged(said: bytes) -> frozenset[bytes]:
     return frozenset(said.split(b"\0")[:-1])
 
 
-def entries(lines: Iterable[bytes], is_kept: Callable[[str], bool]) -> list[Entry]:
+def entries(lines: Iterable[bytes], is_kept: Callable[[str], bool]) -> list[GitEntry]:
     """Of these lines of an index those that are protected, in order."""
     found = []
     for line in lines:
         about, _, path = line.partition(b"\t")
         words, name = about.split(), path.decode("utf-8", "surrogateescape")
         if len(words) == 3 and is_kept(name):
-            found.append(Entry(name, words[1].decode()))
+            found.append(GitEntry(name, words[1].decode()))
     return sorted(found, key=lambda one: (one.path, one.blob))
 
 
-def changes(said: bytes) -> Iterator[tuple[str, Entry]]:
+def changes(said: bytes) -> Iterator[tuple[str, GitEntry]]:
     """The commits and what each of them put where; of a deletion nothing.
 
     A merge has a colon for each parent, and shows only what it has from none of them.
@@ -52,7 +52,7 @@ def changes(said: bytes) -> Iterator[tuple[str, Entry]]:
         parents = len(text) - len(text.lstrip(":"))
         fields = text[parents:].split()
         if len(fields) == 2 * parents + 3 and fields[2 * parents + 1].strip("0"):
-            yield commit, Entry(path, fields[2 * parents + 1])
+            yield commit, GitEntry(path, fields[2 * parents + 1])
 
 
 def blob_of(content: bytes, like: str) -> str:

@@ -41,7 +41,7 @@ NO_PASSWORD = (
 )
 
 
-class Failure(Struct, frozen=True):
+class FailedCommand(Struct, frozen=True):
     output: str
     exit_code: int
     grant: Grant
@@ -57,22 +57,22 @@ _CONFIG = regex(r"could not (?:lock|write) config file \S*config: (?:Read-only f
 _ELSEWHERE = regex(r"fatal: (?:repository )?'((?:file://)?(?:/|\.\./)[^'\n]*)' does not (?:appear to be|exist)")
 
 
-def explained(failure: Failure) -> tuple[str, ...]:
+def explained(failure: FailedCommand) -> tuple[str, ...]:
     """What there is to say of a contained command that is over; mostly nothing."""
     if failure.sandbox is Sandbox.NONE or Effect.OUTSIDE in failure.grant.effects:
         return ()
     return tuple(note for mark, tell in _MARKS.items() if mark in failure.output and (note := tell(failure)))
 
 
-def _signing(failure: Failure) -> str:
+def _signing(failure: FailedCommand) -> str:
     return SIGNING if failure.exit_code and _SIGNS.search(failure.output) else ""
 
 
-def _upstream(failure: Failure) -> str:
+def _upstream(failure: FailedCommand) -> str:
     return UPSTREAM if _CONFIG.search(failure.output) else ""
 
 
-def _elsewhere(failure: Failure) -> str:
+def _elsewhere(failure: FailedCommand) -> str:
     for found in _ELSEWHERE.finditer(failure.output):
         path = found[1].removeprefix("file://")
         if inside(path, failure.root) is None:
@@ -84,7 +84,7 @@ def _elsewhere(failure: Failure) -> str:
     return ""
 
 
-def _no_key(failure: Failure) -> str:
+def _no_key(failure: FailedCommand) -> str:
     if failure.sandbox is Sandbox.PARTIAL:
         return NO_KEYS_IN_PARTIAL
     if AGENT not in failure.grant.keys:
@@ -92,7 +92,7 @@ def _no_key(failure: Failure) -> str:
     return NO_AGENT if failure.grant.keys == FETCHING else ""
 
 
-_MARKS: dict[str, Callable[[Failure], str]] = {
+_MARKS: dict[str, Callable[[FailedCommand], str]] = {
     "failed to write commit object": _signing,
     "unable to sign the tag": lambda failure: SIGNING,
     " config file ": _upstream,

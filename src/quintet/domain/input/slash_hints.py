@@ -23,7 +23,7 @@ class Hints(Struct, frozen=True):
     note: str = ""  # said above them
 
 
-class Usage(Struct, frozen=True):
+class CommandUsage(Struct, frozen=True):
     """A command of the table, as far as typing it goes."""
 
     name: str
@@ -31,7 +31,7 @@ class Usage(Struct, frozen=True):
     help: str
 
 
-def hints(text: str, table: Sequence[Usage]) -> Hints:
+def hints(text: str, table: Sequence[CommandUsage]) -> Hints:
     """What to offer for a prompt that begins with `/`; nothing once more than a first argument is there."""
     if not text.startswith("/") or "\n" in text:
         return Hints()
@@ -51,7 +51,7 @@ def words_of(usage: str) -> tuple[str, ...]:
     return tuple(word for word in words if word.islower() and word.replace("-", "").isalpha())
 
 
-def _commands(typed: str, table: Sequence[Usage]) -> Hints:
+def _commands(typed: str, table: Sequence[CommandUsage]) -> Hints:
     found = [one for one in table if one.name.startswith(typed)]
     found += [one for one in table if typed in one.name and one not in found]
     found.sort(key=lambda one: one.name != typed)
@@ -62,13 +62,13 @@ def _commands(typed: str, table: Sequence[Usage]) -> Hints:
     return Hints(rows, f"/{typed} is not a command" + ("; nearest:" if rows else "; /help lists them all"))
 
 
-def _row(command: Usage) -> Hint:
+def _row(command: CommandUsage) -> Hint:
     needs = command.usage.partition(" ")[2]
     ready = not needs or needs.startswith("[")
     return Hint(f"/{command.name}", command.help, f"/{command.name}" + ("" if ready else " "), ready)
 
 
-def _arguments(command: Usage, typed: str) -> Hints:
+def _arguments(command: CommandUsage, typed: str) -> Hints:
     found = [word for word in words_of(command.usage) if word.startswith(typed) and word != typed]
     if " " in typed or not found:
         return Hints(note=f"{command.usage}   {command.help}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from quintet.domain.turn.compression import Outcome, Summary
+from quintet.domain.turn.compression import CallOutcome, Summary
 from quintet.domain.turn.messages import Message
 from quintet.domain.turn.qa_report import QaReport
 from quintet.domain.turn.swe_phases import PhaseState
@@ -28,7 +28,7 @@ class Mark(Struct, frozen=True):
     requests: list[str]
     requested: int
     summary: Summary | None
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, CallOutcome]
     todos: dict[str, Todo]
     toolset: str
     swe: PhaseState | None

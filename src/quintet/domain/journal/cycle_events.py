@@ -7,7 +7,7 @@ from msgspec import Struct
 from quintet.domain.base.wire_struct import Tagged
 from quintet.domain.dials.axes import Axes
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import Failure, Role
+from quintet.domain.tasks.executors import ExecutorFailure, ExecutorRole
 from quintet.domain.turn.messages import Usage
 
 
@@ -131,10 +131,10 @@ class ExecutorEnded(Tagged, frozen=True, kw_only=True, gc=False):
     conversation: str
     axes: Axes
     executor: str
-    role: Role
+    role: ExecutorRole
     attempt: int
     ok: bool
-    failure: Failure | None = None
+    failure: ExecutorFailure | None = None
     reason: str = ""
     hint: str = ""
     exit_code: int | None = None

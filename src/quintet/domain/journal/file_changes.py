@@ -42,7 +42,7 @@ class LeftAlone(Struct, frozen=True):
     reason: str
 
 
-class Plan(Struct, frozen=True):
+class RewindPlan(Struct, frozen=True):
     """What taking changes back would do."""
 
     restore: tuple[Restoration, ...] = ()
@@ -74,7 +74,7 @@ def trails(changes: Iterable[FileChange]) -> dict[str, Trail]:
     return found
 
 
-def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> Plan:
+def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> RewindPlan:
     """Each path goes back to where its trail began, unless somebody else changed it on the way or since."""
     restore, left, already = [], [], []
     for path, trail in sorted(found.items()):
@@ -90,7 +90,7 @@ def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> Plan:
             left.append(LeftAlone(path, OUTSIDE))
         else:
             restore.append(Restoration(path, is_now, trail.first))
-    return Plan(tuple(restore), tuple(left), tuple(already))
+    return RewindPlan(tuple(restore), tuple(left), tuple(already))
 
 
 def uncovers(changes: Iterable[FileChange]) -> bool:

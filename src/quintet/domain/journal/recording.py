@@ -85,7 +85,7 @@ class Past(Struct, frozen=True, tag_field="type", tag="event"):
     event: Event
 
 
-class Fault(Struct, frozen=True, omit_defaults=True):
+class RaisedError(Struct, frozen=True, omit_defaults=True):
     """An error as it was raised, to be raised again."""
 
     kind: str  # the name of its class
@@ -98,13 +98,13 @@ class Fault(Struct, frozen=True, omit_defaults=True):
     path: str = ""
 
 
-class Entry(Struct, frozen=True, array_like=True):
+class RecordEntry(Struct, frozen=True, array_like=True):
     kind: str
     value: Any = None
-    fault: Fault | None = None
+    fault: RaisedError | None = None
 
 
-class Asked(Struct, frozen=True):
+class RequestDigest(Struct, frozen=True):
     """A model request by its digests: enough to tell what of it is another."""
 
     system: str
@@ -130,17 +130,17 @@ def own_tool(spec: ToolSpec) -> OwnTool:
 # ── errors
 
 
-def fault_of(error: BaseException) -> Fault:
+def fault_of(error: BaseException) -> RaisedError:
     known = next((c.__name__ for c in type(error).__mro__ if getattr(errors, c.__name__, None) is c), "")
     if isinstance(error, QuintetError):
         retryable, after = getattr(error, "retryable", False), getattr(error, "retry_after", None)
-        return Fault(known, error.message, error.hint, error.code, retryable, after)
+        return RaisedError(known, error.message, error.hint, error.code, retryable, after)
     if isinstance(error, OSError):
-        return Fault("OSError", error.strerror or str(error), errno=error.errno, path=str(error.filename or ""))
-    return Fault(type(error).__name__, str(error))
+        return RaisedError("OSError", error.strerror or str(error), errno=error.errno, path=str(error.filename or ""))
+    return RaisedError(type(error).__name__, str(error))
 
 
-def error_of(fault: Fault) -> Exception:
+def error_of(fault: RaisedError) -> Exception:
     """The error again; one that is none of ours has its name and its words."""
     known = getattr(errors, fault.kind, None)
     if known is not None:
@@ -172,14 +172,14 @@ class Digests:
         self._tools: dict[tuple[str, ...], str] = {}
         self._encode = msgspec.json.Encoder().encode
 
-    def asked(self, request: Request) -> Asked:
+    def asked(self, request: Request) -> RequestDigest:
         system, messages = request.messages[0], list(request.messages[1:])
         said = next((m.text for m in reversed(messages) if m.role is Role.USER), "")
         names = (request.tool_choice, *[tool.name for tool in request.tools])
         if names not in self._tools:
             self._tools[names] = digest(self._encode([request.tool_choice, request.tools]))
         whole = self._whole(messages)
-        return Asked(digest(system.text), self._tools[names], whole.hex(), len(messages), digest(said))
+        return RequestDigest(digest(system.text), self._tools[names], whole.hex(), len(messages), digest(said))
 
     def _whole(self, messages: list[Message]) -> bytes:
         known = len(self._messages)
@@ -200,7 +200,7 @@ class Segment(Struct):
     """One owner's part of a recording."""
 
     header: Header
-    entries: list[Entry]
+    entries: list[RecordEntry]
 
 
 class Recording(Struct):
@@ -218,7 +218,7 @@ def _decoder(kind: Any) -> Callable[[bytes], Any]:
     return msgspec.json.Decoder(kind).decode
 
 
-def line(value: Header | Past | Entry) -> bytes:
+def line(value: Header | Past | RecordEntry) -> bytes:
     return _encode(value) + b"\n"
 
 
@@ -244,7 +244,7 @@ def _take(recording: Recording, text: bytes, version: int) -> None:
     if not text.startswith(b"{"):
         if not recording.segments:
             raise Unplayable("the recording does not say how its run began")
-        recording.segments[-1].entries.append(_decoder(Entry)(text))
+        recording.segments[-1].entries.append(_decoder(RecordEntry)(text))
         return
     if text.startswith(b'{"type":"begin"'):
         found: Any = _decoder(_Format)(text)
@@ -261,12 +261,12 @@ def _take(recording: Recording, text: bytes, version: int) -> None:
         recording.segments.append(Segment(other, []))
 
 
-def streams(entries: Iterable[Entry]) -> Iterable[tuple[Asked, list[Entry]]]:
+def streams(entries: Iterable[RecordEntry]) -> Iterable[tuple[RequestDigest, list[RecordEntry]]]:
     """The model requests on a tape, each with the entries of its reply."""
-    asked: tuple[Asked, list[Entry]] | None = None
+    asked: tuple[RequestDigest, list[RecordEntry]] | None = None
     for entry in entries:
         if entry.kind == "ask":
-            asked = msgspec.convert(entry.value, Asked), []
+            asked = msgspec.convert(entry.value, RequestDigest), []
         elif entry.kind.startswith("reply.") and asked:
             asked[1].append(entry)
             if entry.kind == "reply.over":
@@ -274,7 +274,7 @@ def streams(entries: Iterable[Entry]) -> Iterable[tuple[Asked, list[Entry]]]:
                 asked = None
 
 
-def part_of(entry: Entry) -> Part:
+def part_of(entry: RecordEntry) -> Part:
     """A part of a reply, from its entry."""
     match entry.kind:
         case "reply.text":

@@ -6,7 +6,7 @@ from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.run_errors import ErrorInfo
 from quintet.domain.agents.run_phases import RunMetadata, RunPhase
 from quintet.domain.agents.workflow import Workflow
-from quintet.domain.agents.workflow_progress import Progress
+from quintet.domain.agents.workflow_progress import WorkflowProgress
 from quintet.domain.base.wire_struct import Tagged
 from quintet.domain.journal.cycle_state import CycleState
 
@@ -43,7 +43,7 @@ class RunTaken(Tagged, frozen=True, kw_only=True, gc=False):
     """A run that was put aside, here or in another session, is the active one again."""
 
     run: RunMetadata
-    progress: Progress | None = None  # how far it has come in its workflow
+    progress: WorkflowProgress | None = None  # how far it has come in its workflow
     cycle: CycleState | None = None  # or in its cycle
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.run_phases import RunMetadata
-from quintet.domain.agents.workflow_progress import Progress
+from quintet.domain.agents.workflow_progress import WorkflowProgress
 from quintet.domain.dials.axes import INTERACTIVE, Axes, Surface
 from quintet.domain.dials.transitions import Loan, Scope, Transition
 from quintet.domain.input import slash_line as command_line
@@ -71,7 +71,7 @@ class SessionState(Struct):
     messages: list[Message] = field(default_factory=list)
     summary: compression.Summary | None = None  # of what came before; then it is the first message
     requests: list[str] = field(default_factory=list)  # the user's, of the model; the last survive a summary
-    outcomes: dict[str, compression.Outcome] = field(default_factory=dict)  # of the calls in `messages`
+    outcomes: dict[str, compression.CallOutcome] = field(default_factory=dict)  # of the calls in `messages`
     marks: dict[str, Mark] = field(default_factory=dict)  # where the conversation stood before each turn
     checkpoint: p.CheckpointTaken | None = None  # the newest
     running: dict[str, p.ToolStarted] = field(default_factory=dict)  # started, not finished
@@ -88,7 +88,7 @@ class SessionState(Struct):
     persona: str = ""  # that agent's, as the model is told it
     active_run: str = ""  # the run that inputs belong to
     runs: dict[str, RunMetadata] = field(default_factory=dict)
-    progress: dict[str, Progress] = field(default_factory=dict)  # of the runs over workflows that are not over
+    progress: dict[str, WorkflowProgress] = field(default_factory=dict)  # of the runs over workflows that are not over
     cycle: CycleState | None = None  # the newest, at work or at rest
 
     def apply(self, event: p.Event) -> None:
@@ -105,7 +105,7 @@ class SessionState(Struct):
         return Standing(self.axes, self.toolset, self.todos, self.swe, self.stage, report, own, known, step)
 
     @property
-    def step(self) -> Progress | None:
+    def step(self) -> WorkflowProgress | None:
         """How far the run that the current turn belongs to has come in its workflow."""
         return self.progress.get(self.turn.run) if self.turn else None
 
@@ -289,7 +289,7 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
             state.swe = swe_phases.after_call(state.swe, event.tool, started.arguments, effects, ok=ok, changed=changed)
         state.spoken.append(Message(Role.TOOL, event.content, call_id=event.call))
         if state.stage not in ASIDE:
-            state.outcomes[event.call] = compression.Outcome(event.status, event.changed)
+            state.outcomes[event.call] = compression.CallOutcome(event.status, event.changed)
     else:  # the person's own call: no model asked for it
         state.messages.append(Message(Role.USER, event.content))
     _tell(state)

@@ -13,7 +13,7 @@ from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.todos import Todo
 
 if TYPE_CHECKING:
-    from quintet.domain.agents.workflow_progress import Progress
+    from quintet.domain.agents.workflow_progress import WorkflowProgress
 
 
 class Stage(StrEnum):
@@ -37,4 +37,4 @@ class Standing(Struct, frozen=True):
     report: str = ""  # the kind of report this turn ends with; empty: none
     allowed: frozenset[str] | None = None  # the tools an agent keeps to; None: all
     known: Set[str] | None = frozenset()  # addresses that the model was given; None: all, for the user says them
-    step: Progress | None = None  # how far the turn's run has come in its workflow; None: it follows none
+    step: WorkflowProgress | None = None  # how far the turn's run has come in its workflow; None: it follows none

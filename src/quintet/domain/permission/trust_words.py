@@ -18,7 +18,7 @@ AS_YOU = "as you, outside the sandbox"
 MOST_HOOK = 40  # letters of a command, so that what follows it is seen on one line
 
 
-class Wanted(Struct, frozen=True):
+class WantedServer(Struct, frozen=True):
     """An MCP server: what it starts or reaches, and which variables of the user's it names."""
 
     name: str
@@ -123,7 +123,7 @@ def settings_lines(changed: Iterable[ProjectSetting], unchecked: Collection[str]
     return lines
 
 
-def server_line(server: Wanted) -> str:
+def server_line(server: WantedServer) -> str:
     """What an MCP server of a project would start or reach, and get."""
     what = f"reaches {server.url}" if server.url else f"starts `{server.command}` in the sandbox"
     network = ", with a network" if server.network and not server.url else ""

@@ -51,24 +51,24 @@ class ProjectSetting(Struct, frozen=True):
     about: str = ""
 
 
-class Change(Struct, frozen=True):
+class ContentChange(Struct, frozen=True):
     name: str
     kind: Literal["new", "changed", "not recorded"]
 
 
-def changes(trust: Trust, pieces: Pieces) -> list[Change]:
+def changes(trust: Trust, pieces: Pieces) -> list[ContentChange]:
     """The pieces of a trusted folder that its yes does not cover."""
     if not trust.trusted:
         return []
     known = trust.content
     return [
-        Change(name, "not recorded" if known is None else "changed" if name in known else "new")
+        ContentChange(name, "not recorded" if known is None else "changed" if name in known else "new")
         for name, data in sorted(pieces.items())
         if not trust.covers(name, data)
     ]
 
 
-def to_ask(trust: Trust, pieces: Pieces) -> list[Change]:
+def to_ask(trust: Trust, pieces: Pieces) -> list[ContentChange]:
     """Those of them that the person has not been shown as they are now."""
     return [one for one in changes(trust, pieces) if trust.declined.get(one.name) != digest(pieces[one.name])]
 
@@ -85,7 +85,7 @@ def shares(rows: int, listed: int, changed: int) -> tuple[int, int]:
     return of_list, changed if changed <= room else max(room - 1, 0)
 
 
-def said(found: list[Change]) -> str:
+def said(found: list[ContentChange]) -> str:
     """What is left out, for a run that cannot ask."""
     names = few([f"{one.name} ({one.kind})" for one in found], MOST_NAMES)
     return (

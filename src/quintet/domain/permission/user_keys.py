@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from quintet.domain.permission.effects import Effect
-from quintet.domain.shell.line_needs import Part
+from quintet.domain.shell.line_needs import LinePart
 
 AGENT, HOSTS, PRIVATE = "ssh-agent", "ssh-hosts", "ssh-keys"
 
@@ -100,7 +100,7 @@ FETCHING = (HOSTS, AGENT)  # hooks and filters of the repository may run beside 
 def keys_for(
     effects: frozenset[Effect],
     commands: Sequence[str],
-    parts: Sequence[Part],
+    parts: Sequence[LinePart],
     *,
     approved: bool,
     deploys: bool = False,

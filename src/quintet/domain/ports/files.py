@@ -11,7 +11,7 @@ from quintet.domain.permission.moved_folders import Carried
 from quintet.domain.permission.protected_paths import Protection
 
 
-class Entry(Struct, frozen=True):
+class FolderEntry(Struct, frozen=True):
     """A file or folder as listings show it."""
 
     name: str
@@ -51,9 +51,9 @@ class Files(Protocol):
     def replace(self, path: str, data: bytes) -> None:
         """Write atomically: the old file or the new one, never a mixture. Makes parent folders."""
 
-    def entries(self, path: str) -> list[Entry]: ...
+    def entries(self, path: str) -> list[FolderEntry]: ...
 
-    def info(self, path: str) -> Entry: ...
+    def info(self, path: str) -> FolderEntry: ...
 
     def make_folder(self, path: str) -> bool:
         """Make a folder and those above it; returns whether it was missing."""

@@ -54,7 +54,7 @@ class PageText(Struct, frozen=True):
     text: str
 
 
-class Found(Struct, frozen=True):
+class FoundPassages(Struct, frozen=True):
     passages: tuple[Passage, ...]
     by: Literal["words", "words and meaning"] = "words"
     note: str = ""  # what could not be done
@@ -74,7 +74,7 @@ class LibraryStatus(Struct, frozen=True):
 class Library(Protocol):
     """The project's documents. A document that is not there is a NotFound."""
 
-    async def search(self, query: str, limit: int, format: str = "") -> Found:
+    async def search(self, query: str, limit: int, format: str = "") -> FoundPassages:
         """The pages that fit best, the best first; `format` is one of FORMATS, or empty for all."""
 
     async def documents(self) -> list[Document]: ...

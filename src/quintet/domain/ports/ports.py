@@ -15,7 +15,6 @@ from quintet.domain.journal.store_rows import Unreadable as Unreadable
 from quintet.domain.permission.effects import Grant
 from quintet.domain.permission.rules import Rule
 from quintet.domain.ports.browser import Browser as Browser
-from quintet.domain.ports.files import Entry as Entry
 from quintet.domain.ports.files import Files as Files
 from quintet.domain.settings.hooks import HookEnd
 from quintet.domain.turn.messages import ToolCall
@@ -26,7 +25,7 @@ from quintet.domain.turn.tool_menu import MenuManager
 if TYPE_CHECKING:
     from quintet.domain.agents.agent import Agent
     from quintet.domain.agents.workflow import Workflow
-    from quintet.domain.agents.workflow_progress import Progress
+    from quintet.domain.agents.workflow_progress import WorkflowProgress
     from quintet.domain.journal.protocol import Event, Recorded, Submitted
     from quintet.domain.ports.deploy import Deployments
     from quintet.domain.ports.library import Library
@@ -260,7 +259,7 @@ class Checkpoints(Protocol):
         """End what goes on in the background."""
 
 
-class Loaded(Struct, frozen=True):
+class ItemData(Struct, frozen=True):
     """A menu item's data: what kind it is, and itself, in a form that a model reads."""
 
     path: str
@@ -294,7 +293,7 @@ class Agents(Protocol):
     def step(self, path: str, root: str) -> str:
         """The instructions of a step."""
 
-    def data(self, path: str, agent: Agent) -> Loaded: ...
+    def data(self, path: str, agent: Agent) -> ItemData: ...
 
     def rendered(self, text: str, agent: Agent, run: str = "") -> str:
         """The text with its templates filled in."""
@@ -303,7 +302,7 @@ class Agents(Protocol):
         """The folder that what the run leaves behind goes to."""
 
 
-class Place(Struct, frozen=True):
+class SourcePlace(Struct, frozen=True):
     """Where something stands in a source file. Lines and columns count from 1, columns in characters."""
 
     path: str  # relative to the project; absolute, or a server's own URI, for what is outside
@@ -326,9 +325,9 @@ class LanguageServers(Protocol):
     `path` is the absolute path of a project file, `text` its content.
     """
 
-    async def definition(self, path: str, text: str, line: int, column: int) -> list[Place]: ...
+    async def definition(self, path: str, text: str, line: int, column: int) -> list[SourcePlace]: ...
 
-    async def references(self, path: str, text: str, line: int, column: int) -> list[Place]: ...
+    async def references(self, path: str, text: str, line: int, column: int) -> list[SourcePlace]: ...
 
     async def hover(self, path: str, text: str, line: int, column: int) -> str: ...
 
@@ -349,7 +348,7 @@ class Workbench(Struct):
     menu: MenuManager = field(default_factory=lambda: MenuManager({}))
     todos: Mapping[str, Todo] = field(default_factory=dict)
     swe: PhaseState = PhaseState()
-    step: Progress | None = None  # how far the run has come in its workflow
+    step: WorkflowProgress | None = None  # how far the run has come in its workflow
     may_wait: bool = False  # whether the model may wait for the user's answer
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 
-class Found(Struct, frozen=True):
+class WebResult(Struct, frozen=True):
     """One result of a search of the web."""
 
     url: str
@@ -37,7 +37,7 @@ class Page(Struct, frozen=True):
 
 
 class Web(Protocol):
-    async def search(self, sought: Sought) -> tuple[list[Found], str]:
+    async def search(self, sought: Sought) -> tuple[list[WebResult], str]:
         """What was found, best first, and by what."""
 
     async def pages(self, urls: Sequence[str], tell: Callable[[str], None]) -> list[Page | str]:

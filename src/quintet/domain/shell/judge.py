@@ -20,7 +20,7 @@ from quintet.domain.shell.arguments import (
 from quintet.domain.shell.paths import joined
 from quintet.domain.shell.plain_reading import plain_paths
 from quintet.domain.shell.syntax import Script
-from quintet.domain.shell.tally import Tally
+from quintet.domain.shell.tally import LineTally
 from quintet.domain.shell.variables import TooMany, bomb
 from quintet.domain.turn.tool_spec import Touch
 
@@ -93,7 +93,7 @@ def judge(script: Script, folder: str = "") -> Touch:
 
 
 def added_up(script: Script, folder: str = "") -> Touch:
-    tally = Tally(folder, script)
+    tally = LineTally(folder, script)
     try:
         for command in script.commands:
             tally.add(command)

@@ -26,7 +26,7 @@ _WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 _NEED = tuple(_COULD)
 
 
-class Part(Struct, frozen=True, gc=False):
+class LinePart(Struct, frozen=True, gc=False):
     """One command of a line that is more than plain reading: how it is called, and what it does."""
 
     name: str
@@ -40,7 +40,7 @@ def needs(effects: frozenset[Effect]) -> frozenset[Effect]:
     return frozenset(network | (effects & {Effect.COMMIT}))
 
 
-def apart(parts: Sequence[Part]) -> str:
+def apart(parts: Sequence[LinePart]) -> str:
     """Why the commands of a line are to be run apart; empty if they may share one grant."""
     wants = [needs(part.effects) for part in parts]
     if not any(wants) or len(set(wants)) == 1:

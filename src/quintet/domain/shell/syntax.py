@@ -30,21 +30,21 @@ class Redirect(Struct, frozen=True, gc=False):
     target: Word
 
 
-class Assignment(Struct, frozen=True, gc=False):
+class ShellAssignment(Struct, frozen=True, gc=False):
     name: str
     value: Word
 
 
-class Command(Struct, frozen=True, gc=False):
+class ShellCommand(Struct, frozen=True, gc=False):
     """One simple command; without words it is its assignments and redirections alone."""
 
     words: tuple[Word, ...]
-    assignments: tuple[Assignment, ...] = ()
+    assignments: tuple[ShellAssignment, ...] = ()
     redirects: tuple[Redirect, ...] = ()
     follows: bool = False  # runs only if everything before it in the same `&&` chain succeeded
 
 
-class Span(Struct, frozen=True, gc=False):
+class CommandSpan(Struct, frozen=True, gc=False):
     """A function, or a command substitution, and which of the script's commands stand in it."""
 
     name: str  # of a substitution `(` and a number, as in the parts of the word it stands in
@@ -53,12 +53,12 @@ class Span(Struct, frozen=True, gc=False):
 
 
 class Script(Struct, frozen=True, gc=False):
-    commands: tuple[Command, ...] = ()
+    commands: tuple[ShellCommand, ...] = ()
     problem: str = ""  # why the line is not understood
     evaluates: bool = False  # arithmetic over variables: their values are run as expressions
     expands: bool = False  # some word has parts
-    defaults: tuple[Assignment, ...] = ()  # `${x:-value}`
-    spans: tuple[Span, ...] = ()
+    defaults: tuple[ShellAssignment, ...] = ()  # `${x:-value}`
+    spans: tuple[CommandSpan, ...] = ()
 
 
 def unescaped(text: str) -> str | None:

@@ -29,10 +29,10 @@ from quintet.domain.shell.arguments import (
     plain,
     verb,
 )
-from quintet.domain.shell.line_needs import Part
+from quintet.domain.shell.line_needs import LinePart
 from quintet.domain.shell.paths import SAFE_DEVICES, WILD, guarded, is_system, joined, secrets
 from quintet.domain.shell.plain_reading import only_reads
-from quintet.domain.shell.syntax import Assignment, Command, Redirect, Script, Word
+from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word
 from quintet.domain.shell.variables import TooMany, Values
 
 _OPENS = INSTALL | COMMIT | NETWORK  # effects that give the whole line more than the project
@@ -54,7 +54,7 @@ def _only_names(words: Sequence[Word], judged: Judged) -> bool:
     return known and plain_words and judged.effects == READ and not judged.writes and not judged.inner
 
 
-class Tally:
+class LineTally:
     """What the commands so far add up to, and the folders the next one may run in."""
 
     __slots__ = (
@@ -98,13 +98,13 @@ class Tally:
             self.known = Values(self.script)
         return self.known
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[LinePart, ...]:
         """What the commands of the line do, where it is more than plain reading and one of them needs more."""
         if not any(effects & _OPENS for _, effects, _ in self.did):
             return ()
         read = [(words[0].text, READ, place) for words, place in self.read if not only_reads(words)]
         found = dict.fromkeys((*self.did, *read))
-        return tuple(Part(name, effect_set(effects), place) for name, effects, place in found)
+        return tuple(LinePart(name, effect_set(effects), place) for name, effects, place in found)
 
     def take(self, effects: Effects, why: str) -> None:
         if effects > READ:
@@ -115,7 +115,7 @@ class Tally:
                 self.why = why if " " in why else f"{why}: {verb(effects)}"
             self.effects |= effects
 
-    def add(self, command: Command) -> None:
+    def add(self, command: ShellCommand) -> None:
         self.place += 1
         if not command.follows:
             self.here = self.possible
@@ -243,7 +243,8 @@ class Tally:
                 return plain("env", DESTROY, words[position:], f"{text} is a flag Quintet does not know")
             elif equals and text[:1] != "-":
                 self.assign(
-                    Assignment(variable, Word(value, word.dynamic, word.glob)), Command(tuple(words[position:]))
+                    ShellAssignment(variable, Word(value, word.dynamic, word.glob)),
+                    ShellCommand(tuple(words[position:])),
                 )
             elif text[:1] != "-":
                 return Judged(NONE, "env: runs a command", inner=(words[position:],))
@@ -259,9 +260,9 @@ class Tally:
         """read, export and their like set the variables they name."""
         for word in words[1:]:
             variable, _, value = word.text.partition("=")
-            self.assign(Assignment(variable, Word(value, word.dynamic)), Command(tuple(words)))
+            self.assign(ShellAssignment(variable, Word(value, word.dynamic)), ShellCommand(tuple(words)))
 
-    def assign(self, assignment: Assignment, command: Command) -> None:
+    def assign(self, assignment: ShellAssignment, command: ShellCommand) -> None:
         variable, value = assignment.name, assignment.value
         program = command.words[0].text if command.words else ""
         if variable == "IFS" and program == "read":

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import alternatives, listed
-from quintet.domain.shell.syntax import Command, Script, Span, Word, unescaped
+from quintet.domain.shell.syntax import CommandSpan, Script, ShellCommand, Word, unescaped
 
 FED = Word("$", True, False, ("", "|", ""))  # what a program is given through a pipe
 MOST = 64  # values of one word that are followed
@@ -55,7 +55,7 @@ class Values:
         name = "@" if name in _POSITIONAL else name
         self._known.setdefault(name, []).extend(values)
 
-    def _command(self, command: Command, functions: set[str]) -> None:
+    def _command(self, command: ShellCommand, functions: set[str]) -> None:
         words = command.words
         program = words[0].text if words else ""
         for assignment in command.assignments:
@@ -188,7 +188,7 @@ def _part(text: str) -> Word:
     return Word(text, False, "*" in text or "?" in text or "[" in text)
 
 
-def _printed(script: Script, span: Span) -> list[Word]:
+def _printed(script: Script, span: CommandSpan) -> list[Word]:
     """What the commands of a substitution may print, as far as they say it."""
     found: list[Word] = []
     for command in script.commands[span.first : span.end]:
@@ -231,6 +231,6 @@ def bomb(script: Script) -> str:
     return ""
 
 
-def _called(command: Command) -> str:
+def _called(command: ShellCommand) -> str:
     texts = [word.text for word in command.words if word.text not in ("time", "-p", "!")]
     return texts[0] if texts else ""

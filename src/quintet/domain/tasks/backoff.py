@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from quintet.domain.settings.settings import RetrySettings
-from quintet.domain.tasks.executors import RETRY, Failure, Retry
+from quintet.domain.tasks.executors import RETRY, ExecutorFailure, Retry
 
 LEAST_SECONDS = 1.0  # a limit that ends at once is still not asked again at once
 
@@ -28,7 +28,7 @@ def linear(attempts: int, settings: RetrySettings) -> float:
     return settings.base_seconds + max(attempts - 1, 0) * settings.step_seconds
 
 
-def after_failure(attempts: int, failure: Failure, resets_in: float, settings: RetrySettings) -> Again | GiveUp:
+def after_failure(attempts: int, failure: ExecutorFailure, resets_in: float, settings: RetrySettings) -> Again | GiveUp:
     """What follows when attempt number `attempts` failed; `resets_in` is 0 where no end of a limit was said."""
     how = RETRY[failure]
     if how is Retry.NEVER:

@@ -45,15 +45,15 @@ class UnderWay(Struct, frozen=True):
     sessions: tuple[OtherSession, ...] = ()
 
 
-class Kind(StrEnum):
+class BoardKind(StrEnum):
     TASK = "task"
     QUESTION = "question"
     SHELL = "shell"
     SESSION = "session"
 
 
-class Entry(Struct, frozen=True):
-    kind: Kind
+class BoardEntry(Struct, frozen=True):
+    kind: BoardKind
     id: str
     mark: str
     text: str
@@ -75,10 +75,11 @@ def left(tasks: Sequence[Task]) -> str:
 
 def entries(
     under_way: UnderWay, questions: Sequence[QuestionAsked], shells: Sequence[ShellState], own: str = ""
-) -> list[Entry]:
+) -> list[BoardEntry]:
     """What there is to see: questions first, then tasks as they stand, shells, and sessions other than `own`."""
     rows = [
-        Entry(Kind.QUESTION, q.question, "?", q.text.partition("\n")[0], "Enter answers", "warning") for q in questions
+        BoardEntry(BoardKind.QUESTION, q.question, "?", q.text.partition("\n")[0], "Enter answers", "warning")
+        for q in questions
     ]
     waiting = blocked_by(under_way.tasks)
     shown = sorted(
@@ -89,14 +90,19 @@ def entries(
     hidden = set(map(id, sorted(over, key=lambda task: task.completed)[:-DONE_SHOWN]))
     rows += [_task(task, under_way, waiting.get(task.id, ())) for task in shown if id(task) not in hidden]
     if hidden:
-        rows.append(Entry(Kind.TASK, "", " ", f"… {len(hidden)} more that are over", "/tasks done failed", "dim"))
-    rows += [Entry(Kind.SHELL, shell.name, "$", f"shell {shell.name}", brief(shell.call.arguments)) for shell in shells]
+        rows.append(
+            BoardEntry(BoardKind.TASK, "", " ", f"… {len(hidden)} more that are over", "/tasks done failed", "dim")
+        )
+    rows += [
+        BoardEntry(BoardKind.SHELL, shell.name, "$", f"shell {shell.name}", brief(shell.call.arguments))
+        for shell in shells
+    ]
     others = [session for session in under_way.sessions if session.id != own][:SESSIONS_SHOWN]
     rows += [_session(session) for session in others]
     return rows
 
 
-def _task(task: Task, under_way: UnderWay, waits_for: Sequence[str]) -> Entry:
+def _task(task: Task, under_way: UnderWay, waits_for: Sequence[str]) -> BoardEntry:
     mark, role = _MARKS.get(task.status, ("▶", "accent") if task.status in AT_WORK else (" ", ""))
     about = [str(task.status)]
     if pid := under_way.claims.get(task.id):
@@ -111,13 +117,13 @@ def _task(task: Task, under_way: UnderWay, waits_for: Sequence[str]) -> Entry:
         about.append(f"${task.cost_spent:.2f}" + (f" of {task.cost_budget:.2f}" if task.cost_budget else ""))
     if task.status in AT_WORK and task.text.intent:
         about.append(", ".join(map(str, task.text.intent)))
-    return Entry(Kind.TASK, task.id, mark, f"{task.id} {task.title}", " · ".join(about), role)
+    return BoardEntry(BoardKind.TASK, task.id, mark, f"{task.id} {task.title}", " · ".join(about), role)
 
 
-def _session(session: OtherSession) -> Entry:
+def _session(session: OtherSession) -> BoardEntry:
     stands = f"{session.status} in another process" if session.live else f"{session.status}, can be resumed"
     about = f"{stands} · {session.updated[:16].replace('T', ' ')} · {session.id}"
-    return Entry(Kind.SESSION, session.id, "○", session.title or session.id, about, "info")
+    return BoardEntry(BoardKind.SESSION, session.id, "○", session.title or session.id, about, "info")
 
 
 def next_action(tasks: Sequence[Task], questions: Sequence[QuestionAsked]) -> str:

@@ -11,33 +11,33 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from quintet.domain.tasks.executors import Failure
+from quintet.domain.tasks.executors import ExecutorFailure
 
 
-class Fault(Struct, frozen=True):
-    kind: Failure
+class ExecutorFault(Struct, frozen=True):
+    kind: ExecutorFailure
     resets_in: float = 0.0
 
 
 _STATUS = re.compile(
     r"""(?:status|code|error|http(?:/[\d.]+)?)["']?[\s:=]*\(?([45]\d\d)\b|\(([45]\d\d)\)""", re.IGNORECASE
 )
-_WORDS: tuple[tuple[Failure, re.Pattern[str]], ...] = tuple(
+_WORDS: tuple[tuple[ExecutorFailure, re.Pattern[str]], ...] = tuple(
     (kind, re.compile("|".join(words), re.IGNORECASE))
     for kind, words in (
         (
-            Failure.REFUSED,
+            ExecutorFailure.REFUSED,
             (
                 *("credit balance", "insufficient_quota", "billing", "payment required", "invalid_request"),
                 *(r"model[^.\n]{0,60}not (?:found|supported|exist)", "context (?:window|length)", "prompt is too long"),
             ),
         ),
         (
-            Failure.RATE_LIMIT,
+            ExecutorFailure.RATE_LIMIT,
             ("rate.?limit", "too many requests", "usage limit", "limit reached", "quota", "resource.exhausted"),
         ),
         (
-            Failure.LOGIN,
+            ExecutorFailure.LOGIN,
             (
                 *("not logged in", "log ?in (?:again|required)", "/login", "please (?:log|sign) in", "unauthor"),
                 *("authenticat", r"invalid[^.\n]{0,12}api.key", "missing environment variable", "permission_denied"),
@@ -46,7 +46,7 @@ _WORDS: tuple[tuple[Failure, re.Pattern[str]], ...] = tuple(
             ),
         ),
         (
-            Failure.UNREACHABLE,
+            ExecutorFailure.UNREACHABLE,
             (
                 *("connect", "network", "fetch failed", "high demand", "overloaded", "server.?error", "internal error"),
                 *("service unavailable", "bad gateway", "stream disconnected", "timed? ?out", "dns", "socket hang up"),
@@ -56,12 +56,14 @@ _WORDS: tuple[tuple[Failure, re.Pattern[str]], ...] = tuple(
     )
 )
 # A status that does not settle it: what its words say instead, if they do.
-_RATHER: dict[int, tuple[tuple[Failure, re.Pattern[str]], ...]] = {
-    400: ((Failure.LOGIN, re.compile(r"api.key[^.\n]{0,20}(?:invalid|not valid|expired)|invalid.api.key", re.I)),),
+_RATHER: dict[int, tuple[tuple[ExecutorFailure, re.Pattern[str]], ...]] = {
+    400: (
+        (ExecutorFailure.LOGIN, re.compile(r"api.key[^.\n]{0,20}(?:invalid|not valid|expired)|invalid.api.key", re.I)),
+    ),
     403: (
-        (Failure.RATE_LIMIT, re.compile("rate.?limit|quota", re.I)),
+        (ExecutorFailure.RATE_LIMIT, re.compile("rate.?limit|quota", re.I)),
         (
-            Failure.REFUSED,
+            ExecutorFailure.REFUSED,
             re.compile(
                 r"billing|credit balance|country|region|model|polic(?:y|ies)|blocked|suspended|disabled"
                 r"|has not been used|not enabled",
@@ -69,7 +71,7 @@ _RATHER: dict[int, tuple[tuple[Failure, re.Pattern[str]], ...]] = {
             ),
         ),
     ),
-    429: ((Failure.REFUSED, re.compile("insufficient_quota|credit balance", re.I)),),
+    429: ((ExecutorFailure.REFUSED, re.compile("insufficient_quota|credit balance", re.I)),),
 }
 _UNIT_SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _SPAN = re.compile(
@@ -89,17 +91,17 @@ _AT = re.compile(
 )
 
 
-def by_status(status: int) -> Failure | None:
+def by_status(status: int) -> ExecutorFailure | None:
     if status in (401, 403):
-        return Failure.LOGIN
+        return ExecutorFailure.LOGIN
     if status == 429:
-        return Failure.RATE_LIMIT
+        return ExecutorFailure.RATE_LIMIT
     if status >= 500 or status in (408, 409, 425):
-        return Failure.UNREACHABLE
-    return Failure.REFUSED if status >= 400 else None
+        return ExecutorFailure.UNREACHABLE
+    return ExecutorFailure.REFUSED if status >= 400 else None
 
 
-def judge(text: str, now: datetime, status: int = 0) -> Fault | None:
+def judge(text: str, now: datetime, status: int = 0) -> ExecutorFault | None:
     """The fault that an error message speaks of; `now` is local time, for limits that end at a time of day."""
     if not status and (found := _STATUS.search(text)):
         status = int(found[1] or found[2])
@@ -108,7 +110,7 @@ def judge(text: str, now: datetime, status: int = 0) -> Fault | None:
         kind = next((kind for kind, words in _WORDS if words.search(text)), None)
     if kind is None:
         return None
-    return Fault(kind, resets_in(text, now) if kind is Failure.RATE_LIMIT else 0.0)
+    return ExecutorFault(kind, resets_in(text, now) if kind is ExecutorFailure.RATE_LIMIT else 0.0)
 
 
 def resets_in(text: str, now: datetime) -> float:

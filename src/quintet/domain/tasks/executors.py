@@ -24,13 +24,13 @@ ACP = "acp:"  # before the command line of any agent that speaks the Agent Clien
 KEPT_LINES = 5_000  # of what an executor prints, the most that is held in memory at once
 
 
-class Role(StrEnum):
+class ExecutorRole(StrEnum):
     PLAN = "plan"
     EXECUTE = "execute"
     VERIFY = "verify"
 
 
-class Failure(StrEnum):
+class ExecutorFailure(StrEnum):
     MISSING = "missing"  # there is no such program
     LOGIN = "login"
     RATE_LIMIT = "rate-limit"
@@ -50,24 +50,26 @@ class Retry(StrEnum):
 
 
 # Ends that may be the task's own doing; for any other the task has done nothing wrong.
-MAY_BE_THE_TASKS = frozenset({Failure.CRASHED, Failure.GARBAGE, Failure.SILENT, Failure.OVERTIME})
-RETRY: dict[Failure, Retry] = {
-    Failure.MISSING: Retry.NEVER,
-    Failure.LOGIN: Retry.NEVER,
-    Failure.RATE_LIMIT: Retry.AT_RESET,
-    Failure.UNREACHABLE: Retry.BACKOFF,
-    Failure.CRASHED: Retry.BACKOFF,
-    Failure.GARBAGE: Retry.BACKOFF,
-    Failure.SILENT: Retry.BACKOFF,
-    Failure.CONTAINMENT: Retry.NEVER,
-    Failure.REFUSED: Retry.NEVER,
-    Failure.OVERTIME: Retry.NEVER,
+MAY_BE_THE_TASKS = frozenset(
+    {ExecutorFailure.CRASHED, ExecutorFailure.GARBAGE, ExecutorFailure.SILENT, ExecutorFailure.OVERTIME}
+)
+RETRY: dict[ExecutorFailure, Retry] = {
+    ExecutorFailure.MISSING: Retry.NEVER,
+    ExecutorFailure.LOGIN: Retry.NEVER,
+    ExecutorFailure.RATE_LIMIT: Retry.AT_RESET,
+    ExecutorFailure.UNREACHABLE: Retry.BACKOFF,
+    ExecutorFailure.CRASHED: Retry.BACKOFF,
+    ExecutorFailure.GARBAGE: Retry.BACKOFF,
+    ExecutorFailure.SILENT: Retry.BACKOFF,
+    ExecutorFailure.CONTAINMENT: Retry.NEVER,
+    ExecutorFailure.REFUSED: Retry.NEVER,
+    ExecutorFailure.OVERTIME: Retry.NEVER,
 }
 
 
 class Assignment(Struct, frozen=True):
     executor: str  # codex, claude, gemini, acp:COMMAND, or the name of an ACP agent in the settings
-    role: Role
+    role: ExecutorRole
     prompt: str
     grant: Grant  # what the gate allowed: all that the sandbox around it is built from
     profile: PermissionProfile
@@ -116,7 +118,7 @@ class Printed(Struct, frozen=True, tag="printed"):
 class Ended(Struct, frozen=True, tag="ended"):
     ok: bool
     answer: str = ""  # its last message
-    failure: Failure | None = None
+    failure: ExecutorFailure | None = None
     reason: str = ""  # what went wrong, for a person
     hint: str = ""  # what to do about it
     resets_in: float = 0.0  # seconds until a rate limit ends, if it says so

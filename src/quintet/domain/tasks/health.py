@@ -11,7 +11,7 @@ from quintet.domain.base.errors import StoreError
 from quintet.domain.ports.ports import SessionRow
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.drift import Scan
-from quintet.domain.turn.tool_readiness import Part
+from quintet.domain.turn.tool_readiness import MachinePart
 
 
 class Severity(StrEnum):
@@ -57,7 +57,7 @@ class Premises(Protocol):
     def unfinished_git(self) -> str:
         """What git was left in the middle of: a merge, a rebase …; empty if nothing."""
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[MachinePart]:
         """The programs that Quintet itself needs, and the sandbox last."""
 
     def missing_programs(self, line: str) -> list[str]:

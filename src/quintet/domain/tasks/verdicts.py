@@ -20,13 +20,13 @@ HOW_TO = "give it a `verification` command, or choose a model or a --verifier th
 _FILES = regex(r"(?<![\w./:@-])((?:\./)?(?:\.?[\w-][\w.-]*/)*\.?[\w-][\w-]*(?:\.[\w-]+)*\.[A-Za-z]\w{0,9})(?![\w/:@-])")
 
 
-class Outcome(StrEnum):
+class VerifyOutcome(StrEnum):
     VERIFIED = "verified"
     FAILED = "failed"
     NOT_VERIFIED = "not verified"
 
 
-class Shown(Struct, frozen=True):
+class DoneEvidence(Struct, frozen=True):
     """What shows that a task is done, beyond anybody's word."""
 
     command: bool = False  # its own command ran, and passed
@@ -36,28 +36,31 @@ class Shown(Struct, frozen=True):
     by_rules: bool = False  # the offline rules did it, which say done only of what they saw happen
 
 
-def verdict(said: bool | None, text: TaskText, shown: Shown) -> tuple[Outcome, str]:
+def verdict(said: bool | None, text: TaskText, shown: DoneEvidence) -> tuple[VerifyOutcome, str]:
     """The outcome and, where it is not verified, why. `said` is the verifier's word; None: it has no judgement."""
     if said is False:
-        return Outcome.FAILED, ""
+        return VerifyOutcome.FAILED, ""
     if shown.command or shown.by_rules:
-        return Outcome.VERIFIED, ""
+        return VerifyOutcome.VERIFIED, ""
     if said:
         if shown.native or shown.changed or shown.looked:
-            return Outcome.VERIFIED, ""
-        return Outcome.NOT_VERIFIED, f"nothing changed, no command ran, and the verifier looked at nothing; {HOW_TO}"
+            return VerifyOutcome.VERIFIED, ""
+        return (
+            VerifyOutcome.NOT_VERIFIED,
+            f"nothing changed, no command ran, and the verifier looked at nothing; {HOW_TO}",
+        )
     return _by_files(text, shown.changed)
 
 
-def _by_files(text: TaskText, changed: tuple[str, ...]) -> tuple[Outcome, str]:
+def _by_files(text: TaskText, changed: tuple[str, ...]) -> tuple[VerifyOutcome, str]:
     named = files_named(text)
     if not changed:
-        return Outcome.NOT_VERIFIED, f"nothing changed, and it has no command that shows it; {HOW_TO}"
+        return VerifyOutcome.NOT_VERIFIED, f"nothing changed, and it has no command that shows it; {HOW_TO}"
     if not named:
-        return Outcome.NOT_VERIFIED, f"it names no file and has no command that shows it; {HOW_TO}"
+        return VerifyOutcome.NOT_VERIFIED, f"it names no file and has no command that shows it; {HOW_TO}"
     if missing := [name for name in named if not _is_among(name, changed)]:
-        return Outcome.NOT_VERIFIED, f"{', '.join(missing[:MOST_NAMED])} did not change; {HOW_TO}"
-    return Outcome.VERIFIED, ""
+        return VerifyOutcome.NOT_VERIFIED, f"{', '.join(missing[:MOST_NAMED])} did not change; {HOW_TO}"
+    return VerifyOutcome.VERIFIED, ""
 
 
 def files_named(text: TaskText) -> list[str]:

@@ -45,7 +45,7 @@ class Summary(Struct, frozen=True, gc=False):
     last_requests: tuple[str, ...] = ()  # the user's own words, whole; those that stand in kept messages are left out
 
 
-class Outcome(Struct, frozen=True, gc=False):
+class CallOutcome(Struct, frozen=True, gc=False):
     """What a conversation's message does not say of a call."""
 
     status: CallStatus
@@ -134,7 +134,7 @@ def summarise(
     *,
     earlier: Summary | None,
     requests: Sequence[str],
-    outcomes: Mapping[str, Outcome],
+    outcomes: Mapping[str, CallOutcome],
     todos: Mapping[str, Todo],
 ) -> Summary:
     """The summary of `messages[:start]`, by rules: what was said and done, in its own words."""
@@ -171,7 +171,7 @@ def _opening(text: str) -> str:
 
 
 def _open_issues(
-    messages: Sequence[Message], start: int, earlier: Iterable[str], outcomes: Mapping[str, Outcome]
+    messages: Sequence[Message], start: int, earlier: Iterable[str], outcomes: Mapping[str, CallOutcome]
 ) -> tuple[str, ...]:
     """Calls that failed, without a later success of the same; one may stand in the messages that are kept."""
     issues = {line.partition(_SAYS)[0]: line for line in earlier}
@@ -186,7 +186,7 @@ def _open_issues(
 
 
 def _key_outputs(
-    messages: Sequence[Message], earlier: Iterable[str], outcomes: Mapping[str, Outcome]
+    messages: Sequence[Message], earlier: Iterable[str], outcomes: Mapping[str, CallOutcome]
 ) -> tuple[str, ...]:
     """Files changed, files read, the newest result of each test command, and what an earlier summary had besides."""
     kinds: dict[str, dict[str, str]] = {"changed": {}, "read": {}, "test": {}, "": {}}

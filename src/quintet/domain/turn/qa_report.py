@@ -11,7 +11,7 @@ from quintet.domain.base import bounded_json
 from quintet.domain.turn.reasoning import without
 
 
-class Severity(StrEnum):
+class QaSeverity(StrEnum):
     NONE = "none"
     LOW = "low"
     MEDIUM = "medium"
@@ -20,7 +20,7 @@ class Severity(StrEnum):
 
 class Issue(Struct, frozen=True, gc=False):
     text: str
-    severity: Severity = Severity.LOW
+    severity: QaSeverity = QaSeverity.LOW
     file: str = ""
     line: int = 0
 
@@ -30,12 +30,12 @@ class QaReport(Struct, frozen=True, gc=False):
     issues: tuple[Issue, ...] = ()
     missing_steps: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
-    severity: Severity = Severity.NONE
+    severity: QaSeverity = QaSeverity.NONE
 
     @property
     def heading(self) -> str:
         """How grave it is, and what it says, in a line."""
-        return f"{'no objections' if self.severity is Severity.NONE else self.severity}: {self.summary}"
+        return f"{'no objections' if self.severity is QaSeverity.NONE else self.severity}: {self.summary}"
 
     def as_markdown(self) -> str:
         lines = ["# QA report", "", self.summary, "", f"Severity: {self.severity}"]

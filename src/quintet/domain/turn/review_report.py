@@ -15,17 +15,17 @@ from typing import Any, Literal
 from msgspec import Struct, structs
 
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.turn.qa_report import Severity
+from quintet.domain.turn.qa_report import QaSeverity
 from quintet.domain.turn.reasoning import without
 
 NOT_THE_FORM = "the reply was not in the asked form; its text stands as it came"
 MOST_OBJECTS = 50  # places in a reply where a report is looked for
-_SEVERITIES = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
+_SEVERITIES = (QaSeverity.HIGH, QaSeverity.MEDIUM, QaSeverity.LOW)
 _WORSE_WORDS = {
-    "critical": Severity.HIGH,
-    "blocker": Severity.HIGH,
-    "major": Severity.HIGH,
-    "moderate": Severity.MEDIUM,
+    "critical": QaSeverity.HIGH,
+    "blocker": QaSeverity.HIGH,
+    "major": QaSeverity.HIGH,
+    "moderate": QaSeverity.MEDIUM,
 }
 _PLACE = regex(r"(?P<path>[^:\n]+):(?P<line>\d{1,9})(?:[-–](?P<end>\d{1,9}))?(?::\d+)?")
 
@@ -43,8 +43,8 @@ def is_step(order: Order | None) -> bool:
     return order is not None and order.kind in ("plan", "verify")
 
 
-class Finding(Struct, frozen=True, gc=False):
-    severity: Severity
+class ReviewFinding(Struct, frozen=True, gc=False):
+    severity: QaSeverity
     title: str
     file: str = ""
     line: int = 0
@@ -60,7 +60,7 @@ class Finding(Struct, frozen=True, gc=False):
 class ReviewReport(Struct, frozen=True, gc=False):
     subject: str
     summary: str
-    findings: tuple[Finding, ...] = ()  # the worst first
+    findings: tuple[ReviewFinding, ...] = ()  # the worst first
     not_looked_at: tuple[str, ...] = ()
     flaws: tuple[str, ...] = ()  # of the report itself
 
@@ -97,7 +97,7 @@ class ReviewReport(Struct, frozen=True, gc=False):
         return "\n".join(lines) + "\n"
 
 
-class Source(Struct, frozen=True, gc=False):
+class ReportSource(Struct, frozen=True, gc=False):
     text: str  # a file and line, a document and page, or an address
     unresolved: str = ""
 
@@ -108,15 +108,15 @@ class Source(Struct, frozen=True, gc=False):
         return (found["path"], int(found["end"] or found["line"])) if found else None
 
 
-class Claim(Struct, frozen=True, gc=False):
+class ReportClaim(Struct, frozen=True, gc=False):
     text: str
-    sources: tuple[Source, ...] = ()
+    sources: tuple[ReportSource, ...] = ()
 
 
 class ResearchReport(Struct, frozen=True, gc=False):
     question: str
     answer: str
-    claims: tuple[Claim, ...] = ()
+    claims: tuple[ReportClaim, ...] = ()
     open_questions: tuple[str, ...] = ()
     flaws: tuple[str, ...] = ()
 
@@ -141,7 +141,7 @@ class ResearchReport(Struct, frozen=True, gc=False):
         )
         return structs.replace(self, claims=tuple(claims))
 
-    def _sources(self) -> Iterable[Source]:
+    def _sources(self) -> Iterable[ReportSource]:
         return (source for claim in self.claims for source in claim.sources)
 
     def as_markdown(self) -> str:
@@ -176,8 +176,8 @@ def _review(order: Order, value: dict[str, Any], text: str) -> ReviewReport:
         if severity is None:
             flaws.append(f"finding {number} came without a severity and is taken as low")
         findings.append(
-            Finding(
-                severity or Severity.LOW,
+            ReviewFinding(
+                severity or QaSeverity.LOW,
                 _text(found.get("title")) or _text(found.get("detail"))[:80] or "(untitled)",
                 _text(found.get("file")),
                 _number(found.get("line")),
@@ -194,9 +194,9 @@ def _research(order: Order, value: dict[str, Any], text: str) -> ResearchReport:
     if not value:
         return ResearchReport(order.subject, text, flaws=(NOT_THE_FORM,))
     claims = tuple(
-        Claim(_text(given.get("text")), tuple(Source(text) for text in _texts(given, "sources")))
+        ReportClaim(_text(given.get("text")), tuple(ReportSource(text) for text in _texts(given, "sources")))
         if isinstance(given, dict)
-        else Claim(_text(given))
+        else ReportClaim(_text(given))
         for given in _items(value, "claims")
     )
     bare = sum(not claim.sources for claim in claims)
@@ -243,7 +243,7 @@ def _number(value: object) -> int:
     return int(found[0]) if found else 0
 
 
-def _severity(word: str) -> Severity | None:
+def _severity(word: str) -> QaSeverity | None:
     word = word.lower()
     return next((severity for severity in _SEVERITIES if severity == word), _WORSE_WORDS.get(word))
 

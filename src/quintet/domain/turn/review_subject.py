@@ -15,7 +15,7 @@ WORKING_TREE = "working-tree"
 MOST_FILES = 200  # named in a request
 
 
-class Change(Struct, frozen=True):
+class ChangedFile(Struct, frozen=True):
     """A changed file with the lines it gained and lost; neither is known of a binary or an untracked one."""
 
     path: str
@@ -26,19 +26,19 @@ class Change(Struct, frozen=True):
 
 class Subject(Struct, frozen=True):
     name: str  # as the user called it
-    changes: tuple[Change, ...]
+    changes: tuple[ChangedFile, ...]
     target: str = ""  # what git_diff is called with; empty for the working tree
     revision: str = ""  # the commit it ends at; empty: the files as they are
     pull: int = 0  # of a pull request that is not here, its number; `repo` is then its repository
     repo: str = ""
 
 
-def read_numstat(text: str, where: str = "") -> list[Change]:
+def read_numstat(text: str, where: str = "") -> list[ChangedFile]:
     """The changes that `git diff --numstat -z` printed."""
     return list(_numstat(iter(text.split("\0")), where))
 
 
-def _numstat(fields: Iterator[str], where: str) -> Iterator[Change]:
+def _numstat(fields: Iterator[str], where: str) -> Iterator[ChangedFile]:
     for field in fields:
         parts = field.split("\t", 2)
         if len(parts) < 3:
@@ -47,7 +47,7 @@ def _numstat(fields: Iterator[str], where: str) -> Iterator[Change]:
         if not path:  # a rename: the old name and the new one follow
             next(fields, "")
             path = next(fields, "")
-        yield Change(path, _count(added), _count(removed), where)
+        yield ChangedFile(path, _count(added), _count(removed), where)
 
 
 def _count(text: str) -> int | None:
@@ -79,12 +79,12 @@ def _tools(subject: Subject) -> str:
     return f'git_diff with target "{subject.target}"' if subject.target else "git_diff_unstaged and git_diff_staged"
 
 
-def _line(change: Change) -> str:
+def _line(change: ChangedFile) -> str:
     counts = "" if change.where == "untracked" else " binary" if change.added is None else _counts(change)
     return f"- {visible(' '.join(change.path.splitlines()))}{counts} {change.where}".rstrip()
 
 
-def _counts(change: Change) -> str:
+def _counts(change: ChangedFile) -> str:
     return f" +{change.added} -{change.removed}"
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from quintet.domain.turn.tool_spec import ToolSpec
 
 
-class Part(Struct, frozen=True):
+class MachinePart(Struct, frozen=True):
     """Something outside Quintet that tools need."""
 
     name: str
@@ -30,7 +30,7 @@ def parts_of(specs: Iterable[ToolSpec]) -> list[str]:
     return list(dict.fromkeys(part for spec in specs for part in spec.needs))
 
 
-def readiness(specs: Iterable[ToolSpec], parts: Mapping[str, Part]) -> list[ToolReadiness]:
+def readiness(specs: Iterable[ToolSpec], parts: Mapping[str, MachinePart]) -> list[ToolReadiness]:
     found = []
     for spec in specs:
         missing = tuple(parts[name].missing for name in spec.needs if not parts[name].ready)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
-from quintet.domain.shell.line_needs import Part
+from quintet.domain.shell.line_needs import LinePart
 from quintet.domain.turn.consulting import Consulted
 from quintet.domain.turn.messages import ToolSchema
 from quintet.domain.turn.swe_phases import PhaseMove
@@ -34,7 +34,7 @@ class Touch(Struct, frozen=True):
     shell: str = ""  # the background shell this is typed into
     lines: tuple[str, ...] = ()  # shell lines the call will run
     commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn
-    parts: tuple[Part, ...] = ()  # those of them that are more than plain reading
+    parts: tuple[LinePart, ...] = ()  # those of them that are more than plain reading
     plain: bool = False  # the lines are all in the closed table of what reads: see shell_plain_reading
     named: tuple[str, ...] = ()  # of what it reads, the files that it only looks for: `ls -l .env`
     folder: str = ""  # where it runs them

@@ -13,7 +13,7 @@ from quintet.domain.agents import workflow_progress as progress
 from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.persona import told
 from quintet.domain.agents.workflow import NodeKind, Workflow
-from quintet.domain.agents.workflow_progress import Finished, Progress
+from quintet.domain.agents.workflow_progress import FinishedStep, WorkflowProgress
 from quintet.domain.base.errors import RunFailed
 from quintet.domain.journal.protocol import StepBegun, StepFinished, WorkflowBegun
 from quintet.domain.turn.messages import Message
@@ -36,7 +36,7 @@ class WorkflowRun:
         self._kept = 0  # steps whose results are in the run's folder; a crash may have come before the last was
 
     @property
-    def _place(self) -> Progress:
+    def _place(self) -> WorkflowProgress:
         return self._journal.state.progress[self._run]
 
     def arrive(self) -> None:
@@ -86,7 +86,7 @@ class WorkflowRun:
         node = self._place.node.id
         self._journal.post(StepFinished(run=self._run, node=node, way=move.way, target=move.target, result=move.result))
 
-    def _call(self, place: Progress) -> None:
+    def _call(self, place: WorkflowProgress) -> None:
         node = place.node
         if len(place.frames) >= progress.MOST_DEPTH:
             raise RunFailed(failures.LOOP, f"{node.id}: workflows within workflows, {progress.MOST_DEPTH} deep")
@@ -99,7 +99,7 @@ class WorkflowRun:
             raise RunFailed(failures.WORKFLOW_REF_UNKNOWN if unknown else error.code, error.message) from None
         self._journal.post(workflow_begun(self._core, self._run, place.leader, workflow, root))
 
-    def _begin(self, place: Progress) -> None:
+    def _begin(self, place: WorkflowProgress) -> None:
         node, core, leader = place.node, self._core, place.leader
         text = core.agents.step(node.file, place.frames[-1].root) if node.file else node.description or node.title
         if not text:
@@ -125,7 +125,7 @@ def workflow_begun(core: Core, run: str, leader: Agent, workflow: Workflow, root
     return WorkflowBegun(run=run, workflow=workflow, root=root, about=about[:ABOUT_SHOWN])
 
 
-def place_told(place: Progress, messages: Iterable[Message]) -> str:
+def place_told(place: WorkflowProgress, messages: Iterable[Message]) -> str:
     """Where the run stands, as the model is told it; with the step's instructions if a summary has taken them."""
     if place.done:
         return "The workflow is complete: every step is finished."
@@ -145,7 +145,7 @@ def place_told(place: Progress, messages: Iterable[Message]) -> str:
     return "\n".join(lines)
 
 
-def _behind(step: Finished) -> str:
+def _behind(step: FinishedStep) -> str:
     result = step.result if len(step.result) <= RESULT_SHOWN else f"{step.result[:RESULT_SHOWN]} …"
     return f"- {step.node} → {step.way}{f': {result}' if result else ''}"
 

@@ -11,7 +11,16 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from quintet.domain.base.errors import ToolFailed, UsageError
-from quintet.domain.journal.file_changes import FOLDER, FileChange, LeftAlone, Plan, Restoration, plan, trails, uncovers
+from quintet.domain.journal.file_changes import (
+    FOLDER,
+    FileChange,
+    LeftAlone,
+    Restoration,
+    RewindPlan,
+    plan,
+    trails,
+    uncovers,
+)
 from quintet.domain.journal.protocol import CheckpointTaken, Event, FilesChanged
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, is_write_protected
 from quintet.domain.ports.ports import Checkpoints
@@ -32,7 +41,7 @@ UNSURE = "came into view when .gitignore was changed, and may have been there be
 class Prospect(Struct):
     """What going back would do to files."""
 
-    plan: Plan
+    plan: RewindPlan
     exact: frozenset[str]  # paths that were told one by one, which snapshots may not show
     lines: dict[str, tuple[int, int]]  # added and removed, by path
     lacking: list[LeftAlone]  # what nobody can tell or restore
@@ -86,7 +95,7 @@ def epoch(at: str) -> float:
     return datetime.fromisoformat(at).timestamp()
 
 
-def spared(planned: Plan, exact: set[str], protection: Protection) -> Plan:
+def spared(planned: RewindPlan, exact: set[str], protection: Protection) -> RewindPlan:
     """Without what is protected, unless a file tool, which asked, changed it: taking it away is always right."""
     kept = {
         one.path
@@ -95,7 +104,7 @@ def spared(planned: Plan, exact: set[str], protection: Protection) -> Plan:
     }
     left = (LeftAlone(one.path, KEPT) for one in planned.restore if one.path in kept and not is_folder(one))
     restore = tuple(one for one in planned.restore if one.path not in kept)
-    return Plan(restore, (*planned.left, *left), planned.already)
+    return RewindPlan(restore, (*planned.left, *left), planned.already)
 
 
 def _why_lacking(name: str, protection: Protection) -> str:

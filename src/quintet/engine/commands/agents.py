@@ -11,31 +11,31 @@ from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import AgentDismissed, AgentEntered, Event
 from quintet.domain.journal.state import SessionState
 from quintet.engine.agents import runs
-from quintet.engine.session.command_context import Desk, Outcome
+from quintet.engine.session.command_context import CommandOutcome, Desk
 from quintet.engine.session.core import Core
 
 
-def agents(desk: Desk, line: CommandLine) -> Outcome:
+def agents(desk: Desk, line: CommandLine) -> CommandOutcome:
     if line.words:
         _not_while_running(desk, "/agents")
         events = entering(desk.core, desk.state, " ".join(line.words), desk.surface)
         agent = next(event.agent for event in events if isinstance(event, AgentEntered))
-        return Outcome(f"you are with {headline(agent)}", events, data={"agent": agent.id})
+        return CommandOutcome(f"you are with {headline(agent)}", events, data={"agent": agent.id})
     rows = [(agent.id, agent.title or agent.persona.role, origin) for agent, origin in desk.core.agents.listed()]
     here = desk.state.agent
     said = f"you are with {here.name}; /menu shows what it offers" if here else "/agents NAME enters one"
-    return Outcome("\n".join([*table(rows), said]), data={"agents": [row[0] for row in rows]})
+    return CommandOutcome("\n".join([*table(rows), said]), data={"agents": [row[0] for row in rows]})
 
 
-def menu(desk: Desk, line: CommandLine) -> Outcome:
-    return Outcome(menu_text(_agent(desk), desk.surface), data={"event": {"type": "SHOW_MENU"}})
+def menu(desk: Desk, line: CommandLine) -> CommandOutcome:
+    return CommandOutcome(menu_text(_agent(desk), desk.surface), data={"event": {"type": "SHOW_MENU"}})
 
 
-def dismiss(desk: Desk, line: CommandLine) -> Outcome:
+def dismiss(desk: Desk, line: CommandLine) -> CommandOutcome:
     agent = _agent(desk)
     _not_while_running(desk, "/dismiss")
     data = {"agent": agent.id, "event": {"type": "AGENT_DISMISSED"}}
-    return Outcome(f"{agent.id} is dismissed", leaving(desk.core, desk.state, agent), data=data)
+    return CommandOutcome(f"{agent.id} is dismissed", leaving(desk.core, desk.state, agent), data=data)
 
 
 def entering(core: Core, state: SessionState, name: str, surface: Surface) -> list[Event]:

@@ -17,7 +17,7 @@ from quintet.domain.turn.review_report import Order
 from quintet.engine.commands.dials import flag_changes, turn_dials
 from quintet.engine.commands.work import begin_work
 from quintet.engine.session import dials
-from quintet.engine.session.command_context import Beginning, Desk, Outcome
+from quintet.engine.session.command_context import Beginning, CommandOutcome, Desk
 from quintet.engine.session.core import Core
 from quintet.engine.session.questions import closed
 
@@ -51,7 +51,7 @@ def is_staged(core: Core, state: SessionState) -> bool:
     return bool(getattr(core.make_model(core.route(state.axes, state.model)), "staged", True))
 
 
-def plan(desk: Desk, line: CommandLine) -> Outcome:
+def plan(desk: Desk, line: CommandLine) -> CommandOutcome:
     text = "\n".join(filter(None, (*line.words, line.details.strip())))
     if not text:
         raise UsageError("/plan TEXT, or /plan FILE: say what is to be done")
@@ -61,7 +61,7 @@ def plan(desk: Desk, line: CommandLine) -> Outcome:
     return begin_work(desk, WorkMode.PLAN, "planning begins", Beginning(text, Order("plan", source)))
 
 
-def accept(desk: Desk, line: CommandLine) -> Outcome:
+def accept(desk: Desk, line: CommandLine) -> CommandOutcome:
     cycle = _at_rest(desk)
     if cycle is None or not cycle.pending:
         raise UsageError(NO_PLAN)
@@ -71,7 +71,7 @@ def accept(desk: Desk, line: CommandLine) -> Outcome:
         question, accepted = acceptance(desk)
         desk.follow(question, accepted)
         asked_anew = [*withdrawn(desk.state, "asked anew"), question]
-        return Outcome("", asked_anew, data={"turn": ""}, begins=beginning)
+        return CommandOutcome("", asked_anew, data={"turn": ""}, begins=beginning)
     change = merge([AxesChange(work_mode=WorkMode.BUILD), *changes])
     outcome = turn_dials(desk, change, Scope.NOW, "/accept")
     outcome.data["turn"], outcome.begins = "", beginning
@@ -108,7 +108,7 @@ def withdrawn(state: SessionState, why: str) -> list[Event]:
     return [closed(asked.question, why) for asked in state.questions.values() if asked.text == ABOUT_PLAN]
 
 
-def implement(desk: Desk, line: CommandLine) -> Outcome:
+def implement(desk: Desk, line: CommandLine) -> CommandOutcome:
     """Build what is planned: the plan that waits, or the tasks that are there."""
     cycle = _at_rest(desk)
     if cycle and cycle.pending:
@@ -133,26 +133,26 @@ def going_on(desk: Desk) -> Beginning | None:
     return Beginning("", Order("build", cycle.run))
 
 
-def retry(desk: Desk, line: CommandLine) -> Outcome:
+def retry(desk: Desk, line: CommandLine) -> CommandOutcome:
     if not desk.skip_wait():
         raise UsageError("nothing waits to be tried again")
-    return Outcome("tries again at once")
+    return CommandOutcome("tries again at once")
 
 
-async def reset(desk: Desk, line: CommandLine) -> Outcome:
+async def reset(desk: Desk, line: CommandLine) -> CommandOutcome:
     if line.words not in ((), ("yes",)):
         raise UsageError("/reset [yes]")
     _at_rest(desk)
     try:
         if not line.words:
             told = desk.core.tasks().would_reset()
-            return Outcome(f"this would {told}; /reset yes does it", data={"confirm": "/reset yes"})
+            return CommandOutcome(f"this would {told}; /reset yes does it", data={"confirm": "/reset yes"})
         done = await desk.core.tasks().reset(desk.state.active_run or "reset")
     except UsageError:
         raise
     except QuintetError as error:
         raise UsageError(error.message, hint=error.hint) from error
-    return Outcome("\n".join(done) or "nothing to reset")
+    return CommandOutcome("\n".join(done) or "nothing to reset")
 
 
 def _at_rest(desk: Desk) -> CycleState | None:

@@ -12,14 +12,14 @@ from quintet.domain.dials.transitions import Scope
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Choice, DialsTurned, QuestionAsked, RunResumed
 from quintet.engine.session import dials
-from quintet.engine.session.command_context import Desk, Handler, Outcome, after
+from quintet.engine.session.command_context import CommandOutcome, Desk, Handler, after
 from quintet.engine.session.questions import closed
 
 ABOUT_DEEP = "Review is best at model mode deep"
 
 
 def axis_command(word: str) -> Handler:
-    def handler(desk: Desk, line: CommandLine) -> Outcome:
+    def handler(desk: Desk, line: CommandLine) -> CommandOutcome:
         if not line.words:
             return _where_it_stands(desk, word)
         changes = [parse_axis(word, line.words[0]), *flag_changes(line)]
@@ -29,13 +29,13 @@ def axis_command(word: str) -> Handler:
 
 
 def fixed(change: AxesChange) -> Handler:
-    def handler(desk: Desk, line: CommandLine) -> Outcome:
+    def handler(desk: Desk, line: CommandLine) -> CommandOutcome:
         return turn_dials(desk, merge([change, *flag_changes(line)]), _scope(line.words), f"/{line.name}")
 
     return handler
 
 
-def steer(desk: Desk, line: CommandLine) -> Outcome:
+def steer(desk: Desk, line: CommandLine) -> CommandOutcome:
     if len(line.words) < 2:
         raise UsageError("/steer AXIS VALUE [SCOPE], for example /steer mode review after-current-unit")
     axis, value, *scope = line.words
@@ -44,7 +44,7 @@ def steer(desk: Desk, line: CommandLine) -> Outcome:
     return turn_dials(desk, parse_axis(axis, value), _scope(tuple(scope)), "/steer")
 
 
-def next_unit(desk: Desk, line: CommandLine) -> Outcome:
+def next_unit(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.commands.cycle import going_on
 
     outcome = turn_dials(desk, AxesChange(run_control=RunControl.ASSISTED), Scope.NOW, "/next")
@@ -56,15 +56,15 @@ def next_unit(desk: Desk, line: CommandLine) -> Outcome:
     return outcome
 
 
-def turn_dials(desk: Desk, change: AxesChange, scope: Scope, reason: str) -> Outcome:
+def turn_dials(desk: Desk, change: AxesChange, scope: Scope, reason: str) -> CommandOutcome:
     state = desk.state
     event = dials.turn(state, dials.new(desk.core.ids, change, scope, reason), desk.activity)
     if not isinstance(event, DialsTurned):
         wanted = badge.full(change.applied_to(state.axes))
         waits = "when the tool that is running ends" if scope is Scope.NOW else str(scope)
         then = desk.abort_tool if scope is Scope.NOW else None
-        return Outcome(f"{wanted}   waits: {waits}", [event], then, {"pending": event.transition})
-    outcome = Outcome(badge.full(event.after), [event], data={"axes": to_builtins(event.after)})
+        return CommandOutcome(f"{wanted}   waits: {waits}", [event], then, {"pending": event.transition})
+    outcome = CommandOutcome(badge.full(event.after), [event], data={"axes": to_builtins(event.after)})
     if event.after == event.before:
         outcome.text += "   (as it was)"
     entered_review = event.after.work_mode is WorkMode.REVIEW and event.before.work_mode is not WorkMode.REVIEW
@@ -76,7 +76,7 @@ def turn_dials(desk: Desk, change: AxesChange, scope: Scope, reason: str) -> Out
     return outcome
 
 
-def _offer_deep(desk: Desk, event: DialsTurned, outcome: Outcome) -> None:
+def _offer_deep(desk: Desk, event: DialsTurned, outcome: CommandOutcome) -> None:
     """Review wants a reasoning model: ask once, change nothing unasked."""
     if not desk.core.person:
         outcome.text += f"\n{ABOUT_DEEP}; nobody is here to ask, so it goes on at {event.after.model_mode}."
@@ -112,6 +112,6 @@ def _scope(words: tuple[str, ...]) -> Scope:
         ) from None
 
 
-def _where_it_stands(desk: Desk, word: str) -> Outcome:
+def _where_it_stands(desk: Desk, word: str) -> CommandOutcome:
     choices = " ".join(AXIS_WORDS[word])
-    return Outcome(f"{badge.full(desk.state.axes)}\n/{word} takes one of: {choices}")
+    return CommandOutcome(f"{badge.full(desk.state.axes)}\n/{word} takes one of: {choices}")

@@ -15,7 +15,7 @@ from quintet.domain.dials import badge
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.cycle_state import brief
 from quintet.domain.journal.protocol import Recorded, TurnRated
-from quintet.engine.session.command_context import Desk, Outcome
+from quintet.engine.session.command_context import CommandOutcome, Desk
 from quintet.engine.session.queries import network_words, sandbox_words
 
 LOG_LINES = 20
@@ -24,7 +24,7 @@ RATINGS = ("1", "2", "3", "4", "5")
 PIECE = 1000  # event numbers read at once
 
 
-def status(desk: Desk, line: CommandLine) -> Outcome:
+def status(desk: Desk, line: CommandLine) -> CommandOutcome:
     state = desk.state
     rows = [
         ("session", f"{state.session}  {state.status}"),
@@ -44,10 +44,10 @@ def status(desk: Desk, line: CommandLine) -> Outcome:
 
         rows.append(("cycle", cycle_line(to_builtins(brief(state.cycle)))))
     rows += [("pending", f"{badge.full(t.change.applied_to(state.axes))}  {t.scope}") for t in state.pending]
-    return Outcome("\n".join(f"{name:<9}{value}" for name, value in rows))
+    return CommandOutcome("\n".join(f"{name:<9}{value}" for name, value in rows))
 
 
-async def cost(desk: Desk, line: CommandLine) -> Outcome:
+async def cost(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.reports import accounts
 
     by = accounts.one_of("by", str(line.flags.get("by", "model")), accounts.GROUPINGS)
@@ -57,28 +57,30 @@ async def cost(desk: Desk, line: CommandLine) -> Outcome:
         f"{desk.state.cost:.4f}   {usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
         f"{usage.output_tokens} out, {desk.state.turns} turns"
     )
-    return Outcome("\n".join([told, *(accounts.cost_lines(found) if found.rows else ())]))
+    return CommandOutcome("\n".join([told, *(accounts.cost_lines(found) if found.rows else ())]))
 
 
-async def logs(desk: Desk, line: CommandLine) -> Outcome:
+async def logs(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.reports import accounts
 
     chosen = accounts.wanted(str(line.flags.get("level", "")), str(line.flags.get("stage", "")))
     every = accounts.requests([r async for r in _journal(desk, accounts.KINDS)])
     shown = [request for request in every if chosen(request)][-LOG_LINES:]
-    return Outcome("\n".join(accounts.log_lines(shown, room=LOG_CELLS)) or accounts.nothing_logged(every, chosen))
+    return CommandOutcome(
+        "\n".join(accounts.log_lines(shown, room=LOG_CELLS)) or accounts.nothing_logged(every, chosen)
+    )
 
 
-async def session_report(desk: Desk, line: CommandLine) -> Outcome:
+async def session_report(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.reports.session_report import Reporter, report_lines
 
     reporter = Reporter()
     async for recorded in _journal(desk):
         reporter.apply(recorded)
-    return Outcome("\n".join(report_lines(reporter.report())))
+    return CommandOutcome("\n".join(report_lines(reporter.report())))
 
 
-async def forensics(desk: Desk, line: CommandLine) -> Outcome:
+async def forensics(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.reports.forensics import Examiner, allowance
     from quintet.engine.reports.forensics_page import page
 
@@ -95,10 +97,10 @@ async def forensics(desk: Desk, line: CommandLine) -> Outcome:
         path = await desk.core.keep_page(session, name, page(found))
     except OSError as error:
         raise UsageError(f"the page cannot be written: {error}") from error
-    return Outcome(f"the page is {path}", data={"path": path})
+    return CommandOutcome(f"the page is {path}", data={"path": path})
 
 
-def rate(desk: Desk, line: CommandLine) -> Outcome:
+def rate(desk: Desk, line: CommandLine) -> CommandOutcome:
     if not line.words or line.words[0] not in RATINGS:
         raise UsageError("/rate 1-5 [WORDS], for example /rate 4 found it at once")
     turn = desk.state.last_turn
@@ -106,7 +108,7 @@ def rate(desk: Desk, line: CommandLine) -> Outcome:
         raise UsageError("there is nothing to rate yet: no turn has finished")
     note = "\n".join(part for part in (" ".join(line.words[1:]), line.details.strip()) if part)
     rating = int(line.words[0])
-    return Outcome(f"the last turn is rated {rating} of 5", [TurnRated(turn=turn, rating=rating, note=note)])
+    return CommandOutcome(f"the last turn is rated {rating} of 5", [TurnRated(turn=turn, rating=rating, note=note)])
 
 
 async def _journal(desk: Desk, kinds: Sequence[str] = ()) -> AsyncIterator[Recorded]:
@@ -119,5 +121,5 @@ async def _journal(desk: Desk, kinds: Sequence[str] = ()) -> AsyncIterator[Recor
         await asyncio.sleep(0)
 
 
-def settings(desk: Desk, line: CommandLine) -> Outcome:
-    return Outcome(desk.core.settings_text())
+def settings(desk: Desk, line: CommandLine) -> CommandOutcome:
+    return CommandOutcome(desk.core.settings_text())

@@ -14,7 +14,7 @@ from quintet.domain.journal.protocol import Rewound
 from quintet.domain.journal.state import SessionState
 from quintet.engine.checkpoints.rewind import Prospect, is_folder, look_ahead, take_back
 from quintet.engine.checkpoints.rewind_points import Point, point_at, points_of
-from quintet.engine.session.command_context import Desk, Outcome
+from quintet.engine.session.command_context import CommandOutcome, Desk
 from quintet.engine.session.core import Core
 
 WHAT = ("files", "conversation", "both")
@@ -23,7 +23,7 @@ MOST_SHOWN = 40  # files
 MOST_TOLD = 200  # files in the data
 
 
-async def rewind(desk: Desk, line: CommandLine) -> Outcome:
+async def rewind(desk: Desk, line: CommandLine) -> CommandOutcome:
     number, what = (*line.words, "", "")[:2]
     if len(line.words) > 2 or what.lower() not in ("", *WHAT):
         raise UsageError(f"/rewind N takes one of {', '.join(WHAT)}; without it, it shows what it would do")
@@ -49,7 +49,7 @@ async def rewind(desk: Desk, line: CommandLine) -> Outcome:
         raise UsageError(f"/rewind could not be done, or not all of it: {error}. It can be repeated") from error
 
 
-async def _done(desk: Desk, to: Point, what: str, seen: Prospect | None, number: int) -> Outcome:
+async def _done(desk: Desk, to: Point, what: str, seen: Prospect | None, number: int) -> CommandOutcome:
     point = desk.core.ids.new("rewind")
     events, left = await take_back(desk.core.checkpoints, seen, point, desk.note) if seen else ([], [])
     failed = {one.path for one in left}
@@ -64,7 +64,9 @@ async def _done(desk: Desk, to: Point, what: str, seen: Prospect | None, number:
     )
     said = [f"back to before {to.number}: {_said(rewound)}", *_left_lines(left, seen.lacking if seen else [])]
     data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
-    return Outcome("\n".join([*said, f"/rewind {number} takes this back"]), [*events, rewound], data={"rewind": data})
+    return CommandOutcome(
+        "\n".join([*said, f"/rewind {number} takes this back"]), [*events, rewound], data={"rewind": data}
+    )
 
 
 def _said(rewound: Rewound) -> str:
@@ -72,15 +74,15 @@ def _said(rewound: Rewound) -> str:
     return f"{files}, conversation {'cut there' if rewound.conversation else 'as it is'}"
 
 
-def _list(points: list[Point], there: set[str]) -> Outcome:
+def _list(points: list[Point], there: set[str]) -> CommandOutcome:
     if not points:
-        return Outcome("there is no turn to go back to yet", data={"points": []})
+        return CommandOutcome("there is no turn to go back to yet", data={"points": []})
     rows = [(str(p.number), p.at[:16].replace("T", " "), about(p, there), on_one_line(p.title)) for p in points]
     lines = table(rows[-MOST_LISTED:], right=(0,))
     more = [f"{len(rows) - len(lines)} before these"] if len(rows) > len(lines) else []
     data = [_as_data(point, there) for point in points[-MOST_LISTED:]]
     last = "/rewind N shows what going back to before N would do; /rewind N files|conversation|both does it"
-    return Outcome("\n".join([*more, *lines, last]), data={"points": data})
+    return CommandOutcome("\n".join([*more, *lines, last]), data={"points": data})
 
 
 def about(point: Point, there: set[str]) -> str:
@@ -122,7 +124,7 @@ def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) ->
     return lines
 
 
-def _preview(desk: Desk, to: Point, seen: Prospect) -> Outcome:
+def _preview(desk: Desk, to: Point, seen: Prospect) -> CommandOutcome:
     lines = preview_lines(desk.core, desk.state, to, seen)
     lines.append(f"/rewind {to.number} both does it; files or conversation does one of them")
     files = _worth_showing(seen.plan.restore)
@@ -137,7 +139,7 @@ def _preview(desk: Desk, to: Point, seen: Prospect) -> Outcome:
         "lacking": _told(seen.lacking),
         "messages": mark.count if mark else None,
     }
-    return Outcome("\n".join(lines), data={"rewind": data})
+    return CommandOutcome("\n".join(lines), data={"rewind": data})
 
 
 def _worth_showing(wanted: tuple[Restoration, ...]) -> list[Restoration]:
@@ -177,7 +179,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s'[: number != 1]}"
 
 
-async def fork(desk: Desk, line: CommandLine) -> Outcome:
+async def fork(desk: Desk, line: CommandLine) -> CommandOutcome:
     at = line.words[0] if line.words else ""
     forked = await desk.fork(at)
-    return Outcome(f"forked as {forked}; open it with: quintet --resume {forked}", data={"session": forked})
+    return CommandOutcome(f"forked as {forked}; open it with: quintet --resume {forked}", data={"session": forked})

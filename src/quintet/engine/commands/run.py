@@ -17,37 +17,37 @@ from quintet.engine.agents import runs
 from quintet.engine.commands.agents import resuming
 from quintet.engine.commands.cycle import going_on, withdrawn
 from quintet.engine.session import dials
-from quintet.engine.session.command_context import Beginning, Desk, Outcome, after
+from quintet.engine.session.command_context import Beginning, CommandOutcome, Desk, after
 from quintet.engine.turn import compaction
 
 
-def pause(desk: Desk, line: CommandLine) -> Outcome:
+def pause(desk: Desk, line: CommandLine) -> CommandOutcome:
     if desk.state.turn is None and not _cycling(desk):
         if events := runs.put_aside(desk.core, desk.state, "/pause"):
-            return Outcome("put aside; /resume goes on", events)
+            return CommandOutcome("put aside; /resume goes on", events)
         raise UsageError("nothing is running")
     if desk.state.paused:
-        return Outcome("already paused; /resume goes on")
+        return CommandOutcome("already paused; /resume goes on")
     desk.hold()
-    return Outcome("paused after the current step; /resume goes on", [RunPaused(reason="/pause")])
+    return CommandOutcome("paused after the current step; /resume goes on", [RunPaused(reason="/pause")])
 
 
-def resume(desk: Desk, line: CommandLine) -> Outcome:
+def resume(desk: Desk, line: CommandLine) -> CommandOutcome:
     if len(line.words) > 1:
         raise UsageError("/resume takes the id of one run, or nothing")
     if desk.state.paused and not line.words:
         turn = desk.state.turn.turn if desk.state.turn else ""
-        return Outcome("goes on", [RunResumed(reason="/resume")], after(None, desk.let_go), {"turn": turn})
+        return CommandOutcome("goes on", [RunResumed(reason="/resume")], after(None, desk.let_go), {"turn": turn})
     if desk.state.turn or desk.state.waiting or _cycling(desk):
         raise UsageError("a turn is running: wait for it, or /stop it")
     if not line.words and (beginning := going_on(desk)):
-        return Outcome("the cycle goes on", data={"turn": ""}, begins=beginning)
+        return CommandOutcome("the cycle goes on", data={"turn": ""}, begins=beginning)
     if desk.state.interrupted and not line.words:
-        return Outcome("goes on where it was interrupted", then=desk.continue_turn, data={"turn": "next"})
+        return CommandOutcome("goes on where it was interrupted", then=desk.continue_turn, data={"turn": "next"})
     return _resume_run(desk, "".join(line.words))
 
 
-def _resume_run(desk: Desk, wanted: str) -> Outcome:
+def _resume_run(desk: Desk, wanted: str) -> CommandOutcome:
     try:
         events = resuming(desk.core, desk.state, wanted, desk.surface)
     except RunFailed as error:
@@ -58,12 +58,12 @@ def _resume_run(desk: Desk, wanted: str) -> Outcome:
     run = taken.run
     if taken.cycle:
         beginning = Beginning("", Order("build", run.run_id))
-        return Outcome(f"goes on with run {run.run_id}", events, data={"turn": ""}, begins=beginning)
+        return CommandOutcome(f"goes on with run {run.run_id}", events, data={"turn": ""}, begins=beginning)
     data = {"turn": "next", "event": {"type": "RUN_RESUMED", "run": to_builtins(run)}}
-    return Outcome(f"goes on with run {run.run_id}", events, desk.continue_turn, data)
+    return CommandOutcome(f"goes on with run {run.run_id}", events, desk.continue_turn, data)
 
 
-def stop(desk: Desk, line: CommandLine) -> Outcome:
+def stop(desk: Desk, line: CommandLine) -> CommandOutcome:
     state = desk.state
     run = state.runs.get(state.active_run)
     running = state.turn is not None or _cycling(desk)
@@ -72,56 +72,58 @@ def stop(desk: Desk, line: CommandLine) -> Outcome:
     dropped = dials.drop_all(state, "/stop")
     said = f"; {len(dropped)} waiting transition{'s'[: len(dropped) != 1]} dropped" if dropped else ""
     waiting = runs.moved(desk.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
-    return Outcome(f"stopped{said}", [*dropped, *waiting, *withdrawn(state, "/stop")], desk.stop)
+    return CommandOutcome(f"stopped{said}", [*dropped, *waiting, *withdrawn(state, "/stop")], desk.stop)
 
 
 def _cycling(desk: Desk) -> bool:
     return bool(desk.state.cycle and desk.state.cycle.at_work)
 
 
-def choose_model(desk: Desk, line: CommandLine) -> Outcome:
+def choose_model(desk: Desk, line: CommandLine) -> CommandOutcome:
     names = desk.core.model_names()
     if not line.words:
         used = desk.core.route(desk.state.axes, desk.state.model)
-        return Outcome(f"{used} is in use. /model takes one of: {', '.join(names)}, or auto for the routing table")
+        return CommandOutcome(
+            f"{used} is in use. /model takes one of: {', '.join(names)}, or auto for the routing table"
+        )
     name = line.words[0]
     if name != "auto" and name not in names and not name.startswith(REPLAYED):
         raise UsageError(f'model "{name}": not one of {", ".join(names)}.{did_you_mean(name, names)}')
     chosen = "" if name == "auto" else name
-    return Outcome(
+    return CommandOutcome(
         f"model {name}" if chosen else f"model by model mode: {desk.core.route(desk.state.axes, '')}",
         [ModelChosen(name=chosen)],
     )
 
 
-def reasoning(desk: Desk, line: CommandLine) -> Outcome:
+def reasoning(desk: Desk, line: CommandLine) -> CommandOutcome:
     now = "on" if desk.state.reasoning else "off"
     if not line.words:
-        return Outcome(f"reasoning is {now}; /reasoning on|off turns it")
+        return CommandOutcome(f"reasoning is {now}; /reasoning on|off turns it")
     word = line.words[0].lower()
     if word not in ("on", "off"):
         raise UsageError(f'reasoning "{line.words[0]}": not one of on, off')
     if word == now:
-        return Outcome(f"reasoning is {now} already")
-    return Outcome(f"reasoning {word}, from the next step on", [ReasoningSwitched(enabled=word == "on")])
+        return CommandOutcome(f"reasoning is {now} already")
+    return CommandOutcome(f"reasoning {word}, from the next step on", [ReasoningSwitched(enabled=word == "on")])
 
 
-def qa(desk: Desk, line: CommandLine) -> Outcome:
+def qa(desk: Desk, line: CommandLine) -> CommandOutcome:
     report = desk.state.qa
     if report is None:
         raise UsageError("no turn of this session has been reviewed yet")
-    return Outcome(report.as_markdown().rstrip(), data={"severity": report.severity})
+    return CommandOutcome(report.as_markdown().rstrip(), data={"severity": report.severity})
 
 
-def compact(desk: Desk, line: CommandLine) -> Outcome:
+def compact(desk: Desk, line: CommandLine) -> CommandOutcome:
     event = compaction.by_rules(desk.core, desk.state, "/compact")
     if event is None:
         held = len(desk.state.messages)
-        return Outcome(
+        return CommandOutcome(
             f"nothing to compact: {held} message{'s'[: held != 1]} in the conversation, and all of them stay"
         )
-    return Outcome(f"compacted {compacted(event)}", [event], data={"compacted": event.kept + 1})
+    return CommandOutcome(f"compacted {compacted(event)}", [event], data={"compacted": event.kept + 1})
 
 
-def leave(desk: Desk, line: CommandLine) -> Outcome:
-    return Outcome("bye; nothing is lost, `quintet --resume` comes back here", data={"quit": True})
+def leave(desk: Desk, line: CommandLine) -> CommandOutcome:
+    return CommandOutcome("bye; nothing is lost, `quintet --resume` comes back here", data={"quit": True})

@@ -6,14 +6,14 @@ from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.settings.screen import THEMES
-from quintet.engine.session.command_context import Desk, Outcome
+from quintet.engine.session.command_context import CommandOutcome, Desk
 
 
-def theme(desk: Desk, line: CommandLine) -> Outcome:
+def theme(desk: Desk, line: CommandLine) -> CommandOutcome:
     if not line.words:
-        return Outcome(f"/theme takes one of: {' '.join(THEMES)}\ndisplay.theme in your settings makes it last")
+        return CommandOutcome(f"/theme takes one of: {' '.join(THEMES)}\ndisplay.theme in your settings makes it last")
     name = line.words[0].lower()
     if name not in THEMES or len(line.words) > 1:
         wanted = " ".join(line.words)
         raise UsageError(f'theme "{wanted}": not one of {", ".join(THEMES)}.{did_you_mean(wanted, THEMES)}')
-    return Outcome(f"theme {name}, for as long as this screen is open", data={"theme": name})
+    return CommandOutcome(f"theme {name}, for as long as this screen is open", data={"theme": name})

@@ -17,19 +17,19 @@ from quintet.engine.commands import rewind as rewinds
 from quintet.engine.commands import run as runs
 from quintet.engine.commands import screen as screens
 from quintet.engine.commands import tasks as task_list
-from quintet.engine.session.command_context import Command, Desk, Handler, Outcome
+from quintet.engine.session.command_context import CommandOutcome, Desk, Handler, SlashCommand
 
 AXIS_VALUED = frozenset(AXIS_WORDS)
 AXIS_SWITCHES = frozenset({"autonomous"})
 
 
-def _help(desk: Desk, line: CommandLine) -> Outcome:
+def _help(desk: Desk, line: CommandLine) -> CommandOutcome:
     if line.words:
         command = find(line.words[0].lstrip("/"))
-        return Outcome(f"{command.usage}\n{command.help}")
+        return CommandOutcome(f"{command.usage}\n{command.help}")
     width = max(len(command.name) for command in TABLE)
     lines = [f"/{command.name:<{width}}  {command.help}" for command in TABLE]
-    return Outcome(
+    return CommandOutcome(
         "\n".join([*lines, "", "/help COMMAND shows its arguments. A line that begins with ! is run by the shell."])
     )
 
@@ -38,11 +38,11 @@ _AXES = "[--autonomous] [--permission-profile P] [--model-mode M]"
 _FLAGS = f"{_AXES} [SCOPE]"
 
 
-def _dial(name: str, usage: str, about: str, handler: Handler) -> Command:
-    return Command(name, usage, about, handler, AXIS_VALUED, AXIS_SWITCHES)
+def _dial(name: str, usage: str, about: str, handler: Handler) -> SlashCommand:
+    return SlashCommand(name, usage, about, handler, AXIS_VALUED, AXIS_SWITCHES)
 
 
-TABLE: tuple[Command, ...] = (
+TABLE: tuple[SlashCommand, ...] = (
     _dial(
         "mode",
         f"/mode chat|plan|build|review|repair|research {_FLAGS}",
@@ -67,27 +67,27 @@ TABLE: tuple[Command, ...] = (
         "go on until done, blocked or a limit (/control autonomous)",
         turns.fixed(AxesChange(run_control=RunControl.AUTONOMOUS)),
     ),
-    Command("next", "/next", "one unit, then pause (/control assisted)", turns.next_unit),
-    Command(
+    SlashCommand("next", "/next", "one unit, then pause (/control assisted)", turns.next_unit),
+    SlashCommand(
         "steer",
         "/steer AXIS VALUE [now|after-current-tool|after-current-unit|next-milestone|for-next-unit]",
         "turn a dial at a chosen moment",
         turns.steer,
     ),
-    Command(
+    SlashCommand(
         "review",
         "/review [working-tree|RANGE|BRANCH|PULL]",
         "inspect a change in work mode review; leaves a report of findings",
         work.review,
     ),
-    Command(
+    SlashCommand(
         "research",
         "/research QUESTION",
         "find something out in work mode research; leaves a report with citations",
         work.research,
         prose=True,
     ),
-    Command(
+    SlashCommand(
         "plan",
         "/plan TEXT|FILE",
         "make tasks of it in work mode plan; autonomous goes on and builds them",
@@ -96,69 +96,73 @@ TABLE: tuple[Command, ...] = (
     ),
     _dial("accept", f"/accept {_AXES}", "take the plan that waits, and build it", cycles.accept),
     _dial("implement", f"/implement {_AXES}", "build the plan that waits, or the open tasks", cycles.implement),
-    Command("retry", "/retry", "do not wait: try again at once", cycles.retry),
-    Command("reset", "/reset [yes]", "clear task.md and put the done tasks away", cycles.reset),
-    Command("agents", "/agents [NAME|FILE]", "list the agents, or enter one", agents.agents),
-    Command("menu", "/menu", "the agent's menu; a number or a name chooses", agents.menu),
-    Command("dismiss", "/dismiss", "leave the agent; its run can be resumed", agents.dismiss),
-    Command(
+    SlashCommand("retry", "/retry", "do not wait: try again at once", cycles.retry),
+    SlashCommand("reset", "/reset [yes]", "clear task.md and put the done tasks away", cycles.reset),
+    SlashCommand("agents", "/agents [NAME|FILE]", "list the agents, or enter one", agents.agents),
+    SlashCommand("menu", "/menu", "the agent's menu; a number or a name chooses", agents.menu),
+    SlashCommand("dismiss", "/dismiss", "leave the agent; its run can be resumed", agents.dismiss),
+    SlashCommand(
         "pause", "/pause", "hold the run at its next step, or put a waiting one aside; keep everything", runs.pause
     ),
-    Command(
+    SlashCommand(
         "resume", "/resume [RUN]", "go on after /pause or an interrupt, or with this project's latest run", runs.resume
     ),
-    Command("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
-    Command("model", "/model [NAME|auto]", "choose a model for this session", runs.choose_model),
-    Command("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
-    Command("qa", "/qa", "the report of the newest review", runs.qa),
-    Command(
+    SlashCommand("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
+    SlashCommand("model", "/model [NAME|auto]", "choose a model for this session", runs.choose_model),
+    SlashCommand("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
+    SlashCommand("qa", "/qa", "the report of the newest review", runs.qa),
+    SlashCommand(
         "compact", "/compact", "put a summary in the place of the older messages; your last requests stay", runs.compact
     ),
-    Command(
+    SlashCommand(
         "tasks",
         "/tasks [STATUS…] | show ID | move ID STATUS",
         "this project's tasks, the next one marked; show or move one",
         task_list.tasks,
     ),
-    Command("queue", "/queue", "open tasks in the order they will be done, and what they wait for", task_list.queue),
-    Command("doctor", "/doctor [fix]", "what is wrong here; fix mends what can be mended", task_list.doctor),
-    Command("status", "/status", "where this session stands", reports.status),
-    Command(
+    SlashCommand(
+        "queue", "/queue", "open tasks in the order they will be done, and what they wait for", task_list.queue
+    ),
+    SlashCommand("doctor", "/doctor [fix]", "what is wrong here; fix mends what can be mended", task_list.doctor),
+    SlashCommand("status", "/status", "where this session stands", reports.status),
+    SlashCommand(
         "cost",
         "/cost [--by day|model|stage|mode|session|run]",
         "tokens and money so far",
         reports.cost,
         frozenset({"by"}),
     ),
-    Command(
+    SlashCommand(
         "logs",
         "/logs [--level info|warning|error] [--stage STAGE]",
         "this session's last 20 model requests",
         reports.logs,
         frozenset({"level", "stage"}),
     ),
-    Command(
+    SlashCommand(
         "session-report", "/session-report", "what this session did, changed, asked and cost", reports.session_report
     ),
-    Command(
+    SlashCommand(
         "forensics",
         "/forensics [--turn N]",
         "this session step by step, as a page with charts; says where it is",
         reports.forensics,
         frozenset({"turn"}),
     ),
-    Command("rate", "/rate 1-5 [WORDS]", "rate the last turn", reports.rate),
-    Command(
+    SlashCommand("rate", "/rate 1-5 [WORDS]", "rate the last turn", reports.rate),
+    SlashCommand(
         "rewind",
         "/rewind [N [files|conversation|both]]",
         "back to before a turn: lists them, shows what N would do, does it",
         rewinds.rewind,
     ),
-    Command("fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork),
-    Command("settings", "/settings", "every setting, and where it came from", reports.settings),
-    Command("theme", "/theme [NAME]", "the colours of the terminal UI", screens.theme),
-    Command("help", "/help [COMMAND]", "this list", _help),
-    Command("quit", "/quit", "leave", runs.leave),
+    SlashCommand(
+        "fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork
+    ),
+    SlashCommand("settings", "/settings", "every setting, and where it came from", reports.settings),
+    SlashCommand("theme", "/theme [NAME]", "the colours of the terminal UI", screens.theme),
+    SlashCommand("help", "/help [COMMAND]", "this list", _help),
+    SlashCommand("quit", "/quit", "leave", runs.leave),
 )
 _BY_NAME = {command.name: command for command in TABLE}
 
@@ -167,7 +171,7 @@ def known(name: str) -> bool:
     return name in _BY_NAME
 
 
-def find(name: str, others: Iterable[str] = ()) -> Command:
+def find(name: str, others: Iterable[str] = ()) -> SlashCommand:
     """A command by its name; `others` are names that might have been meant instead."""
     command = _BY_NAME.get(name)
     if command is None:
@@ -177,7 +181,7 @@ def find(name: str, others: Iterable[str] = ()) -> Command:
     return command
 
 
-def parse(text: str, others: Iterable[str] = ()) -> tuple[Command, CommandLine]:
+def parse(text: str, others: Iterable[str] = ()) -> tuple[SlashCommand, CommandLine]:
     """The command a text's first line names, parsed by that command's own flags."""
     name = command_line.command_name(text)
     if name is None:

@@ -6,10 +6,10 @@ from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.describe import task_moved
-from quintet.engine.session.command_context import Desk, Outcome
+from quintet.engine.session.command_context import CommandOutcome, Desk
 
 
-async def tasks(desk: Desk, line: CommandLine) -> Outcome:
+async def tasks(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.cycle import task_tables as shown
 
     if line.words[:1] == ("move",):
@@ -19,10 +19,10 @@ async def tasks(desk: Desk, line: CommandLine) -> Outcome:
     wanted = [shown.parse_status(word) for word in line.words]
     every = desk.core.tasks().look().tasks
     lines = shown.list_lines(every, shown.chosen(every, wanted))
-    return Outcome("\n".join(lines) or ("no task is " + " or ".join(wanted) if every else shown.NONE_YET))
+    return CommandOutcome("\n".join(lines) or ("no task is " + " or ".join(wanted) if every else shown.NONE_YET))
 
 
-def _show(desk: Desk, words: tuple[str, ...]) -> Outcome:
+def _show(desk: Desk, words: tuple[str, ...]) -> CommandOutcome:
     from quintet.domain.tasks.order import blocked_by
     from quintet.engine.cycle.task_tables import show_lines
 
@@ -34,10 +34,10 @@ def _show(desk: Desk, words: tuple[str, ...]) -> Outcome:
     if task is None:
         raise UsageError(f"there is no task {words[0]}.{did_you_mean(words[0], [task.id for task in every])}")
     moves, waits_for = keeper.store.moves(task.id), blocked_by(every).get(task.id, ())
-    return Outcome("\n".join(show_lines(task, moves, waits_for, keeper.holder(task.id))))
+    return CommandOutcome("\n".join(show_lines(task, moves, waits_for, keeper.holder(task.id))))
 
 
-async def _move(desk: Desk, words: tuple[str, ...]) -> Outcome:
+async def _move(desk: Desk, words: tuple[str, ...]) -> CommandOutcome:
     from quintet.engine.cycle.context import task_moved as moved_event
     from quintet.engine.cycle.task_tables import parse_status
 
@@ -50,21 +50,21 @@ async def _move(desk: Desk, words: tuple[str, ...]) -> Outcome:
     except QuintetError as error:  # nothing of the session's is wrong: it is the command that cannot be done
         raise UsageError(error.message, hint=error.hint) from error
     event = moved_event(task, move)
-    return Outcome(task_moved(event), [event], data={"task": task.id})
+    return CommandOutcome(task_moved(event), [event], data={"task": task.id})
 
 
-def queue(desk: Desk, line: CommandLine) -> Outcome:
+def queue(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.cycle import task_tables as shown
 
     every = desk.core.tasks().look().tasks
-    return Outcome("\n".join(shown.queue_lines(every)) or ("no task is open" if every else shown.NONE_YET))
+    return CommandOutcome("\n".join(shown.queue_lines(every)) or ("no task is open" if every else shown.NONE_YET))
 
 
-async def doctor(desk: Desk, line: CommandLine) -> Outcome:
+async def doctor(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.cycle.doctor import fix, health_lines
 
     if line.words not in ((), ("fix",)):
         raise UsageError("/doctor [fix]")
     done = await fix(desk.core.look(), desk.core.tasks(), desk.core.store) if line.words else []
     findings = await desk.core.look().examined()
-    return Outcome("\n".join([*done, *health_lines(findings)]))
+    return CommandOutcome("\n".join([*done, *health_lines(findings)]))

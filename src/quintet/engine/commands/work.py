@@ -9,10 +9,10 @@ from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.turn import review_subject as subjects
 from quintet.domain.turn.review_report import Order
 from quintet.engine.commands.dials import turn_dials
-from quintet.engine.session.command_context import Beginning, Desk, Outcome
+from quintet.engine.session.command_context import Beginning, CommandOutcome, Desk
 
 
-async def review(desk: Desk, line: CommandLine) -> Outcome:
+async def review(desk: Desk, line: CommandLine) -> CommandOutcome:
     if len(line.words) > 1:
         raise UsageError(
             "/review takes one word: working-tree, a range such as main..HEAD, a branch, or a pull request"
@@ -25,7 +25,7 @@ async def review(desk: Desk, line: CommandLine) -> Outcome:
     return begin_work(desk, WorkMode.REVIEW, said, Beginning(request, order))
 
 
-def research(desk: Desk, line: CommandLine) -> Outcome:
+def research(desk: Desk, line: CommandLine) -> CommandOutcome:
     question = "\n".join(filter(None, (*line.words, line.details.strip())))
     if not question:
         raise UsageError("/research QUESTION: say what to find out")
@@ -33,11 +33,11 @@ def research(desk: Desk, line: CommandLine) -> Outcome:
     return begin_work(desk, WorkMode.RESEARCH, "research begins", beginning)
 
 
-def begin_work(desk: Desk, work_mode: WorkMode, said: str, beginning: Beginning) -> Outcome:
+def begin_work(desk: Desk, work_mode: WorkMode, said: str, beginning: Beginning) -> CommandOutcome:
     """The work mode turns before the turn begins: at once, or when the turn that is running has ended."""
     there = desk.state.axes.work_mode is work_mode and not desk.state.pending
     wanted = AxesChange(work_mode=work_mode)
-    outcome = Outcome() if there else turn_dials(desk, wanted, Scope.AFTER_CURRENT_UNIT, f"/{work_mode}")
+    outcome = CommandOutcome() if there else turn_dials(desk, wanted, Scope.AFTER_CURRENT_UNIT, f"/{work_mode}")
     outcome.text = f"{outcome.text}\n{said}".lstrip("\n")
     outcome.data["turn"] = ""  # the one whose submission is the command's
     outcome.begins = beginning

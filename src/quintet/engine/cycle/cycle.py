@@ -33,7 +33,7 @@ from quintet.domain.tasks.cycle_phases import TERMINAL, CyclePhase
 from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.tasks.page import read_pages, write_page
 from quintet.domain.tasks.task import Approval, Task, TaskStatus
-from quintet.domain.tasks.verdicts import Outcome
+from quintet.domain.tasks.verdicts import VerifyOutcome
 from quintet.engine.agents import runs
 from quintet.engine.commands.cycle import is_staged, withdrawn
 from quintet.engine.cycle.context import Workshop, surely, task_moved
@@ -248,19 +248,19 @@ class CycleRun:
                 run=cycle.run,
                 task=task.id,
                 title=task.title,
-                passed=verdict.outcome is Outcome.VERIFIED,
+                passed=verdict.outcome is VerifyOutcome.VERIFIED,
                 by=verdict.by,
                 command=verdict.command,
                 evidence=verdict.evidence,
                 findings=verdict.findings,
-                unverified=verdict.outcome is Outcome.NOT_VERIFIED,
+                unverified=verdict.outcome is VerifyOutcome.NOT_VERIFIED,
             )
         )
         self._moved(CyclePhase.CLEANING_UP, task)
-        if verdict.outcome is Outcome.FAILED:
+        if verdict.outcome is VerifyOutcome.FAILED:
             await surely(self._units.failed(task, verdict.by, verdict.findings))
-        elif verdict.outcome is Outcome.NOT_VERIFIED:
-            await surely(self._left_open(task, f"{Outcome.NOT_VERIFIED}: {verdict.findings}"))
+        elif verdict.outcome is VerifyOutcome.NOT_VERIFIED:
+            await surely(self._left_open(task, f"{VerifyOutcome.NOT_VERIFIED}: {verdict.findings}"))
         elif task.text.approval is Approval.AFTER:
             await surely(shop.move(task, TaskStatus.REVIEWING, "verified; waits for approval"))
         else:
@@ -280,7 +280,7 @@ class CycleRun:
 
     async def _approve(self, task: Task) -> Rest | None:
         core, why = self._shop.core, self._shop.tasks.why(task.id)
-        unverified = why if why.startswith(Outcome.NOT_VERIFIED) else ""
+        unverified = why if why.startswith(VerifyOutcome.NOT_VERIFIED) else ""
         if not core.person:
             stands = f"is {unverified}" if unverified else "is verified and wants your approval"
             return Rest("blocked", f"task {task.id} {stands}; nobody is attached to ask")

@@ -14,7 +14,7 @@ from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.protocol import Interrupt, QuestionAsked, Submitted, TurnFinished
 from quintet.domain.tasks.cycle import Rest, findings_page, request_of
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import NATIVE, Role
+from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.task import Approval, Task, TaskStatus, after_failure
 from quintet.engine.commands.cycle import is_staged
 from quintet.engine.cycle.context import Workshop, rest_after, surely
@@ -24,7 +24,7 @@ from quintet.engine.session import dials
 from quintet.engine.session.leases import HEARTBEAT_SECONDS
 from quintet.engine.session.questions import APPROVAL, YES
 from quintet.engine.turn.turn import REFUSED, Turn
-from quintet.engine.turn.turn_runner import INTERRUPTED, Work
+from quintet.engine.turn.turn_runner import INTERRUPTED, TurnWork
 
 EXECUTE_PAGE = "cycle/execute.md"
 MOST_REASON = 200  # characters of what is written beside a move; the page has all of it
@@ -124,7 +124,7 @@ class UnitStep:
         surface = shop.state.axes.surface
         if cycle.executor == NATIVE:
             body = task.text.body.strip() if is_staged(shop.core, shop.state) else request_of(task.text.body)
-            return await shop.turns.run(Work(body or task.title, surface, run=cycle.run, alone=False))
+            return await shop.turns.run(TurnWork(body or task.title, surface, run=cycle.run, alone=False))
 
         async def carry(turn: Turn) -> TurnFinished:
             values = {
@@ -132,13 +132,13 @@ class UnitStep:
                 "user_input": f"{task.title}\n\n{task.text.body.strip()}",
                 "tool_summary": shop.tasks.summary(),
             }
-            start = ExecutorStart(shop, cycle.executor, Role.EXECUTE, turn)
+            start = ExecutorStart(shop, cycle.executor, ExecutorRole.EXECUTE, turn)
             ended = await start.run(shop.core.prompts.filled(EXECUTE_PAGE, values))
             if ended.ok:
                 return turn.finished("done", ended.answer)
             return turn.finished("failed", ended.answer, why(cycle.executor, ended))
 
-        return await shop.turns.run(Work("", surface, run=cycle.run, alone=False, carry=carry))
+        return await shop.turns.run(TurnWork("", surface, run=cycle.run, alone=False, carry=carry))
 
     async def _settled(self, task: Task, ending: TurnFinished) -> Rest | None:
         shop = self._shop

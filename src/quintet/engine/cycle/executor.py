@@ -27,9 +27,9 @@ from quintet.domain.tasks.executors import (
     CallEnded,
     Changed,
     Ended,
-    Failure,
+    ExecutorFailure,
+    ExecutorRole,
     Printed,
-    Role,
     Said,
     Spent,
 )
@@ -65,7 +65,7 @@ SPEC = ToolSpec(
 class ExecutorGate(Gatekeeper):
     """Decides about one executor in one role."""
 
-    def __init__(self, shop: Workshop, name: str, role: Role, folder: str) -> None:
+    def __init__(self, shop: Workshop, name: str, role: ExecutorRole, folder: str) -> None:
         super().__init__(shop.core, shop.journal, shop.questions)
         self._name = name
         self._role = role
@@ -73,7 +73,7 @@ class ExecutorGate(Gatekeeper):
 
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         toolbox, axes = self._core.toolbox, self._journal.state.axes
-        executes = self._role is Role.EXECUTE
+        executes = self._role is ExecutorRole.EXECUTE
         if not executes:
             axes = structs.replace(axes, work_mode=WorkMode.PLAN)
         effects = EFFECTS if executes else EFFECTS - {Effect.EDIT}
@@ -91,7 +91,7 @@ class ExecutorGate(Gatekeeper):
         return (Rule("cycle", "allow", STARTING, exactly(self._name), effects),) if whole else ()
 
 
-class Heard(Struct):
+class StartRecord(Struct):
     """What one start said so far."""
 
     begun: dict[str, CallBegan] = field(default_factory=dict)
@@ -108,7 +108,7 @@ def why(name: str, ended: Ended) -> str:
 
 
 class ExecutorStart:
-    def __init__(self, shop: Workshop, name: str, role: Role, turn: Turn, folder: str = "") -> None:
+    def __init__(self, shop: Workshop, name: str, role: ExecutorRole, turn: Turn, folder: str = "") -> None:
         self._shop = shop
         self._name = name
         self._role = role
@@ -137,7 +137,7 @@ class ExecutorStart:
             if hit := shop.limit_hit(wait.seconds):
                 raise LimitReached(f"{hit}; {why(self._name, ended)}, and the next attempt would be too late")
             await shop.wait(wait.seconds, f"{why(self._name, ended)}; {wait.reason}")
-        if self._role is Role.EXECUTE and ended.failure in MAY_BE_THE_TASKS:
+        if self._role is ExecutorRole.EXECUTE and ended.failure in MAY_BE_THE_TASKS:
             return ended
         raise ExecutorFailed(why(self._name, ended), hint=ended.hint)
 
@@ -151,7 +151,7 @@ class ExecutorStart:
         turn = self._turn.id
         watched, kept = await shop.checkpoints.before(turn, [prepared])
         await journal.append(*kept, ToolStarted(call=call.id, turn=turn, tool=STARTING, arguments=call.arguments))
-        began, heard = core.clock.monotonic(), Heard()
+        began, heard = core.clock.monotonic(), StartRecord()
         try:
             await self._listen(call.id, prepared, prompt, heard)
         except asyncio.CancelledError:
@@ -162,7 +162,7 @@ class ExecutorStart:
             raise
         finally:
             self._turn.spend(heard.usage, heard.cost)
-        ended = heard.ended or Ended(False, failure=Failure.GARBAGE, reason="it ended without a word")
+        ended = heard.ended or Ended(False, failure=ExecutorFailure.GARBAGE, reason="it ended without a word")
         follows = None if ended.ok else self._follows(attempt, ended)
         wait = follows if isinstance(follows, backoff.Again) else None
         if isinstance(follows, backoff.GiveUp) and follows.reason:
@@ -175,7 +175,7 @@ class ExecutorStart:
         journal.post(self._ended(call.id, attempt, ended, heard, seconds, wait))
         return ended, wait
 
-    async def _listen(self, call: str, prepared: Prepared, prompt: str, heard: Heard) -> None:
+    async def _listen(self, call: str, prepared: Prepared, prompt: str, heard: StartRecord) -> None:
         shop = self._shop
         settings = shop.core.settings.cycle
         times = [settings.executor_seconds] if settings.executor_seconds else []
@@ -215,10 +215,16 @@ class ExecutorStart:
 
     def _follows(self, attempt: int, ended: Ended) -> backoff.Again | backoff.GiveUp:
         retry = self._shop.core.settings.retry
-        return backoff.after_failure(attempt, ended.failure or Failure.CRASHED, ended.resets_in, retry)
+        return backoff.after_failure(attempt, ended.failure or ExecutorFailure.CRASHED, ended.resets_in, retry)
 
     def _ended(
-        self, call: str, attempt: int, ended: Ended, heard: Heard, seconds: float, again: backoff.Again | None = None
+        self,
+        call: str,
+        attempt: int,
+        ended: Ended,
+        heard: StartRecord,
+        seconds: float,
+        again: backoff.Again | None = None,
     ) -> ExecutorEnded:
         state = self._shop.state
         return ExecutorEnded(

@@ -14,7 +14,7 @@ from quintet.domain.journal.protocol import PlanMade, TurnFinished
 from quintet.domain.tasks import plan as plan_text
 from quintet.domain.tasks.cycle import Rest
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import NATIVE, Role
+from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import read_pages, write_page
 from quintet.domain.turn.review_report import Order
 from quintet.engine.commands.cycle import is_staged
@@ -22,7 +22,7 @@ from quintet.engine.cycle.context import Workshop, rest_after
 from quintet.engine.cycle.executor import ExecutorStart
 from quintet.engine.session import dials
 from quintet.engine.turn.turn import Turn
-from quintet.engine.turn.turn_runner import Work
+from quintet.engine.turn.turn_runner import TurnWork
 
 PLAN_PAGE = "cycle/plan.md"
 PAGES = tuple[tuple[str, str], ...]
@@ -68,7 +68,7 @@ class PlanStep:
             if shop.state.axes.work_mode is not WorkMode.PLAN:
                 return Rest("paused", f"plans are made in work mode plan, and this is {shop.state.axes.work_mode}")
         text = self._told(cycle.text) if staged else cycle.text
-        work = Work(text, shop.state.axes.surface, order=Order("plan", cycle.run), run=cycle.run, alone=False)
+        work = TurnWork(text, shop.state.axes.surface, order=Order("plan", cycle.run), run=cycle.run, alone=False)
         if not staged:
             work.carry = Turn.run  # the rules plan by splitting what was said, in any work mode
         ending = await shop.turns.run(work)
@@ -83,12 +83,12 @@ class PlanStep:
         found: list[PAGES] = []
 
         async def carry(turn: Turn) -> TurnFinished:
-            start = ExecutorStart(shop, cycle.planner, Role.PLAN, turn, folder)
+            start = ExecutorStart(shop, cycle.planner, ExecutorRole.PLAN, turn, folder)
             answer = (await start.run(shop.core.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
             found.append(tuple(shop.core.plans.pages(cycle.run)) or tuple(plan_text.pages_in(answer)))
             return turn.finished("done", answer)
 
-        work = Work("", shop.state.axes.surface, run=cycle.run, alone=False, carry=carry)
+        work = TurnWork("", shop.state.axes.surface, run=cycle.run, alone=False, carry=carry)
         ending = await shop.turns.run(work)
         return found[0] if found and ending.status == "done" else rest_after(ending)
 

@@ -12,9 +12,9 @@ from quintet.domain.dials.axes import Axes
 from quintet.domain.journal.protocol import TurnFinished
 from quintet.domain.permission.call_context import Stage
 from quintet.domain.tasks.cycle import Rest, request_of
-from quintet.domain.tasks.executors import NATIVE, Role
+from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.task import Task
-from quintet.domain.tasks.verdicts import Outcome, Shown, verdict
+from quintet.domain.tasks.verdicts import DoneEvidence, VerifyOutcome, verdict
 from quintet.domain.turn import delivery
 from quintet.domain.turn.delivery import DeliveryState
 from quintet.domain.turn.messages import ToolCall
@@ -26,7 +26,7 @@ from quintet.engine.cycle.context import Workshop, rest_after
 from quintet.engine.cycle.executor import ExecutorStart
 from quintet.engine.turn.gatekeeper import Blocked
 from quintet.engine.turn.turn import Turn
-from quintet.engine.turn.turn_runner import Work
+from quintet.engine.turn.turn_runner import TurnWork
 
 VERIFY_PAGE = "cycle/verify.md"
 MOST_STEPS = 12  # of a model that looks
@@ -34,8 +34,8 @@ EVIDENCE_LINES = 30
 NO_VERDICT = "the verifier did not say whether it is done"
 
 
-class Verdict(Struct, frozen=True):
-    outcome: Outcome
+class Verification(Struct, frozen=True):
+    outcome: VerifyOutcome
     by: str
     command: str = ""
     evidence: str = ""
@@ -46,10 +46,10 @@ class VerifyStep:
     def __init__(self, shop: Workshop) -> None:
         self._shop = shop
 
-    async def verify(self, task: Task) -> Verdict | Rest:
+    async def verify(self, task: Task) -> Verification | Rest:
         """The verdict; or why there is none yet."""
         shop, cycle = self._shop, self._shop.cycle
-        verdicts: list[Verdict] = []
+        verdicts: list[Verification] = []
 
         async def carry(turn: Turn) -> TurnFinished:
             verdicts.append(await self._judged(turn, task))
@@ -57,12 +57,12 @@ class VerifyStep:
 
         order = Order("verify", task.id)
         axes: Axes = shop.state.axes
-        ending = await shop.turns.run(Work("", axes.surface, order=order, run=cycle.run, alone=False, carry=carry))
+        ending = await shop.turns.run(TurnWork("", axes.surface, order=order, run=cycle.run, alone=False, carry=carry))
         if verdicts and ending.status == "done":
             return verdicts[0]
         return rest_after(ending)
 
-    async def _judged(self, turn: Turn, task: Task) -> Verdict:
+    async def _judged(self, turn: Turn, task: Task) -> Verification:
         cycle, staged = self._shop.cycle, is_staged(self._shop.core, self._shop.state)
         by, line = cycle.verifier, task.text.verification
         changed = cycle.changed if cycle.changed_by == task.id else ()
@@ -70,7 +70,9 @@ class VerifyStep:
         if line and self._may_run(task):
             passed, evidence = await self._ran(turn, line)
             if not passed:
-                return Verdict(Outcome.FAILED, f"`{line}`", line, evidence, f"`{line}` failed:\n\n{evidence}")
+                return Verification(
+                    VerifyOutcome.FAILED, f"`{line}`", line, evidence, f"`{line}` failed:\n\n{evidence}"
+                )
         else:
             line = ""
         said: bool | None = None
@@ -80,8 +82,10 @@ class VerifyStep:
         elif staged:
             said, findings, looked = await self._by_model(turn, task, evidence)
         by_rules = by == cycle.executor == NATIVE and not staged
-        outcome, why = verdict(said, task.text, Shown(bool(line), changed, looked, cycle.executor == NATIVE, by_rules))
-        return Verdict(outcome, by, line, evidence, why or findings)
+        outcome, why = verdict(
+            said, task.text, DoneEvidence(bool(line), changed, looked, cycle.executor == NATIVE, by_rules)
+        )
+        return Verification(outcome, by, line, evidence, why or findings)
 
     def _may_run(self, task: Task) -> bool:
         """A page that came with an untrusted folder runs nothing."""
@@ -115,7 +119,7 @@ class VerifyStep:
             "last_step_outcome": evidence,
             "tool_summary": shop.tasks.summary(),
         }
-        start = ExecutorStart(shop, name, Role.VERIFY, turn, folder)
+        start = ExecutorStart(shop, name, ExecutorRole.VERIFY, turn, folder)
         answer = (await start.run(shop.core.prompts.filled(VERIFY_PAGE, values))).answer
         return *_verdict(answer), start.acted > 0
 

@@ -45,13 +45,13 @@ class Recorder:
     def add(self, kind: str, value: Any = None, error: BaseException | None = None) -> None:
         if self._stretch:
             pieces, self._stretch = self._stretch, []
-            self._write(tape.Entry(self._stretch_kind, "".join(pieces)))
-        self._write(tape.Entry(kind, value, tape.fault_of(error) if error else None))
+            self._write(tape.RecordEntry(self._stretch_kind, "".join(pieces)))
+        self._write(tape.RecordEntry(kind, value, tape.fault_of(error) if error else None))
         self._stir()
 
     def text(self, kind: str, piece: str) -> None:
         if self._stretch and kind != self._stretch_kind:
-            self._write(tape.Entry(self._stretch_kind, "".join(self._stretch)))
+            self._write(tape.RecordEntry(self._stretch_kind, "".join(self._stretch)))
             self._stretch = []
         self._stretch_kind = kind
         self._stretch.append(piece)
@@ -69,7 +69,7 @@ class Recorder:
         if sink:
             sink.close()
 
-    def _write(self, value: tape.Header | tape.Entry) -> None:
+    def _write(self, value: tape.Header | tape.RecordEntry) -> None:
         if self._sink:
             try:
                 line = tape.line(value)

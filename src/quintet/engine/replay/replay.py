@@ -16,7 +16,7 @@ from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.workflow import Workflow
 from quintet.domain.journal import recording as tape
 from quintet.domain.journal.protocol import ModelRequested, Recorded, encode
-from quintet.domain.journal.recording import Asked, Header, Segment
+from quintet.domain.journal.recording import Header, RequestDigest, Segment
 from quintet.domain.journal.state import fold
 from quintet.domain.ports import ports
 from quintet.domain.ports.ports import Batch, ShellGrammar
@@ -64,7 +64,7 @@ class Difference(Struct, frozen=True):
     hint: str = ""
 
 
-class Outcome(Struct):
+class ReplayOutcome(Struct):
     equal: bool = True
     events: int = 0  # compared
     requests: int = 0
@@ -73,8 +73,8 @@ class Outcome(Struct):
     left: int = 0  # events of the journal that it does not reach
     difference: Difference | None = None
 
-    def plus(self, other: Outcome) -> Outcome:
-        return Outcome(
+    def plus(self, other: ReplayOutcome) -> ReplayOutcome:
+        return ReplayOutcome(
             self.equal and other.equal,
             self.events + other.events,
             self.requests + other.requests,
@@ -117,14 +117,14 @@ class Replay:
         self._window = window
         self._complete = last_of(segment) is not None
         self._different_request: Difference | None = None
-        self.outcome = Outcome()
+        self.outcome = ReplayOutcome()
         self.posted: list[tuple[str, bytes, str]] = []  # type, JSON, time
-        self.asked: list[Asked] = []
+        self.asked: list[RequestDigest] = []
         self._past = list(past)
         self._parts = parts
         self._prompts = parts.prompts(segment.header.pages)
 
-    async def run(self) -> Outcome:
+    async def run(self) -> ReplayOutcome:
         header = self._segment.header
         recorded = self._tape = Tape(self._segment.entries)
         state = fold(past.event for past in self._past)
@@ -228,7 +228,7 @@ class Replay:
         if seq >= last:
             self._tape.stop()
 
-    def _was_asked(self, then: Asked | None, now: Asked) -> None:
+    def _was_asked(self, then: RequestDigest | None, now: RequestDigest) -> None:
         self.asked.append(now)
         if not self._compared or then is None or then == now or self._different_request:
             return
@@ -252,7 +252,7 @@ class Replay:
             self.outcome.equal, self.outcome.difference = False, difference
             self._tape.stop()
 
-    def _judged(self, waits_for: str) -> Outcome:
+    def _judged(self, waits_for: str) -> ReplayOutcome:
         outcome = self.outcome
         outcome.complete = self._complete
         if self._different_request and outcome.equal:
@@ -313,7 +313,7 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.encode(value).decode()
 
 
-def lines(outcome: Outcome) -> list[str]:
+def lines(outcome: ReplayOutcome) -> list[str]:
     """The outcome as a person is told it."""
     made = f"{outcome.events} events, {outcome.requests} requests, {outcome.calls} calls"
     if outcome.difference is None:
@@ -365,4 +365,4 @@ def split(
     return found
 
 
-__all__ = ["CLOSED", "Difference", "Outcome", "Parts", "Replay", "lines", "split"]
+__all__ = ["CLOSED", "Difference", "Parts", "Replay", "ReplayOutcome", "lines", "split"]

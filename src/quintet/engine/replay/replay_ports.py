@@ -16,7 +16,7 @@ import msgspec
 
 from quintet.domain.journal import recording as tape
 from quintet.domain.journal.protocol import Event, Recorded, Submitted, decode_event
-from quintet.domain.journal.recording import Asked, Entry
+from quintet.domain.journal.recording import RecordEntry, RequestDigest
 from quintet.domain.permission.rules import Rule
 from quintet.domain.ports.ports import Batch, Lease, Model, SessionRow, Unreadable
 from quintet.domain.settings.hooks import HookEnd
@@ -29,7 +29,7 @@ REPLY, INBOX = "reply", "inbox"
 
 
 class Tape:
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[RecordEntry]) -> None:
         self._entries = entries
         self._taken = [False] * len(entries)
         self._first = 0  # that has not been taken
@@ -63,14 +63,14 @@ class Tape:
         entry = self.take(kind)
         return otherwise if entry is None else given(entry, wanted)
 
-    def take(self, kind: str) -> Entry | None:
+    def take(self, kind: str) -> RecordEntry | None:
         left = self._left.get(kind)
         if not left:
             self.ran_out = True
             return None
         return self._pass(left.popleft())
 
-    async def wait(self, kind: str) -> Entry:
+    async def wait(self, kind: str) -> RecordEntry:
         """The next entry of a kind, when it is let in."""
         left = self._left.get(kind)
         place = left.popleft() if left else -1 - len(self._waiting)  # the recording ended first: no place on the tape
@@ -100,7 +100,7 @@ class Tape:
             self._looking = asyncio.get_running_loop().create_future()
             await self._looking
 
-    def inbox(self) -> Entry | None:
+    def inbox(self) -> RecordEntry | None:
         return None if self.stopped or self.next_kind != INBOX else self.take(INBOX)
 
     def let_in(self) -> None:
@@ -122,7 +122,7 @@ class Tape:
             if not door.done():
                 door.set_result(None)
 
-    def _pass(self, place: int) -> Entry:
+    def _pass(self, place: int) -> RecordEntry:
         self._taken[place] = True
         self.progress += 1
         while not self.finished and self._taken[self._first]:
@@ -130,16 +130,16 @@ class Tape:
         return self._entries[place]
 
 
-def _is_cancelled(entry: Entry) -> bool:
+def _is_cancelled(entry: RecordEntry) -> bool:
     return entry.fault is not None and entry.fault.kind == tape.CANCELLED
 
 
-def _kind(entry: Entry) -> str:
+def _kind(entry: RecordEntry) -> str:
     """The parts of a reply stand in one row."""
     return REPLY if entry.kind.startswith("reply.") else entry.kind
 
 
-def given(entry: Entry, wanted: Any) -> Any:
+def given(entry: RecordEntry, wanted: Any) -> Any:
     """What an entry gave: its value, or its error."""
     if entry.fault is None:
         return msgspec.convert(entry.value, wanted)
@@ -265,7 +265,7 @@ class ReplayStore:
 class ReplayModels:
     """Models that answer as they did; what they are asked is told to `heard` beside what they were asked then."""
 
-    def __init__(self, recorded: Tape, heard: Callable[[Asked | None, Asked], None]) -> None:
+    def __init__(self, recorded: Tape, heard: Callable[[RequestDigest | None, RequestDigest], None]) -> None:
         self._tape = recorded
         self._heard = heard
         self._made: dict[str, ReplayModel] = {}
@@ -278,7 +278,9 @@ class ReplayModels:
 
 
 class ReplayModel:
-    def __init__(self, name: str, staged: bool, recorded: Tape, heard: Callable[[Asked | None, Asked], None]) -> None:
+    def __init__(
+        self, name: str, staged: bool, recorded: Tape, heard: Callable[[RequestDigest | None, RequestDigest], None]
+    ) -> None:
         self.name = name
         self.staged = staged
         self._tape = recorded
@@ -286,7 +288,7 @@ class ReplayModel:
         self._digests = tape.Digests()
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
-        self._heard(self._tape.ask("ask", Asked, None), self._digests.asked(request))
+        self._heard(self._tape.ask("ask", RequestDigest, None), self._digests.asked(request))
         while True:
             entry = await self._tape.wait(REPLY)
             if entry.kind == "reply.over":

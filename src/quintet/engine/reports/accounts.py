@@ -25,12 +25,12 @@ from quintet.domain.journal.protocol import (
     Recorded,
     TurnFinished,
 )
-from quintet.domain.tasks.executors import Role
+from quintet.domain.tasks.executors import ExecutorRole
 from quintet.domain.turn.messages import Usage
 
 # The types of events read here.
 KINDS = ("model_requested", "model_replied", "model_failed", "model_consulted", "executor_ended", "turn_finished")
-ROLES = frozenset(map(str, Role))  # the stages of what AI CLIs did
+ROLES = frozenset(map(str, ExecutorRole))  # the stages of what AI CLIs did
 CONSULT = "consult"  # the stage of a request that a call made
 LEVELS = {"info": 0, "warning": 1, "error": 2}
 _LEVEL_OF = {"ok": "info", "open": "info", "retry": "warning", "interrupted": "warning", "error": "error"}
@@ -168,7 +168,7 @@ def span(begin: str, end: str) -> float:
     return round(max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()), 3)
 
 
-class Wanted(Struct, frozen=True):
+class LogFilter(Struct, frozen=True):
     """Which lines of the log are asked for."""
 
     level: str = "info"  # at least
@@ -178,8 +178,8 @@ class Wanted(Struct, frozen=True):
         return LEVELS[line.level] >= LEVELS[self.level] and self.stage in ("", line.stage)
 
 
-def wanted(level: str, stage: str) -> Wanted:
-    return Wanted(one_of("level", level or "info", list(LEVELS)), stage)
+def wanted(level: str, stage: str) -> LogFilter:
+    return LogFilter(one_of("level", level or "info", list(LEVELS)), stage)
 
 
 def one_of(what: str, word: str, choices: Sequence[str]) -> str:
@@ -230,7 +230,7 @@ def log_lines(lines: Sequence[RequestLine], *, heading: bool = True, room: int =
     )
 
 
-def nothing_logged(lines: Sequence[RequestLine], chosen: Wanted) -> str:
+def nothing_logged(lines: Sequence[RequestLine], chosen: LogFilter) -> str:
     """Why the log shows nothing, of a journal with these requests."""
     stages = list(dict.fromkeys(line.stage for line in lines))
     if chosen.stage and stages and chosen.stage not in stages:
@@ -298,7 +298,7 @@ def moment(text: str, now: datetime) -> str:
     return found.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-class Tally(Struct):
+class UsageTally(Struct):
     """What some requests came to."""
 
     key: str
@@ -320,8 +320,8 @@ class Tally(Struct):
 
 class Costs(Struct):
     by: str
-    rows: list[Tally]
-    total: Tally
+    rows: list[UsageTally]
+    total: UsageTally
     unpriced: dict[str, int]  # models that had no price, and how many requests count as nothing for it
     untold: dict[str, int] = field(default_factory=dict)  # AI CLIs that did not say what they cost, the same
 
@@ -329,13 +329,13 @@ class Costs(Struct):
 def costs(lines: Iterable[RequestLine], by: str) -> Costs:
     """Tokens and money, grouped; groups in the order of their first request."""
     key = _KEYS[one_of("by", by, GROUPINGS)]
-    rows: dict[str, Tally] = {}
-    total = Tally("total")
+    rows: dict[str, UsageTally] = {}
+    total = UsageTally("total")
     unpriced: dict[str, int] = {}
     untold: dict[str, int] = {}
     for line in lines:
         name = key(line)
-        rows.setdefault(name, Tally(name)).add(line)
+        rows.setdefault(name, UsageTally(name)).add(line)
         total.add(line)
         if not line.cost and line.model != FREE and line.usage != Usage():
             free = untold if line.stage in ROLES else unpriced
@@ -358,7 +358,7 @@ def cost_lines(found: Costs) -> list[str]:
     return lines
 
 
-def tally_table(by: str, rows: Sequence[Tally]) -> list[str]:
+def tally_table(by: str, rows: Sequence[UsageTally]) -> list[str]:
     heading = (by.upper(), "REQUESTS", "FAILED", "IN", "CACHED", "OUT", "COST")
     cells = [
         (

@@ -85,7 +85,7 @@ class Band(Struct):
     axes: Axes
 
 
-class Span(Struct, gc=False):
+class TimedSpan(Struct, gc=False):
     """Something that took time."""
 
     lane: str  # turn, a stage, or tools
@@ -99,7 +99,7 @@ class Forensics(Struct):
     report: Report
     entries: list[Entry]
     bands: list[Band]
-    spans: list[Span]
+    spans: list[TimedSpan]
     stage_seconds: dict[str, float]
     first_turn: int = 1  # the number of the first turn in it
     left_out: int = 0  # entries older than those kept
@@ -133,7 +133,7 @@ class Examiner:
         self._calls: dict[str, CallEntry] = {}  # by call, until it finished
         self._questions: dict[str, NoteEntry] = {}
         self._bands: list[Band] = []
-        self._spans: list[Span] = []
+        self._spans: list[TimedSpan] = []
         self._stage_seconds: dict[str, float] = {}
         self._first_turn = 1 if turn is None else turn
         self._turn = self._first_turn - 1
@@ -199,7 +199,7 @@ class Examiner:
             self._bands.append(Band(epoch(at), axes))
 
     def _span(self, lane: str, begin: float, end: float, outcome: str, cost: float = 0.0) -> None:
-        self._spans.append(Span(lane, begin, max(begin, end), outcome, cost))
+        self._spans.append(TimedSpan(lane, begin, max(begin, end), outcome, cost))
 
     def _ended(self, line: accounts.RequestLine) -> None:
         if entry := self._asked.pop(line.step, None):

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
-from quintet.engine.reports.forensics import Band, Forensics, Span, epoch
+from quintet.engine.reports.forensics import Band, Forensics, TimedSpan, epoch
 from quintet.engine.reports.forensics_text import turn_of
 
 GAP = 0.012  # of the width, at most, for what lies between two turns
@@ -75,7 +75,7 @@ class Shape(Struct):
     count: int = 1
 
 
-def joined(spans: Iterable[Span], scale: Scale) -> list[Shape]:
+def joined(spans: Iterable[TimedSpan], scale: Scale) -> list[Shape]:
     """The spans of a lane as shapes; of those that fall together the worst outcome is seen."""
     shapes: list[Shape] = []
     for span in sorted(spans, key=lambda span: span.begin):
@@ -107,7 +107,7 @@ def timeline(found: Forensics) -> Iterator[str]:
     for name, place in AXES:
         yield _lane(name, "".join(_bands(found.bands, place, scale)))
     yield '</div>\n<div class="group">\n'
-    lanes: dict[str, list[Span]] = {}
+    lanes: dict[str, list[TimedSpan]] = {}
     for span in found.spans:
         lanes.setdefault(span.lane, []).append(span)
     for stage in sorted(lanes.keys() - {"turn", "tools"}, key=list(lanes).index):
@@ -154,7 +154,7 @@ def _bands(bands: Sequence[Band], axis: int, scale: Scale) -> Iterator[str]:
         )
 
 
-def _area(spans: Iterable[Span], scale: Scale) -> str:
+def _area(spans: Iterable[TimedSpan], scale: Scale) -> str:
     """What was spent so far, at each moment."""
     paid = sorted((span.end, span.cost) for span in spans if span.cost)
     total = sum(cost for _, cost in paid)

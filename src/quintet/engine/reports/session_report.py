@@ -75,11 +75,11 @@ class Report(Struct):
     events: int = 0
     axes: list[AxesRow] = field(default_factory=list)
     turns: list[TurnRow] = field(default_factory=list)
-    stages: list[accounts.Tally] = field(default_factory=list)
+    stages: list[accounts.UsageTally] = field(default_factory=list)
     tools: list[ToolRow] = field(default_factory=list)
     approvals: Approvals = field(default_factory=Approvals)
     changed: dict[str, int] = field(default_factory=dict)  # file → calls that changed it
-    total: accounts.Tally = field(default_factory=lambda: accounts.Tally("total"))
+    total: accounts.UsageTally = field(default_factory=lambda: accounts.UsageTally("total"))
     unpriced: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0  # that turns took
     rating: float | None = None  # the mean over the rated turns

@@ -85,7 +85,7 @@ class Begins(Struct, frozen=True):
     own: tuple[str, str] | None = None  # a call of the person's own: tool and arguments
 
 
-class Outcome(Struct):
+class CommandOutcome(Struct):
     text: str = ""
     events: list[Event] = field(default_factory=list)
     then: Callable[[], Awaitable[None]] | None = None
@@ -93,10 +93,10 @@ class Outcome(Struct):
     begins: Beginning | None = None  # once what the command asks is answered
 
 
-Handler = Callable[[Desk, CommandLine], "Outcome | Awaitable[Outcome]"]
+Handler = Callable[[Desk, CommandLine], "CommandOutcome | Awaitable[CommandOutcome]"]
 
 
-class Command(Struct, frozen=True):
+class SlashCommand(Struct, frozen=True):
     name: str
     usage: str
     help: str

@@ -40,7 +40,7 @@ from quintet.engine.commands import table as commands
 from quintet.engine.commands.agents import entering
 from quintet.engine.cycle.context import Workshop
 from quintet.engine.session import dials, questions
-from quintet.engine.session.command_context import Begins, Outcome
+from quintet.engine.session.command_context import Begins, CommandOutcome
 from quintet.engine.session.core import Core
 from quintet.engine.session.crash_recovery import leftovers
 from quintet.engine.session.feed import Feed
@@ -49,7 +49,7 @@ from quintet.engine.session.journal import Journal
 from quintet.engine.session.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
 from quintet.engine.session.open_session import fork_session
 from quintet.engine.turn.shell_warden import ShellWarden
-from quintet.engine.turn.turn_runner import Turns, Work
+from quintet.engine.turn.turn_runner import Turns, TurnWork
 
 POLL_SECONDS = 0.1  # how soon another process's submission is noticed
 
@@ -188,7 +188,7 @@ class Owner:
             self.surface, agent = submitted.surface, self.state.agent
             command, line = commands.parse(text, [item.trigger for item in agent.menu] if agent else ())
             made = command.handler(self, line)
-            outcome = made if isinstance(made, Outcome) else await made
+            outcome = made if isinstance(made, CommandOutcome) else await made
         except (UsageError, RunFailed) as error:
             await self._ran(submitted, text, str(error), ok=False, code=error.code)
             return
@@ -201,7 +201,7 @@ class Owner:
         if outcome.then:
             await outcome.then()
 
-    def _begun(self, submitted: Submitted, outcome: Outcome, asked: list[QuestionAsked]) -> list[Event]:
+    def _begun(self, submitted: Submitted, outcome: CommandOutcome, asked: list[QuestionAsked]) -> list[Event]:
         """The input that a command begins a turn with; where the command asks something, it comes with the answer."""
         if outcome.begins is None:
             return []
@@ -267,7 +267,7 @@ class Owner:
 
             await CycleRun(self._workshop(), self.offer_plan).run(first)
             return
-        await self._turns.run(Work(text, surface, submission, order, begins.run, own, tuple(opening)))
+        await self._turns.run(TurnWork(text, surface, submission, order, begins.run, own, tuple(opening)))
 
     async def _may_begin(self, submission: str, text: str) -> bool:
         """Whether the user's hooks let the turn begin; if not, that is the answer to its input."""

@@ -33,7 +33,7 @@ _SWITCHES = regex(
 )
 
 
-class Part(Struct, frozen=True):
+class PromptPart(Struct, frozen=True):
     """One part of what is sent: its name, where it came from, its text."""
 
     name: str
@@ -68,7 +68,7 @@ class Prompts:
                 self._pages[name] = (path, _checked(path, _read(path)))
         self._pages.update({name: (name, text) for name, text in (own or {}).items()})
 
-    def parts(self, names: Iterable[str], values: Mapping[str, str], written: Mapping[str, str]) -> list[Part]:
+    def parts(self, names: Iterable[str], values: Mapping[str, str], written: Mapping[str, str]) -> list[PromptPart]:
         """The parts of a request in order, empty ones left out; `written` holds those that are no files."""
         parts = []
         for name in names:
@@ -78,7 +78,7 @@ class Prompts:
                 source, page = self._page(name)
                 text = _VARIABLE.sub(lambda m: values.get(m[1], ""), page)
             if text:
-                parts.append(Part(name, source, text))
+                parts.append(PromptPart(name, source, text))
         return parts
 
     def page(self, name: str) -> str:
@@ -108,7 +108,7 @@ class Prompts:
         return self._pages[name]
 
 
-def joined(parts: Iterable[Part]) -> str:
+def joined(parts: Iterable[PromptPart]) -> str:
     return "\n\n".join(part.text for part in parts)
 
 

@@ -226,6 +226,6 @@ def phase_moved(move: swe_phases.PhaseMove) -> PhaseMoved:
     return PhaseMoved(before=move.before, after=move.after, reason=move.reason, values=move.values)
 
 
-def step_finished(place: progress.Progress, move: Move) -> StepFinished:
+def step_finished(place: progress.WorkflowProgress, move: Move) -> StepFinished:
     node = place.node.id
     return StepFinished(run=place.run, node=node, way=move.way, target=move.target, result=move.result)

@@ -28,7 +28,7 @@ from quintet.engine.turn.turn import Turn
 INTERRUPTED, CANCELLED = "interrupted", "cancelled"
 
 
-class Work(Struct):
+class TurnWork(Struct):
     """What a turn is about."""
 
     text: str
@@ -56,7 +56,7 @@ class Turns:
     def _state(self) -> SessionState:
         return self._journal.state
 
-    async def run(self, work: Work) -> TurnFinished:
+    async def run(self, work: TurnWork) -> TurnFinished:
         """The turn from its beginning to its end, which is on record when this returns. Cancelling it ends it."""
         core, journal = self._core, self._journal
         turn_id = core.ids.new("turn")
@@ -98,7 +98,7 @@ class Turns:
         await journal.append(*moved, ending, *landed)
         return ending
 
-    async def _carried(self, turn: Turn, work: Work, axes: Axes) -> TurnFinished:
+    async def _carried(self, turn: Turn, work: TurnWork, axes: Axes) -> TurnFinished:
         if work.carry:
             try:
                 return await work.carry(turn)

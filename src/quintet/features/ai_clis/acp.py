@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import msgspec
 
 from quintet.domain.permission.effects import Effect
-from quintet.domain.tasks.executors import CallBegan, CallEnded, Changed, ExecutorPart, Failure, Said, Spent
+from quintet.domain.tasks.executors import CallBegan, CallEnded, Changed, ExecutorFailure, ExecutorPart, Said, Spent
 from quintet.domain.turn.messages import Usage
 from quintet.features.ai_clis.dialect import (
     MOST_OUTPUT,
     Dialect,
-    Outcome,
+    RunOutcome,
     clipped,
     number,
     one_line,
@@ -46,9 +46,9 @@ ENDS = {"max_tokens": "its reply became too long", "max_turn_requests": "it reac
 
 class AcpAgent(Dialect):
     talks = True
-    hints: ClassVar[dict[Failure, str]] = {
-        Failure.MISSING: "install it, or correct its command in your settings (executors.NAME.command)",
-        Failure.LOGIN: "start it by itself once and log in",
+    hints: ClassVar[dict[ExecutorFailure, str]] = {
+        ExecutorFailure.MISSING: "install it, or correct its command in your settings (executors.NAME.command)",
+        ExecutorFailure.LOGIN: "start it by itself once and log in",
     }
 
     def __init__(self, *words: Any) -> None:
@@ -102,7 +102,7 @@ class AcpAgent(Dialect):
         if id == INITIALIZE:
             if result.get("protocolVersion") != VERSION:
                 spoken = f"it speaks version {result.get('protocolVersion')} of the protocol, and Quintet {VERSION}"
-                self.outcome = Outcome(False, problem=spoken, failure=Failure.GARBAGE)
+                self.outcome = RunOutcome(False, problem=spoken, failure=ExecutorFailure.GARBAGE)
                 return
             where = {"cwd": self.start.root, "mcpServers": []}
             self._replies.append({"id": NEW, "method": "session/new", "params": where})
@@ -118,10 +118,10 @@ class AcpAgent(Dialect):
                 yield Spent(Usage(*(number(usage.get(name)) for name in names)))
             reason = str(result.get("stopReason"))
             if reason == "end_turn":
-                self.outcome = Outcome(True, self.answer)
+                self.outcome = RunOutcome(True, self.answer)
             else:
-                self.outcome = Outcome(
-                    False, self.answer, ENDS.get(reason, f"it stopped: {reason}"), failure=Failure.REFUSED
+                self.outcome = RunOutcome(
+                    False, self.answer, ENDS.get(reason, f"it stopped: {reason}"), failure=ExecutorFailure.REFUSED
                 )
 
     def _failed(self, error: Any) -> None:
@@ -129,8 +129,8 @@ class AcpAgent(Dialect):
         data = said.get("data")
         details = data.get("details") if isinstance(data, dict) else data
         problem = ": ".join(str(word) for word in (said.get("message"), details) if word)
-        login = Failure.LOGIN if said.get("code") == AUTH_REQUIRED else None
-        self.outcome = Outcome(False, self.answer, problem or "an error it does not name", failure=login)
+        login = ExecutorFailure.LOGIN if said.get("code") == AUTH_REQUIRED else None
+        self.outcome = RunOutcome(False, self.answer, problem or "an error it does not name", failure=login)
 
     def _update(self, update: dict[str, Any]) -> Iterator[ExecutorPart]:
         kind = update.get("sessionUpdate")

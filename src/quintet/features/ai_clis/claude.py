@@ -10,9 +10,18 @@ import os
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from quintet.domain.tasks.executors import CallBegan, CallEnded, Changed, ExecutorPart, Failure, Printed, Said, Spent
+from quintet.domain.tasks.executors import (
+    CallBegan,
+    CallEnded,
+    Changed,
+    ExecutorFailure,
+    ExecutorPart,
+    Printed,
+    Said,
+    Spent,
+)
 from quintet.domain.turn.messages import Usage
-from quintet.features.ai_clis.dialect import MOST_OUTPUT, Dialect, Outcome, clipped, number, summary_of, words_of
+from quintet.features.ai_clis.dialect import MOST_OUTPUT, Dialect, RunOutcome, clipped, number, summary_of, words_of
 
 WRITERS = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 
@@ -25,9 +34,9 @@ class Claude(Dialect):
         *("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_PROJECT_ID", "CLOUD_ML_REGION"),
         *("AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK"),
     )
-    hints: ClassVar[dict[Failure, str]] = {
-        Failure.MISSING: "install it: npm install -g @anthropic-ai/claude-code",
-        Failure.LOGIN: "run `claude` and then /login, or set ANTHROPIC_API_KEY",
+    hints: ClassVar[dict[ExecutorFailure, str]] = {
+        ExecutorFailure.MISSING: "install it: npm install -g @anthropic-ai/claude-code",
+        ExecutorFailure.LOGIN: "run `claude` and then /login, or set ANTHROPIC_API_KEY",
     }
 
     held: ClassVar[dict[str, str]] = {
@@ -121,10 +130,10 @@ class Claude(Dialect):
             yield Spent(_usage(usage), float(cost) if isinstance(cost, int | float) else 0.0)
         said = words_of(event.get("result")) or words_of(event.get("errors"))
         if event.get("is_error") is False:
-            self.outcome = Outcome(True, clipped(said) or self.answer)
+            self.outcome = RunOutcome(True, clipped(said) or self.answer)
         else:
             problem = said or self.last_problem or str(event.get("subtype") or "an error it does not name")
-            self.outcome = Outcome(False, self.answer, problem, number(event.get("api_error_status")))
+            self.outcome = RunOutcome(False, self.answer, problem, number(event.get("api_error_status")))
 
 
 def _usage(usage: dict[str, Any]) -> Usage:

@@ -11,12 +11,21 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from quintet.domain.tasks.executors import CallBegan, CallEnded, Changed, ExecutorPart, Failure, Printed, Said, Spent
+from quintet.domain.tasks.executors import (
+    CallBegan,
+    CallEnded,
+    Changed,
+    ExecutorFailure,
+    ExecutorPart,
+    Printed,
+    Said,
+    Spent,
+)
 from quintet.domain.turn.messages import Usage
 from quintet.features.ai_clis.dialect import (
     MOST_OUTPUT,
     Dialect,
-    Outcome,
+    RunOutcome,
     clipped,
     number,
     one_line,
@@ -31,9 +40,9 @@ WAITS_FOR_EVER = "waiting for network"
 class Codex(Dialect):
     cli = "codex"
     passed = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "CODEX_API_KEY", "CODEX_HOME")
-    hints: ClassVar[dict[Failure, str]] = {
-        Failure.MISSING: "install it: npm install -g @openai/codex",
-        Failure.LOGIN: "run `codex login`, or set OPENAI_API_KEY",
+    hints: ClassVar[dict[ExecutorFailure, str]] = {
+        ExecutorFailure.MISSING: "install it: npm install -g @openai/codex",
+        ExecutorFailure.LOGIN: "run `codex login`, or set OPENAI_API_KEY",
     }
 
     held: ClassVar[dict[str, str]] = {
@@ -98,14 +107,16 @@ class Codex(Dialect):
         item = event.get("item")
         if kind == "turn.completed":
             yield _spent(event.get("usage") or {})
-            self.outcome = Outcome(True, self.answer)
+            self.outcome = RunOutcome(True, self.answer)
         elif kind in ("turn.failed", "error"):
             problem = _message(event)
             self.last_problem = problem or self.last_problem
             if kind == "turn.failed":
-                self.outcome = Outcome(False, self.answer, self.last_problem)
+                self.outcome = RunOutcome(False, self.answer, self.last_problem)
             elif WAITS_FOR_EVER in problem:
-                self.outcome = Outcome(False, self.answer, problem, failure=Failure.UNREACHABLE, hopeless=True)
+                self.outcome = RunOutcome(
+                    False, self.answer, problem, failure=ExecutorFailure.UNREACHABLE, hopeless=True
+                )
             elif problem:
                 yield Printed(one_line(problem))
         elif isinstance(item, dict):

@@ -15,7 +15,7 @@ from msgspec import Struct
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import ExecutorSettings
 from quintet.domain.tasks.executor_flags import permission_flags, reading_flags
-from quintet.domain.tasks.executors import Assignment, ExecutorPart, Failure
+from quintet.domain.tasks.executors import Assignment, ExecutorFailure, ExecutorPart
 
 MOST_TEXT = 200_000  # characters of one message; the file of all that was printed has the rest
 MOST_OUTPUT = 2_000  # characters of a call's output, or of a line that is no event
@@ -44,12 +44,12 @@ class Start(Struct, frozen=True):
         return self.walls is Sandbox.BWRAP
 
 
-class Outcome(Struct, frozen=True):
+class RunOutcome(Struct, frozen=True):
     ok: bool
     answer: str = ""
     problem: str = ""  # what it says went wrong
     status: int = 0  # of its server, where it says so
-    failure: Failure | None = None  # where it is plain
+    failure: ExecutorFailure | None = None  # where it is plain
     hopeless: bool = False  # it would go on trying by itself: it is ended at once
 
 
@@ -58,7 +58,7 @@ class Dialect(ABC):
 
     cli = ""  # by which `executor_flags` knows it
     passed: tuple[str, ...] = ()  # environment variables it needs
-    hints: ClassVar[dict[Failure, str]] = {}
+    hints: ClassVar[dict[ExecutorFailure, str]] = {}
     held: ClassVar[dict[str, str]] = {}  # in its home, and why: what decides what runs when you start it yourself
     makes: tuple[str, ...] = ()  # of these, the folders that it makes at its start: there, empty, before it can
     talks = False  # whether it is spoken to beyond its assignment; then it ends when its stdin does
@@ -66,7 +66,7 @@ class Dialect(ABC):
     def __init__(self, start: Start) -> None:
         self.start = start
         self.title = start.assignment.executor
-        self.outcome: Outcome | None = None
+        self.outcome: RunOutcome | None = None
         self.answer = ""
         self.last_problem = ""  # said on the way
         self.resets_at = 0.0  # seconds since 1970, where it says when a limit ends
@@ -114,7 +114,7 @@ class Dialect(ABC):
         """What it is told before it is interrupted."""
         return b""
 
-    def by_exit(self, code: int) -> Failure | None:
+    def by_exit(self, code: int) -> ExecutorFailure | None:
         """What an exit code alone says."""
         return None
 

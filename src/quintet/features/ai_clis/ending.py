@@ -8,28 +8,28 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from quintet.domain.tasks.executor_errors import judge
-from quintet.domain.tasks.executors import Ended, Failure
+from quintet.domain.tasks.executors import Ended, ExecutorFailure
 from quintet.features.ai_clis.dialect import Dialect, clipped
-from quintet.features.ai_clis.run import Running
+from quintet.features.ai_clis.run import RunningProgram
 
 MOST_REASON = 600
-HINTS: dict[Failure, str] = {
-    Failure.RATE_LIMIT: "wait for its limit to end, or choose another executor",
-    Failure.UNREACHABLE: "look at the network and at the state of its service",
-    Failure.CRASHED: "try it by itself in this folder",
-    Failure.GARBAGE: "try it by itself in this folder; an update of it, or of Quintet, may have changed its stream",
-    Failure.SILENT: "if it needs longer, give it more time",
-    Failure.CONTAINMENT: "`quintet doctor` says what hinders the sandbox",
-    Failure.REFUSED: "try it by itself in this folder; its account or its model may be the reason",
-    Failure.OVERTIME: "give it more time, or a smaller task",
-    Failure.MISSING: "install it",
-    Failure.LOGIN: "log in to it",
+HINTS: dict[ExecutorFailure, str] = {
+    ExecutorFailure.RATE_LIMIT: "wait for its limit to end, or choose another executor",
+    ExecutorFailure.UNREACHABLE: "look at the network and at the state of its service",
+    ExecutorFailure.CRASHED: "try it by itself in this folder",
+    ExecutorFailure.GARBAGE: "try it by itself here; an update of it, or of Quintet, may have changed its stream",
+    ExecutorFailure.SILENT: "if it needs longer, give it more time",
+    ExecutorFailure.CONTAINMENT: "`quintet doctor` says what hinders the sandbox",
+    ExecutorFailure.REFUSED: "try it by itself in this folder; its account or its model may be the reason",
+    ExecutorFailure.OVERTIME: "give it more time, or a smaller task",
+    ExecutorFailure.MISSING: "install it",
+    ExecutorFailure.LOGIN: "log in to it",
 }
 
 
 def failed(
     dialect: Dialect,
-    kind: Failure,
+    kind: ExecutorFailure,
     reason: str,
     *,
     exit_code: int | None = None,
@@ -41,7 +41,7 @@ def failed(
     return Ended(False, dialect.answer, kind, reason, hint, resets_in, exit_code, tuple(notes))
 
 
-def concluded(running: Running, notes: Sequence[str]) -> Ended:
+def concluded(running: RunningProgram, notes: Sequence[str]) -> Ended:
     """The last part of a start whose process is over."""
     dialect, outcome, code = running.dialect, running.dialect.outcome, running.child.exit_code
     said_last = "\n".join(list(running.aside)[-5:])
@@ -51,29 +51,33 @@ def concluded(running: Running, notes: Sequence[str]) -> Ended:
         return failed(dialect, kind, f"{reason}; last: {last}" if last else reason, exit_code=code, notes=notes)
     # Walls that were taken down from outside do not say that they stood; what came through them does.
     if not (outcome or running.events) and (broken := running.child.failure("\n".join(running.aside))):
-        return failed(dialect, Failure.CONTAINMENT, broken, notes=notes)
+        return failed(dialect, ExecutorFailure.CONTAINMENT, broken, notes=notes)
     if outcome and outcome.ok:
         if code == 0 or running.ended_by_us:
             return Ended(True, outcome.answer, exit_code=code, notes=tuple(notes))
         reason = f"it said that it was done, and then {_ending(code)}"
-        return failed(dialect, Failure.CRASHED, reason, exit_code=code, notes=notes)
+        return failed(dialect, ExecutorFailure.CRASHED, reason, exit_code=code, notes=notes)
     if outcome:
         found, resets_in = _kind(running, outcome.problem, outcome.failure, outcome.status)
         problem = outcome.problem or "it says no more than that it failed"
-        return failed(dialect, found or Failure.CRASHED, problem, exit_code=code, resets_in=resets_in, notes=notes)
+        return failed(
+            dialect, found or ExecutorFailure.CRASHED, problem, exit_code=code, resets_in=resets_in, notes=notes
+        )
     if code == 0:
         what = "ended without saying that it was done" if running.events else "printed no event at all"
-        return failed(dialect, Failure.GARBAGE, f"it {what}{_tail(said_last)}", exit_code=code, notes=notes)
+        return failed(dialect, ExecutorFailure.GARBAGE, f"it {what}{_tail(said_last)}", exit_code=code, notes=notes)
     found, resets_in = _kind(running, dialect.last_problem or said_last, dialect.by_exit(code), 0)
     reason = dialect.last_problem or f"it {_ending(code)}{_tail(said_last)}"
-    return failed(dialect, found or Failure.CRASHED, reason, exit_code=code, resets_in=resets_in, notes=notes)
+    return failed(dialect, found or ExecutorFailure.CRASHED, reason, exit_code=code, resets_in=resets_in, notes=notes)
 
 
-def _kind(running: Running, text: str, plain: Failure | None, status: int) -> tuple[Failure | None, float]:
+def _kind(
+    running: RunningProgram, text: str, plain: ExecutorFailure | None, status: int
+) -> tuple[ExecutorFailure | None, float]:
     fault = judge(text, datetime.now().astimezone(), status)
     kind = plain or (fault.kind if fault else running.dialect.by_exit(running.child.exit_code))
     resets_in = fault.resets_in if fault else 0.0
-    if kind is Failure.RATE_LIMIT and running.dialect.resets_at:
+    if kind is ExecutorFailure.RATE_LIMIT and running.dialect.resets_at:
         resets_in = max(running.dialect.resets_at - time.time(), 0.0)
     return kind, resets_in
 

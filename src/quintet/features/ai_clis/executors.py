@@ -24,11 +24,11 @@ from quintet.domain.base.redaction import Redactor
 from quintet.domain.permission.effects import Effect, Grant, ordered
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import ExecutorSettings
-from quintet.domain.tasks.executors import Assignment, Availability, Changed, ExecutorPart, Failure
+from quintet.domain.tasks.executors import Assignment, Availability, Changed, ExecutorFailure, ExecutorPart
 from quintet.features.ai_clis.dialect import NETWORK_VARIABLES, Dialect, Start
 from quintet.features.ai_clis.ending import concluded, failed
 from quintet.features.ai_clis.installed import Program, find
-from quintet.features.ai_clis.run import Running
+from quintet.features.ai_clis.run import RunningProgram
 
 VERSION_SECONDS = 15.0
 FLEETING = "was written where only it sees it, and does not last: it may write to the project and to its own home"
@@ -53,7 +53,7 @@ class LocalExecutors:
         self._redactor = redactor
         self._containments: dict[str, Containment] = {}
         self._versions: dict[tuple[str, int], str] = {}
-        self._running: set[Running] = set()
+        self._running: set[RunningProgram] = set()
 
     async def look(self, name: str) -> Availability:
         program = find(name, self._settings)
@@ -91,24 +91,26 @@ class LocalExecutors:
         with temporary(seen=True) as private:
             dialect = program.kind(self._start(assignment, program, containment.kind, private))
             if not program.path:
-                yield failed(dialect, Failure.MISSING, program.problem)
+                yield failed(dialect, ExecutorFailure.MISSING, program.problem)
                 return
             if problem := self._unsafe(dialect):
-                yield failed(dialect, Failure.CONTAINMENT, problem)
+                yield failed(dialect, ExecutorFailure.CONTAINMENT, problem)
                 return
             flags = dialect.flags()
             if flags is None:
                 yield failed(
-                    dialect, Failure.CONTAINMENT, "without bubblewrap nothing keeps it from changing the project"
+                    dialect,
+                    ExecutorFailure.CONTAINMENT,
+                    "without bubblewrap nothing keeps it from changing the project",
                 )
                 return
             argv = (program.path, *program.argv[1:], *flags)
             grant = self._grant(assignment, program, dialect, private)
             try:
                 launch = await asyncio.to_thread(self._launch, containment, argv, grant, dialect)
-                running = Running(launch, dialect, self._redactor)
+                running = RunningProgram(launch, dialect, self._redactor)
             except (ToolFailed, OSError) as error:
-                yield failed(dialect, Failure.CONTAINMENT, str(error))
+                yield failed(dialect, ExecutorFailure.CONTAINMENT, str(error))
                 return
             self._running.add(running)
             fleeting: dict[str, None] = {}
@@ -190,7 +192,7 @@ class LocalExecutors:
         real = os.path.realpath(whole)
         return any(below(each, os.path.realpath(root)) for root in grant.write_roots for each in (whole, real))
 
-    async def _settled(self, running: Running, containment: Containment, launch: Launch) -> list[str]:
+    async def _settled(self, running: RunningProgram, containment: Containment, launch: Launch) -> list[str]:
         notes = await asyncio.to_thread(containment.settle, launch)
         running.whole.close()
         if running.whole.problem:

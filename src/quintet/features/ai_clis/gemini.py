@@ -15,13 +15,22 @@ from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.tasks.executor_errors import by_status
 from quintet.domain.tasks.executor_flags import permission_flags
-from quintet.domain.tasks.executors import CallBegan, CallEnded, Changed, ExecutorPart, Failure, Printed, Said, Spent
+from quintet.domain.tasks.executors import (
+    CallBegan,
+    CallEnded,
+    Changed,
+    ExecutorFailure,
+    ExecutorPart,
+    Printed,
+    Said,
+    Spent,
+)
 from quintet.domain.turn.messages import Usage
 from quintet.features.ai_clis.dialect import (
     MOST_OUTPUT,
     MOST_TEXT,
     Dialect,
-    Outcome,
+    RunOutcome,
     clipped,
     number,
     summary_of,
@@ -43,9 +52,9 @@ class Gemini(Dialect):
         *("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_GCA"),
         *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS"),
     )
-    hints: ClassVar[dict[Failure, str]] = {
-        Failure.MISSING: "install it: npm install -g @google/gemini-cli",
-        Failure.LOGIN: "run `gemini` once and sign in, or set GEMINI_API_KEY",
+    hints: ClassVar[dict[ExecutorFailure, str]] = {
+        ExecutorFailure.MISSING: "install it: npm install -g @google/gemini-cli",
+        ExecutorFailure.LOGIN: "run `gemini` once and sign in, or set GEMINI_API_KEY",
     }
 
     held: ClassVar[dict[str, str]] = {
@@ -155,15 +164,15 @@ class Gemini(Dialect):
             tokens = [number(stats.get(name)) for name in ("input_tokens", "output_tokens", "cached")]
             yield Spent(Usage(*tokens))
         if event.get("status") == "success":
-            self.outcome = Outcome(True, self.answer)
+            self.outcome = RunOutcome(True, self.answer)
         else:
-            self.outcome = Outcome(False, self.answer, _error(event) or self.last_problem)
+            self.outcome = RunOutcome(False, self.answer, _error(event) or self.last_problem)
 
-    def by_exit(self, code: int) -> Failure | None:
+    def by_exit(self, code: int) -> ExecutorFailure | None:
         if code == NO_LOGIN:
-            return Failure.LOGIN
+            return ExecutorFailure.LOGIN
         if code == NOT_TRUSTED:
-            return Failure.REFUSED
+            return ExecutorFailure.REFUSED
         return by_status(code + 256) if code >= FIRST_STATUS_CODE else None
 
 

@@ -12,7 +12,7 @@ from quintet.adapters.processes.host_programs import program
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.settings.settings import ExecutorSettings
-from quintet.domain.tasks.executors import ACP, AI_CLIS, Failure
+from quintet.domain.tasks.executors import ACP, AI_CLIS, ExecutorFailure
 from quintet.features.ai_clis.acp import AcpAgent
 from quintet.features.ai_clis.claude import Claude
 from quintet.features.ai_clis.codex import Codex
@@ -74,6 +74,6 @@ def find(name: str, settings: dict[str, ExecutorSettings]) -> Program:
     wanted = os.path.expanduser(words[0]) if words else ""
     path = program(os.path.abspath(wanted) if os.sep in wanted else wanted) if wanted else ""
     if not path:
-        problem = f"{wanted or command} is not on PATH; {kind.hints[Failure.MISSING]}"
+        problem = f"{wanted or command} is not on PATH; {kind.hints[ExecutorFailure.MISSING]}"
         return Program(name, kind, own, tuple(words), problem=problem)
     return Program(name, kind, own, tuple(words), path)

@@ -55,7 +55,7 @@ class Whole:
                 self.problem = self.problem or f"what it printed is not all kept: {self._path}: {error.strerror}"
 
 
-class Lines:
+class LineSplitter:
     """Takes bytes, gives whole lines to `on_line`, with how many bytes of each were left out.
 
     To the file, too, they go whole, without secrets: another stream writes there as well, and must not come between.

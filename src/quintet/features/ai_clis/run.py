@@ -14,9 +14,9 @@ from collections.abc import AsyncGenerator
 from quintet.adapters.processes.processes import Child
 from quintet.adapters.sandbox.project_watch import Launch
 from quintet.domain.base.redaction import Redactor
-from quintet.domain.tasks.executors import KEPT_LINES, CallBegan, CallEnded, ExecutorPart, Failure, Printed
-from quintet.features.ai_clis.dialect import MOST_OUTPUT, Dialect, Outcome, clipped
-from quintet.features.ai_clis.lines import Lines, Whole, event_in
+from quintet.domain.tasks.executors import KEPT_LINES, CallBegan, CallEnded, ExecutorFailure, ExecutorPart, Printed
+from quintet.features.ai_clis.dialect import MOST_OUTPUT, Dialect, RunOutcome, clipped
+from quintet.features.ai_clis.lines import LineSplitter, Whole, event_in
 from quintet.features.ai_clis.outlet import Outlet
 
 LINGER_SECONDS = 5.0  # for a program to end by itself after it has said how it went
@@ -27,7 +27,7 @@ LAST_LINES = 20  # of what it says beside its stream, for the reason of a failur
 UNREADABLE = (TypeError, ValueError, AttributeError, LookupError)  # an event of another shape than it should have
 
 
-class Running:
+class RunningProgram:
     """A started program. `parts` may be read once; `close` ends whatever is left of it."""
 
     def __init__(self, launch: Launch, dialect: Dialect, redactor: Redactor) -> None:
@@ -35,7 +35,7 @@ class Running:
         self.events = 0
         self.aside: deque[str] = deque(maxlen=LAST_LINES)
         self.ended_by_us = False
-        self.given_up: tuple[Failure, str] | None = None
+        self.given_up: tuple[ExecutorFailure, str] | None = None
         self.left_out = 0  # lines that nobody asked for in time; the file has them
         asked = dialect.start.assignment
         self._silence, self._timeout = asked.silence, asked.timeout
@@ -49,7 +49,7 @@ class Running:
         self._outcome_at = 0.0
         self.whole = Whole(asked.whole)
         ways = (self._line, self._beside)
-        self._streams = tuple(Lines(self.whole, redactor.chunks(), on_line) for on_line in ways)
+        self._streams = tuple(LineSplitter(self.whole, redactor.chunks(), on_line) for on_line in ways)
         self._outlet = Outlet()
         try:
             self.child = Child(launch, self._streams[0], errors=self._streams[1], reads=self._outlet.reads)
@@ -93,7 +93,7 @@ class Running:
         self.given_up = why
         return True
 
-    def _time_left(self) -> tuple[float | None, tuple[Failure, str] | None]:
+    def _time_left(self) -> tuple[float | None, tuple[ExecutorFailure, str] | None]:
         """Until it is ended whatever it says; None for no end. And what that means, if it is a failure."""
         now = self._loop.time()
         if self._outcome_at:
@@ -101,7 +101,7 @@ class Running:
             return max(self._outcome_at + linger - now, 0.0), None
         if not self._timeout:
             return None, None
-        overtime = (Failure.OVERTIME, f"it was not done after {self._timeout:g} seconds")
+        overtime = (ExecutorFailure.OVERTIME, f"it was not done after {self._timeout:g} seconds")
         return max(self._began + self._timeout - now, 0.0), overtime
 
     async def _wait(self) -> None:
@@ -114,13 +114,13 @@ class Running:
             self.given_up = why
             await self.end()
 
-    def _patience(self) -> tuple[float | None, tuple[Failure, str] | None]:
+    def _patience(self) -> tuple[float | None, tuple[ExecutorFailure, str] | None]:
         """How long nothing may come from now on, and what it means if nothing does."""
         left, why = self._time_left()
         silence = self._silence * (CALL_PATIENCE if self._under_way else 1.0)
         if self._outcome_at or not silence or (left is not None and left <= silence):
             return left, why
-        return silence, (Failure.SILENT, f"it said nothing for {silence:g} seconds")
+        return silence, (ExecutorFailure.SILENT, f"it said nothing for {silence:g} seconds")
 
     async def end(self) -> None:
         """Interrupt it, and then end all it started. Cancelling does not stop that."""
@@ -147,7 +147,7 @@ class Running:
             self._beside(line, dropped)
             if self._odd >= ODD_LINES:
                 problem = f"it printed {self._odd} lines in a row that are no events"
-                self._decide(Outcome(False, problem=problem, failure=Failure.GARBAGE, hopeless=True))
+                self._decide(RunOutcome(False, problem=problem, failure=ExecutorFailure.GARBAGE, hopeless=True))
 
     def _taken(self, event: dict[str, object]) -> bool:
         """Whether the event could be read; its parts are put in line."""
@@ -172,7 +172,7 @@ class Running:
         self._news.set()
         return True
 
-    def _decide(self, outcome: Outcome) -> None:
+    def _decide(self, outcome: RunOutcome) -> None:
         if not self._outcome_at:
             self.dialect.outcome = outcome
             self._outcome_at = self._loop.time()

@@ -22,7 +22,7 @@ from quintet.adapters.processes.processes import own_environment
 from quintet.adapters.settings.packages import package_part
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.outside_settings import BrowserSettings
-from quintet.domain.turn.tool_readiness import Part
+from quintet.domain.turn.tool_readiness import MachinePart
 from quintet.features.browser.proxy import WayOut
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ def find(settings: BrowserSettings) -> str:
     raise ToolFailed(MISSING)
 
 
-def playwright_part() -> Part:
+def playwright_part() -> MachinePart:
     return package_part("playwright", "playwright", PACKAGE)
 
 
-class Running:
+class RunningBrowser:
     """A browser that runs, its driver, the folder they share, and its way to other machines."""
 
     def __init__(self, folder: str, driver: Playwright, way_out: WayOut) -> None:
@@ -112,7 +112,7 @@ class Running:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
 
-async def start(settings: BrowserSettings, way_out: WayOut) -> Running:
+async def start(settings: BrowserSettings, way_out: WayOut) -> RunningBrowser:
     program = find(settings)
     if missing := playwright_part().missing:
         raise ToolFailed(f"the browser tools need {missing}")
@@ -130,7 +130,7 @@ async def start(settings: BrowserSettings, way_out: WayOut) -> Running:
         raise ToolFailed(f"Playwright's driver does not start: {_first(error)}") from None
     finally:
         os.environ.pop(NODE) if before is None else os.environ.update({NODE: before})
-    running = Running(folder, driver, way_out)
+    running = RunningBrowser(folder, driver, way_out)
     try:
         running.browser = await driver.chromium.launch(
             executable_path=program,

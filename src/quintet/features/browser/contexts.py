@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quintet.domain.permission.private_hosts import Access
-from quintet.features.browser.chromium import Running
+from quintet.features.browser.chromium import RunningBrowser
 from quintet.features.browser.project_pages import ProjectPages
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Contexts:
         self._made: dict[Access, BrowserContext] = {}
         self._opening = False
 
-    async def new_page(self, running: Running, access: Access) -> Page:
+    async def new_page(self, running: RunningBrowser, access: Access) -> Page:
         """A page of our own; `on_page` is told of those that pages open."""
         context = self._made.get(access) or await self._new(running, access)
         self._opening = True
@@ -33,7 +33,7 @@ class Contexts:
         finally:
             self._opening = False
 
-    async def _new(self, running: Running, access: Access) -> BrowserContext:
+    async def _new(self, running: RunningBrowser, access: Access) -> BrowserContext:
         context = await running.new_context(network=access is not Access.PROJECT)
         if access is not Access.WEB:
             await self._pages.serve(context)

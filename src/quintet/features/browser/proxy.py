@@ -19,7 +19,7 @@ from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from quintet.adapters.http.addresses import Place
+from quintet.adapters.http.addresses import BaseAddress
 from quintet.adapters.http.fetch import Guard, Resolve, Served, reach
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.private_hosts import loopback_among, names_of_loopback
@@ -106,7 +106,7 @@ class WayOut:
     async def _linked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, why: ToolFailed | None) -> None:
         async with asyncio.timeout(GREETING_SECONDS):
             host, port = await _asked(reader, writer)
-        place = Place(host, port, port != PLAIN_PORT, "", "", "browser")
+        place = BaseAddress(host, port, port != PLAIN_PORT, "", "", "browser")
         try:
             if why:  # not told where it is the project itself, of which sockets and service workers get nothing
                 raise ToolFailed(f"{host}: {why.message}", hint=why.hint if host != PROJECT else "")

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from quintet.adapters.files.own_temporary import temporary_folder
 from quintet.adapters.files.private_files import private
 from quintet.domain.base.errors import ToolFailed
-from quintet.features.browser.chromium import HEIGHT, WIDTH, Running
+from quintet.features.browser.chromium import HEIGHT, WIDTH, RunningBrowser
 from quintet.features.browser.tab import Tab
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ class Screencast:
             await _quietly(session.send("Page.stopScreencast"))
             await _quietly(session.detach())
 
-    async def encode(self, running: Running, path: str, progress: Callable[[str], None]) -> tuple[float, int, int]:
+    async def encode(
+        self, running: RunningBrowser, path: str, progress: Callable[[str], None]
+    ) -> tuple[float, int, int]:
         """Write the video; returns its length in seconds, its frames and its size."""
         from quintet.features.browser.webm import WebmWriter
 

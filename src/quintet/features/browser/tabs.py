@@ -18,7 +18,7 @@ from quintet.domain.ports.browser import HERE
 from quintet.domain.ports.ports import Files
 from quintet.domain.settings.settings import Settings
 from quintet.features.browser import navigate as navigation
-from quintet.features.browser.chromium import Running, start
+from quintet.features.browser.chromium import RunningBrowser, start
 from quintet.features.browser.contexts import Contexts
 from quintet.features.browser.downloads import Downloads
 from quintet.features.browser.project_pages import ProjectPages
@@ -39,12 +39,12 @@ class Tabs:
     def __init__(
         self, files: Files, outputs: str, settings: Settings, own_code: bool, resolve: Resolve, served: Served
     ) -> None:
-        self.running: Running | None = None
+        self.running: RunningBrowser | None = None
         self.pages = ProjectPages(files, own_code)
         self.downloads = Downloads(outputs, self.tell)
         self._settings = settings.browser
         self._way_out = WayOut(settings.web.allow_hosts, resolve, served)
-        self._starting: asyncio.Task[Running] | None = None
+        self._starting: asyncio.Task[RunningBrowser] | None = None
         self._contexts = Contexts(self.pages, self._on_page)
         self._tabs: list[Tab] = []
         self._here = 0
@@ -93,7 +93,7 @@ class Tabs:
             await self._again(self._tabs[0], "" if elsewhere else address)
         return lost
 
-    async def _started(self) -> Running:
+    async def _started(self) -> RunningBrowser:
         """A browser; a call that is interrupted leaves it to the next one, or to `stop`."""
         if self._starting is None:
             self._starting = asyncio.ensure_future(start(self._settings, self._way_out))

@@ -21,7 +21,7 @@ _NAMED = regex(r"(?:#|pr-?|PR-?)?(\d{1,6})|https?://[^/]+/([\w.-]+/[\w.-]+)/pull
 Json = Mapping[str, Any]
 
 
-class Check(Struct, frozen=True):
+class PullCheck(Struct, frozen=True):
     name: str
     state: str  # queued, in_progress, pending; or how it ended: success, failure, …
     job: str = ""  # what git_ci_job_logs is called with
@@ -124,10 +124,12 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text) - most} characters left out)"
 
 
-def checks(runs: Iterable[Any], statuses: Iterable[Any]) -> list[Check]:
+def checks(runs: Iterable[Any], statuses: Iterable[Any]) -> list[PullCheck]:
     """Check runs and commit statuses as one list, what went wrong first."""
-    found = [Check(r["name"], str(r.get("conclusion") or r["status"]), _job(r), r.get("html_url") or "") for r in runs]
-    found += [Check(s["context"], s["state"], "", s.get("target_url") or "") for s in statuses]
+    found = [
+        PullCheck(r["name"], str(r.get("conclusion") or r["status"]), _job(r), r.get("html_url") or "") for r in runs
+    ]
+    found += [PullCheck(s["context"], s["state"], "", s.get("target_url") or "") for s in statuses]
     return sorted(found, key=lambda check: (check.state in GOOD, check.state in PENDING, check.name))
 
 
@@ -137,11 +139,11 @@ def _job(run: Json) -> str:
     return str(run.get("id") or "") if app == ACTIONS else ""
 
 
-def open_checks(found: Iterable[Check]) -> list[Check]:
+def open_checks(found: Iterable[PullCheck]) -> list[PullCheck]:
     return [check for check in found if check.state in PENDING]
 
 
-def verdict(found: list[Check]) -> str:
+def verdict(found: list[PullCheck]) -> str:
     if not found:
         return "no checks"
     bad = [check for check in found if check.state not in GOOD | PENDING]
@@ -150,7 +152,7 @@ def verdict(found: list[Check]) -> str:
     return ", ".join(f"{number} {word}" for number, word in counts if number)
 
 
-def table(found: list[Check]) -> str:
+def table(found: list[PullCheck]) -> str:
     rows = [(check.state, check.name, f"job {check.job}" if check.job else "", check.url) for check in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True) if width) for row in rows)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from quintet.adapters.git.repository import GitRepository
 from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.ports.web_forge_secrets import Forge
-from quintet.domain.turn.review_subject import Change, Subject
+from quintet.domain.turn.review_subject import ChangedFile, Subject
 from quintet.features.forge.pull_request import elsewhere, named, repo_of
 
 AWAY = "forge:"  # before owner/name@commit, for a commit that is not here
@@ -59,7 +59,7 @@ class ForgeRepository:
         files = await forge.pages(f"{path}/files", _unheard)
         if not files:
             raise UsageError(f"pull request {name} holds no changes")
-        changes = tuple(Change(f["filename"], f.get("additions"), f.get("deletions")) for f in files)
+        changes = tuple(ChangedFile(f["filename"], f.get("additions"), f.get("deletions")) for f in files)
         return Subject(name, changes, "", f"{AWAY}{repo}@{head}", number, repo)
 
     async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int | None]:

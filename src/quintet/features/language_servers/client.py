@@ -18,19 +18,19 @@ from msgspec import Struct
 from quintet.adapters.processes.piped_child import Piped
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.protected_paths import inside
-from quintet.domain.ports.ports import Diagnostic, Files, Place
-from quintet.features.language_servers.json_rpc import Connection, Refused
+from quintet.domain.ports.ports import Diagnostic, Files, SourcePlace
+from quintet.features.language_servers.json_rpc import Connection, RpcRefused
 from quintet.features.language_servers.registry import Language
 from quintet.features.language_servers.wire import (
     Capabilities,
-    Found,
     Initialized,
     Items,
     Location,
     Position,
-    Progress,
     Published,
     Pulled,
+    WireDiagnostic,
+    WireProgress,
     characters,
     code_of,
     lines_of,
@@ -79,7 +79,7 @@ class LanguageClient:
         self._files = files
         self._capabilities = Capabilities()
         self._document: _Document | None = None
-        self._published: list[Found] | None = None  # about the open document as it stands
+        self._published: list[WireDiagnostic] | None = None  # about the open document as it stands
         self._news = asyncio.Event()
         self._work: dict[int | str, str] = {}  # what the server says it is at, by its token
         self._begun = 0  # how often it said so
@@ -177,7 +177,9 @@ class LanguageClient:
 
     # Questions.
 
-    async def places(self, method: str, line: int, column: int, extra: dict[str, Any] | None = None) -> list[Place]:
+    async def places(
+        self, method: str, line: int, column: int, extra: dict[str, Any] | None = None
+    ) -> list[SourcePlace]:
         answer = await self._ask_at(method, line, column, extra or {}) or []
         found = msgspec.convert(answer if isinstance(answer, list) else [answer], list[Location])
         return await asyncio.to_thread(self._placed, found)
@@ -227,7 +229,7 @@ class LanguageClient:
                 if answer or not (busy or (begun != self._begun and not doubted)):
                     return answer
                 doubted = True
-            except Refused as refused:
+            except RpcRefused as refused:
                 if refused.code not in ASK_AGAIN:
                     raise
             await asyncio.sleep(ASK_AGAIN_SECONDS)
@@ -236,7 +238,7 @@ class LanguageClient:
         assert self._document, "a document is shown before it is asked about"
         return self._document
 
-    def _placed(self, found: Sequence[Location]) -> list[Place]:
+    def _placed(self, found: Sequence[Location]) -> list[SourcePlace]:
         texts: dict[str, list[str]] = {}
         places = set()
         for item in found:
@@ -248,7 +250,7 @@ class LanguageClient:
                 texts[path] = self._readable_lines(path)
             line, column = self._spot(extent.start, texts[path])
             shown = texts[path][line - 1] if line <= len(texts[path]) else ""
-            places.add(Place(inside(path, self._files.root) or path, line, column, shown))
+            places.add(SourcePlace(inside(path, self._files.root) or path, line, column, shown))
         return sorted(places, key=lambda place: (not place.text, place.path, place.line, place.column))
 
     def _readable_lines(self, path: str) -> list[str]:
@@ -276,7 +278,7 @@ class LanguageClient:
             self._news.set()
 
     def _hear_progress(self, params: Any) -> None:
-        progress = msgspec.convert(params, Progress)
+        progress = msgspec.convert(params, WireProgress)
         if progress.value.kind == "begin":
             self._begun += 1
             self._work[progress.token] = progress.value.title or "working"

@@ -27,7 +27,7 @@ class ConnectionLost(Exception):
     """The other side ended, or sent what is no message."""
 
 
-class Refused(Exception):
+class RpcRefused(Exception):
     """The other side answered with an error."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -153,7 +153,7 @@ class Connection:
                     hear(message.params)
         elif isinstance(message.id, int) and (waiting := self._waiting.get(message.id)) and not waiting.done():
             if message.error:
-                waiting.set_exception(Refused(message.error.code, message.error.message))
+                waiting.set_exception(RpcRefused(message.error.code, message.error.message))
             else:
                 waiting.set_result(message.result)
 

@@ -18,7 +18,7 @@ from quintet.adapters.files.own_temporary import temporary_folder
 from quintet.adapters.processes.processes import child_environment, own_environment
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant
-from quintet.domain.ports.ports import Diagnostic, Files, Place
+from quintet.domain.ports.ports import Diagnostic, Files, SourcePlace
 
 if TYPE_CHECKING:  # a session loads these at its first question
     from quintet.features.language_servers.client import LanguageClient
@@ -65,10 +65,10 @@ class LocalLanguageServers:
         self._cache = ""
         self._turn = asyncio.Lock()
 
-    async def definition(self, path: str, text: str, line: int, column: int) -> list[Place]:
+    async def definition(self, path: str, text: str, line: int, column: int) -> list[SourcePlace]:
         return await self._ask(path, text, lambda server: server.places("textDocument/definition", line, column))
 
-    async def references(self, path: str, text: str, line: int, column: int) -> list[Place]:
+    async def references(self, path: str, text: str, line: int, column: int) -> list[SourcePlace]:
         extra = {"context": {"includeDeclaration": True}}
         return await self._ask(path, text, lambda server: server.places("textDocument/references", line, column, extra))
 
@@ -88,7 +88,7 @@ class LocalLanguageServers:
         self._cache = ""
 
     async def _ask(self, path: str, text: str, question: Callable[[LanguageClient], Awaitable[Answer]]) -> Answer:
-        from quintet.features.language_servers.json_rpc import ConnectionLost, Refused
+        from quintet.features.language_servers.json_rpc import ConnectionLost, RpcRefused
         from quintet.features.language_servers.registry import choose, folders, language_of
 
         language = language_of(path)
@@ -121,7 +121,7 @@ class LocalLanguageServers:
                 why = f"no answer within {self._answer_seconds:g} s"
             except ConnectionLost as lost:
                 why = str(lost)
-            except Refused as refused:
+            except RpcRefused as refused:
                 raise ToolFailed(f"{name}: {refused}") from None
             except msgspec.ValidationError as error:
                 raise ToolFailed(f"{name} answered what the protocol does not know ({error})") from None

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.listing import few
 from quintet.domain.permission.effects import Effect
-from quintet.domain.ports.ports import Diagnostic, Place, Workbench
+from quintet.domain.ports.ports import Diagnostic, SourcePlace, Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
 from quintet.tools.declare import counted, tool
 
@@ -77,7 +77,7 @@ def _nothing(what: str, symbol: str, where: tuple[int, int]) -> str:
     return f"nothing {what} {symbol} at {where[0]}:{where[1]}; give the line if another occurrence was meant"
 
 
-def _places(places: Sequence[Place], nothing: str) -> ToolResult:
+def _places(places: Sequence[SourcePlace], nothing: str) -> ToolResult:
     lines = [f"{place.path}:{place.line}:{place.column}  {_cut(place.text)}".rstrip() for place in places[:MOST_SHOWN]]
     return _listed(lines, len(places), "place") if places else ToolResult(nothing, summary="none")
 

@@ -34,7 +34,7 @@ class Code(Struct):
     value: int | str = ""
 
 
-class Found(Struct):
+class WireDiagnostic(Struct):
     range: Range
     message: str
     severity: int = 1
@@ -43,12 +43,12 @@ class Found(Struct):
 
 class Published(Struct):
     uri: str
-    diagnostics: list[Found]
+    diagnostics: list[WireDiagnostic]
     version: int | None = None
 
 
 class Pulled(Struct):
-    items: list[Found]
+    items: list[WireDiagnostic]
 
 
 class Capabilities(Struct, rename="camel"):
@@ -60,14 +60,14 @@ class Initialized(Struct):
     capabilities: Capabilities
 
 
-class Work(Struct):
+class WireWork(Struct):
     kind: str
     title: str = ""
 
 
-class Progress(Struct):
+class WireProgress(Struct):
     token: int | str
-    value: Work
+    value: WireWork
 
 
 class Items(Struct):

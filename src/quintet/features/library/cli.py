@@ -18,7 +18,7 @@ from quintet.adapters.settings.gate_terms import make_terms
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.safe_text import visible
-from quintet.domain.ports.library import FORMATS, Document, Found, PageText, Passage
+from quintet.domain.ports.library import FORMATS, Document, FoundPassages, PageText, Passage
 from quintet.features.library.library import EMPTY, LocalLibrary
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import complain, say, say_json, table
@@ -84,7 +84,7 @@ def _query(words: list[str]) -> str:
     return " ".join(f'"{word}"' if " " in word and '"' not in word else word for word in words)
 
 
-def _print(found: Found, painter: Painter) -> None:
+def _print(found: FoundPassages, painter: Painter) -> None:
     for passage in found.passages:
         head = f"{passage.document}  p. {passage.page}  {_short(passage.title)}"
         painter.write(painter.paint(visible(head), "dim") + "\n")
@@ -171,7 +171,7 @@ def library_status(arguments: Namespace) -> int:
 
 
 def library_add(arguments: Namespace) -> int:
-    from quintet.features.library.fill import Outcome, fill
+    from quintet.features.library.fill import FillOutcome, fill
     from quintet.features.library.read_document import documents_under
     from quintet.features.library.store import LibraryStore
 
@@ -188,7 +188,7 @@ def library_add(arguments: Namespace) -> int:
         )
     bar = Bar(len(paths), sys.stderr.isatty())
     store = LibraryStore(places.library)
-    outcomes: list[Outcome] = []
+    outcomes: list[FillOutcome] = []
     try:
         for path in paths:
             outcomes.append(fill(store, path, protection, SystemClock().now, bar.page))
@@ -217,9 +217,9 @@ def _is_blank(document: Document | None) -> bool:
 
 
 def _tell(outcome: object, bar: Bar) -> None:
-    from quintet.features.library.fill import Outcome
+    from quintet.features.library.fill import FillOutcome
 
-    assert isinstance(outcome, Outcome)
+    assert isinstance(outcome, FillOutcome)
     bar.clear()
     if outcome.state != "failed" and outcome.document:
         one = outcome.document

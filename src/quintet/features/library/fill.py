@@ -23,7 +23,7 @@ _CHUNK = 1 << 20
 Progress = Callable[[str, int, int], None]  # the document's path, its page, and of how many (0: nobody knows)
 
 
-class Outcome(Struct, frozen=True):
+class FillOutcome(Struct, frozen=True):
     """What became of one path."""
 
     path: str
@@ -32,13 +32,15 @@ class Outcome(Struct, frozen=True):
     problem: str = ""  # why it failed, or what of it has no text
 
 
-def fill(store: LibraryStore, path: str, protection: Protection, now: Callable[[], str], progress: Progress) -> Outcome:
+def fill(
+    store: LibraryStore, path: str, protection: Protection, now: Callable[[], str], progress: Progress
+) -> FillOutcome:
     """Put one document in."""
     whole, path = os.path.realpath(path), visible(path)  # a path need not be text
     if protection.is_secret(whole):
-        return Outcome(path, "failed", problem=f"{path}: protected: it may hold secrets")
+        return FillOutcome(path, "failed", problem=f"{path}: protected: it may hold secrets")
     if os.path.exists(whole) and not os.path.isfile(whole):
-        return Outcome(path, "failed", problem=f"{path}: not a file (a pipe, a device)")
+        return FillOutcome(path, "failed", problem=f"{path}: not a file (a pipe, a device)")
     kept = visible(whole)
     try:
         digest = _digest(whole)
@@ -47,7 +49,7 @@ def fill(store: LibraryStore, path: str, protection: Protection, now: Callable[[
         before = next((one for one in known if one.path == kept), None)
         if same and (before is None or same.path == kept):
             note = "" if same.path == kept else f"{path}: the same as document {same.id}, {same.path}"
-            return Outcome(path, "unchanged", same, note)
+            return FillOutcome(path, "unchanged", same, note)
         reading = open_document(whole)
         try:
             new = NewDocument(reading.title, kept, reading.format, digest, now())
@@ -55,10 +57,10 @@ def fill(store: LibraryStore, path: str, protection: Protection, now: Callable[[
         finally:
             reading.close()
     except DocumentUnreadable as error:
-        return Outcome(path, "failed", problem=error.message.replace(whole, path))
+        return FillOutcome(path, "failed", problem=error.message.replace(whole, path))
     except OSError as error:
-        return Outcome(path, "failed", problem=f"{path}: cannot be read ({error.strerror or error})")
-    return Outcome(path, "updated" if before else "added", document, _textless(path, document))
+        return FillOutcome(path, "failed", problem=f"{path}: cannot be read ({error.strerror or error})")
+    return FillOutcome(path, "updated" if before else "added", document, _textless(path, document))
 
 
 def _counted(reading: Reading, path: str, progress: Progress) -> Iterator[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from quintet.domain.base.errors import ModelError, NotFound, SettingsError
-from quintet.domain.ports.library import Document, Found, LibraryStatus, PageText, Passage, fused, match_query
+from quintet.domain.ports.library import Document, FoundPassages, LibraryStatus, PageText, Passage, fused, match_query
 
 if TYPE_CHECKING:
     from quintet.adapters.models.embeddings import Embedder
@@ -42,21 +42,21 @@ class LocalLibrary:
         if self._made:
             await self._made.close()
 
-    async def search(self, query: str, limit: int, format: str = "") -> Found:
+    async def search(self, query: str, limit: int, format: str = "") -> FoundPassages:
         match_query(query)  # what cannot be searched for is said first
         if not os.path.exists(self._path):
-            return Found((), note=EMPTY)
+            return FoundPassages((), note=EMPTY)
         if not self.embeddings:
-            return Found(await self._do(lambda store: _by_words(store, query, limit, format)))
+            return FoundPassages(await self._do(lambda store: _by_words(store, query, limit, format)))
         try:
             embedder = self._embedder()
             wanted = (await embedder.embed([self._clean(query)]))[0]
         except (ModelError, SettingsError) as error:
             found = await self._do(lambda store: _by_words(store, query, limit, format))
-            return Found(found, note=f"by words alone: {error.message}")
+            return FoundPassages(found, note=f"by words alone: {error.message}")
         model = embedder.model
         found = await self._do(lambda store: _by_both(store, query, wanted, model, limit, format))
-        return Found(found, "words and meaning")
+        return FoundPassages(found, "words and meaning")
 
     async def documents(self) -> list[Document]:
         return await self._do(lambda store: store.documents()) if os.path.exists(self._path) else []

@@ -10,7 +10,7 @@ import msgspec
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import QuintetError, ToolFailed
 from quintet.domain.permission.effects import Effect
-from quintet.domain.ports.library import FORMATS, Document, Found, Library, Passage, checked_citations
+from quintet.domain.ports.library import FORMATS, Document, FoundPassages, Library, Passage, checked_citations
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
 from quintet.tools.declare import counted, tool
@@ -90,7 +90,7 @@ def _library(bench: Workbench) -> Library:
     return bench.library
 
 
-async def _searched(library: Library, query: str, limit: int, format: str = "") -> Found:
+async def _searched(library: Library, query: str, limit: int, format: str = "") -> FoundPassages:
     if not query.strip():
         raise ToolFailed("librarian: a query is wanted: the words to look for")
     if not 1 <= limit <= MOST_FOUND:
@@ -105,13 +105,13 @@ async def _of(asked: Awaitable[T]) -> T:
         raise ToolFailed(error.message, hint=error.hint) from None
 
 
-def _summary(found: Found) -> str:
+def _summary(found: FoundPassages) -> str:
     if not found.passages:
         return f"{NOTHING} {found.note}".strip()
     return f"{counted(len(found.passages), 'page')}, found by {found.by}; the best first. {found.note}".strip()
 
 
-async def _answered(bench: Workbench, library: Library, question: str, found: Found) -> ToolResult:
+async def _answered(bench: Workbench, library: Library, question: str, found: FoundPassages) -> ToolResult:
     """A model's answer with the citations that hold; the best passages as they are, where no model answers."""
     passages = await library.around(found.passages, EXCERPT_CHARACTERS)
     found = msgspec.structs.replace(found, passages=passages)
@@ -146,10 +146,12 @@ async def _content(library: Library, document: str, page: int) -> ToolResult:
     more = f" Its last {cut} characters are left out." if cut > 0 else ""
     passage = Passage(found.document, found.title, found.page, text[:PAGE_CHARACTERS], 1.0)
     answer = f"Page {found.page} of {found.pages} of {found.title}.{more}"
-    return _told(answer, Found((passage,)), [f"read page {found.page} of document {found.document}"])
+    return _told(answer, FoundPassages((passage,)), [f"read page {found.page} of document {found.document}"])
 
 
-def _told(answer: str, found: Found, actions: list[str], cited: Sequence[tuple[int, int]] | None = None) -> ToolResult:
+def _told(
+    answer: str, found: FoundPassages, actions: list[str], cited: Sequence[tuple[int, int]] | None = None
+) -> ToolResult:
     """`cited` are the places that the answer rests on; all of them, where nobody chose."""
     places = [(passage.document, passage.page) for passage in found.passages]
     titles = {passage.document: passage.title for passage in found.passages}

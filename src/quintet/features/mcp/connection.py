@@ -44,7 +44,7 @@ class Forgotten(Lost):
     """The server no longer knows the session, and so did nothing of what it was asked."""
 
 
-class Refused(Exception):
+class ServerRefused(Exception):
     """The server answered with an error, or with what is no answer."""
 
 
@@ -126,7 +126,7 @@ class Connected:
             return Lost(self.gauge.lost or _said(leaf) + refusal)
         if isinstance(leaf, MCPError) and leaf.code == CONNECTION_CLOSED:
             return Lost(_said(leaf) + refusal)
-        return Refused(_said(leaf) + refusal)
+        return ServerRefused(_said(leaf) + refusal)
 
     async def close(self, *, politely: bool = False) -> None:
         """Let go of the server; a program is ended with all it started."""
@@ -157,7 +157,7 @@ async def connect(server: McpServer, root: str, start: Callable[[], Awaitable[Pi
         try:
             await made.open(handshake)
             return made
-        except (Lost, Refused) as error:
+        except (Lost, ServerRefused) as error:
             if handshake == HANDSHAKES[-1] or made.child is None:
                 raise type(error)(f"{error}{made.last_words()}") from None
     raise AssertionError("unreachable")

@@ -12,7 +12,7 @@ from mcp import Client, types
 
 from quintet.domain.base.json_schema import misfit
 from quintet.domain.ports.mcp import McpAnswer, McpOffer, McpPart, McpResource, McpServer, McpTool
-from quintet.features.mcp.connection import Connected, Refused
+from quintet.features.mcp.connection import Connected, ServerRefused
 
 MOST_PAGES = 50
 MOST_LISTED = 5_000
@@ -79,7 +79,7 @@ class Conversation:
         if expected and expected.output_schema is not None and not result.is_error:
             problem = misfit(result.structured_content, expected.output_schema, "result")
             if problem:
-                raise Refused(f"{tool} answered what its own schema does not allow: {problem}")
+                raise ServerRefused(f"{tool} answered what its own schema does not allow: {problem}")
         parts = tuple(_parts(result.content))
         return McpAnswer(parts, result.structured_content, result.is_error, self._notes())
 
@@ -112,7 +112,7 @@ class Conversation:
                 return
             if cursor in seen or count > MOST_LISTED:
                 break
-        raise Refused(f"its list of {what} does not come to an end")
+        raise ServerRefused(f"its list of {what} does not come to an end")
 
 
 async def _page(what: str, cursor: str | None, client: Client) -> tuple[Any, list[Any]]:
@@ -156,4 +156,4 @@ def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Refused("it sent data that is not base64") from None
+        raise ServerRefused("it sent data that is not base64") from None

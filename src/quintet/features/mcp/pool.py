@@ -109,14 +109,14 @@ class McpPool:
         """A server's answer. A question that only looks is put again if the server was lost meanwhile."""
         server = self._named(name)
         open = await self._conversation(server)
-        from quintet.features.mcp.connection import Forgotten, Lost, Refused
+        from quintet.features.mcp.connection import Forgotten, Lost, ServerRefused
 
         try:
             async with asyncio.timeout(server.timeout) as limit:
                 return await question(open, limit)
         except TimeoutError:
             why = f"no answer within {server.timeout:g} s, so it was ended"
-        except Refused as refused:
+        except ServerRefused as refused:
             raise ToolFailed(f"{name}: {refused}") from None
         except Lost as lost:
             if isinstance(lost, Forgotten) or not (once or self._ends[name]):
@@ -172,7 +172,7 @@ class McpPool:
         except TimeoutError:
             self._ends[server.name] += 1
             raise ToolFailed(f"{server.name} did not get ready within {server.timeout:g} s.{hint}") from None
-        except (connected.Lost, connected.Refused) as error:
+        except (connected.Lost, connected.ServerRefused) as error:
             self._ends[server.name] += 1
             raise ToolFailed(f"{server.name} cannot be used: {error}".rstrip(".") + f".{hint}") from None
         opened: Conversation = conversing.Conversation(made)

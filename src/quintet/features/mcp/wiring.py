@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from quintet.adapters.files.paths import Places, cache_folder
 from quintet.adapters.sandbox.containment import Containment
-from quintet.adapters.settings.layers import Loaded
+from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.settings.trust import trust_of
 from quintet.domain.permission.secret_exposure import given_to, may_be_secret
 from quintet.domain.ports.mcp import McpServer
@@ -16,7 +16,7 @@ from quintet.features.mcp.pool import McpPool
 
 def make_mcp(
     places: Places,
-    loaded: Loaded,
+    loaded: LoadedSettings,
     containment: Containment,
     learn: Callable[[Mapping[str, str]], None] = lambda named: None,
     redacted: Callable[[str], str] = str,
@@ -42,7 +42,7 @@ def make_mcp(
     )
 
 
-def _brought(loaded: Loaded, places: Places) -> frozenset[str]:
+def _brought(loaded: LoadedSettings, places: Places) -> frozenset[str]:
     """The servers that the project's settings name, in whole or in part."""
     named = [key.split(".")[2] for key, (_, source) in loaded.values.items() if _is_of(key, source, places)]
     return frozenset(named)
@@ -52,7 +52,7 @@ def _is_of(key: str, source: str, places: Places) -> bool:
     return key.startswith("mcp.servers.") and places.project_settings in source
 
 
-def _refuses(loaded: Loaded, redacted: Callable[[str], str], server: str, variable: str) -> str:
+def _refuses(loaded: LoadedSettings, redacted: Callable[[str], str], server: str, variable: str) -> str:
     """Why a server of the project does not get a variable of the user's; empty if it does."""
     if given_to(server, variable, loaded.settings.mcp.variables):
         return ""

@@ -17,19 +17,19 @@ from quintet.adapters.http.fetch import Fetched, Fetcher
 from quintet.adapters.processes.isolated_script import apart
 from quintet.domain.base import bounded_json
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.ports.web_forge_secrets import Found, Sought
+from quintet.domain.ports.web_forge_secrets import Sought, WebResult
 from quintet.domain.settings.outside_settings import WebSettings
 
 MOST_BYTES = 5_000_000
 CHILD = os.path.join(os.path.dirname(__file__), "ddgs_child.py")
 BRAVE_MOST = 20
-Engine = Callable[[Sought], Awaitable[list[Found]]]
+Engine = Callable[[Sought], Awaitable[list[WebResult]]]
 
 
 def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> Engine:
     fetcher = Fetcher(seconds=settings.seconds, most_bytes=MOST_BYTES)
 
-    async def brave(sought: Sought) -> list[Found]:
+    async def brave(sought: Sought) -> list[WebResult]:
         words = {"q": _worded(sought), "count": min(sought.count, BRAVE_MOST)}
         if sought.since:
             words["freshness"] = f"{sought.since}to{_today()}"
@@ -39,7 +39,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
         rows = (answer.get("web") or {}).get("results") or []
         return [_found(row, "description", row.get("page_age")) for row in rows]
 
-    async def exa(sought: Sought) -> list[Found]:
+    async def exa(sought: Sought) -> list[WebResult]:
         wanted: dict[str, Any] = {
             "query": sought.query,
             "numResults": sought.count,
@@ -56,7 +56,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
             _found({**row, "text": " … ".join(row.get("highlights") or ()) or row.get("text")}, "text") for row in rows
         ]
 
-    async def searxng(sought: Sought) -> list[Found]:
+    async def searxng(sought: Sought) -> list[WebResult]:
         if not settings.searxng_url:
             raise ToolFailed("no SearXNG is set up", hint='set its address: [web] searxng_url = "https://…"')
         words = {"q": _worded(sought), "format": "json", "time_range": _span(sought.since)}
@@ -66,7 +66,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
             raise ToolFailed("SearXNG refuses to answer in JSON", hint="add json to search.formats in its settings.yml")
         return [_found(row, "content") for row in _answer("SearXNG", got).get("results") or []]
 
-    async def ddgs(sought: Sought) -> list[Found]:
+    async def ddgs(sought: Sought) -> list[WebResult]:
         from importlib.util import find_spec
 
         if find_spec("ddgs") is None:
@@ -92,9 +92,9 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
     return {"brave": brave, "exa": exa, "searxng": searxng, "ddgs": ddgs}[name]
 
 
-def narrowed(found: Iterable[Found], sought: Sought) -> list[Found]:
+def narrowed(found: Iterable[WebResult], sought: Sought) -> list[WebResult]:
     """What of it fits: by domain, and by day where the day is known; each address once."""
-    kept: dict[str, Found] = {}
+    kept: dict[str, WebResult] = {}
     for one in found:
         host = (urlsplit(one.url).hostname or "").lower()
         wanted = not sought.include or any(_belongs(host, domain) for domain in sought.include)
@@ -151,9 +151,9 @@ def _answer(who: str, got: Fetched) -> dict[str, Any]:
     return answer
 
 
-def _found(row: Mapping[str, Any], text: str, published: Any = None) -> Found:
+def _found(row: Mapping[str, Any], text: str, published: Any = None) -> WebResult:
     import re
 
     said = re.sub(r"<[^>]+>", "", str(row.get(text) or ""))  # Brave marks the words it found
     day = str(published or row.get("publishedDate") or "")
-    return Found(str(row.get("url") or ""), str(row.get("title") or ""), " ".join(said.split()), day)
+    return WebResult(str(row.get("url") or ""), str(row.get("title") or ""), " ".join(said.split()), day)

@@ -8,7 +8,7 @@ from typing import Any
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.ports.web_forge_secrets import Found, Page, Sought, Web
+from quintet.domain.ports.web_forge_secrets import Page, Sought, Web, WebResult
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.tools.declare import counted, tool
 from quintet.tools.kept_texts import kept
@@ -64,7 +64,7 @@ def _is_day(text: str) -> bool:
         return False
 
 
-def _result(found: Found) -> str:
+def _result(found: WebResult) -> str:
     text = found.text if len(found.text) <= MOST_SNIPPET else f"{found.text[:MOST_SNIPPET]}…"
     day = f" ({found.published[:10]})" if found.published else ""
     return "\n   ".join(filter(None, (f"{found.title or found.url}{day}", found.url, text)))

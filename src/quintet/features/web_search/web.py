@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from quintet.adapters.http.fetch import Fetched, Fetcher, Guard, Resolve, looked_up
 from quintet.adapters.processes.isolated_script import apart
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.ports.web_forge_secrets import Found, Page, Sought
+from quintet.domain.ports.web_forge_secrets import Page, Sought, WebResult
 from quintet.domain.settings.outside_settings import WebSettings
 from quintet.features.web_search.engines import chosen
 from quintet.features.web_search.search_engines import engine, narrowed
@@ -35,7 +35,7 @@ class OpenWeb:
             resolve=resolve,
         )
 
-    async def search(self, sought: Sought) -> tuple[list[Found], str]:
+    async def search(self, sought: Sought) -> tuple[list[WebResult], str]:
         name = chosen(self._settings, os.environ)
         found = await engine(name, self._settings, os.environ)(sought)
         return narrowed(found, sought), name

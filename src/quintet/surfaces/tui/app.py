@@ -25,7 +25,7 @@ from quintet.engine.session.session import Session
 from quintet.surfaces.tui.chrome import host_terminal as host
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
-from quintet.surfaces.tui.context import Surroundings
+from quintet.surfaces.tui.context import TuiContext
 from quintet.surfaces.tui.dialogs import picked as picking
 from quintet.surfaces.tui.keys import KeyedUi
 from quintet.surfaces.tui.prompt.prompt import Prompt
@@ -37,7 +37,7 @@ from quintet.surfaces.tui.transcript.story import Story
 BREATH = 300  # events read in one go before the screen gets a turn
 
 
-async def run(around: Surroundings) -> int:
+async def run(around: TuiContext) -> int:
     """The screen until the person leaves it; then the terminal is as it was, and the session closed."""
     ui = TerminalUi(around)
     try:
@@ -56,7 +56,7 @@ async def run(around: Surroundings) -> int:
 
 
 class TerminalUi(KeyedUi):
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: TuiContext) -> None:
         super().__init__(around)
         self.failure: BaseException | None = None
         self._opening: AbstractAsyncContextManager[Session] | None = None

@@ -17,7 +17,7 @@ async def _no_branch() -> str:
     return ""
 
 
-class Surroundings(Struct):
+class TuiContext(Struct):
     name: str  # the project's
     root: str
     sandbox: str

@@ -29,7 +29,7 @@ from quintet.surfaces.tui.chrome import host_terminal as host
 from quintet.surfaces.tui.chrome import themes as looks
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
-from quintet.surfaces.tui.context import Surroundings
+from quintet.surfaces.tui.context import TuiContext
 from quintet.surfaces.tui.dial_keys import Aim
 from quintet.surfaces.tui.dialogs import picked as picking
 from quintet.surfaces.tui.prompt.prompt import Prompt
@@ -39,7 +39,7 @@ from quintet.surfaces.tui.transcript.scrollback import PAGE, Scrollback
 from quintet.surfaces.tui.transcript.story import Story
 
 if TYPE_CHECKING:
-    from quintet.surfaces.tui.dialogs.task_board import Shown
+    from quintet.surfaces.tui.dialogs.task_board import BoardView
 
 TWICE_SECONDS = 2.0
 LATER = ("palette",)  # keys that a widget with the focus may want for itself
@@ -63,7 +63,7 @@ class KeyedUi(App[int]):
         "rewind": "rewind",
     }
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: TuiContext) -> None:
         super().__init__()
         self.around = around
         self.state = SessionState(axes=INTERACTIVE)
@@ -191,10 +191,10 @@ class KeyedUi(App[int]):
 
         self.push_screen(TaskBoard(self.look_at_board, self.look), self._chosen_on_board)
 
-    async def look_at_board(self) -> Shown:
+    async def look_at_board(self) -> BoardView:
         """What is under way now; the stored part is read in a thread."""
         from quintet.domain.tasks import board
-        from quintet.surfaces.tui.dialogs.task_board import Shown
+        from quintet.surfaces.tui.dialogs.task_board import BoardView
 
         stored = await asyncio.to_thread(self.around.under_way)
         questions = tuple(self.state.questions.values())
@@ -202,7 +202,7 @@ class KeyedUi(App[int]):
         status = self.query_one(StatusLine)
         status.tasks = board.left(stored.tasks)
         status.update()
-        return Shown(
+        return BoardView(
             tuple(board.entries(stored, questions, shells, self.state.session)),
             board.counts(stored.tasks),
             self.cost,

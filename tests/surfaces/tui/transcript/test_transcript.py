@@ -11,7 +11,7 @@ from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn.messages import EndPart, Finish, TextPart, Usage
 from quintet.domain.turn.review_report import Order
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.surfaces.tui.transcript.blocks import Call, Folded, Joined
+from quintet.surfaces.tui.transcript.blocks import CallBlock, Folded, Joined
 from quintet.surfaces.tui.transcript.rows import plain
 from quintet.surfaces.tui.transcript.scrollback import MOST_ROWS, SLACK
 from quintet.surfaces.tui.transcript.story import Story
@@ -50,7 +50,7 @@ def test_an_answer_is_told_once_streamed_or_not() -> None:
 
 
 def test_a_call_is_one_row_until_it_is_opened_and_an_error_shows_its_end() -> None:
-    block = Call("bash", "x" * 300)
+    block = CallBlock("bash", "x" * 300)
     assert len(block.rows(80)) == 1
     block.finish(CallStatus.ERROR, "\n".join(f"e{n}" for n in range(20)), "exit 1", 1.25, diff=False)
     rows = [plain(row).strip() for row in block.rows(80)]

@@ -20,7 +20,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from quintet.domain.tasks.board import Entry, Kind
+from quintet.domain.tasks.board import BoardEntry, BoardKind
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.dialogs.picker import aligned
 from quintet.surfaces.tui.transcript.rows import clean, fitted
@@ -31,10 +31,10 @@ _COLOURS = {"info": "$primary", **{role: f"${role}" for role in ("success", "war
 KEYS = "Enter acts · p pause · t todo · x cancel · Esc closes"
 
 
-class Shown(Struct, frozen=True):
+class BoardView(Struct, frozen=True):
     """What the board shows at one moment."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[BoardEntry, ...] = ()
     counts: str = ""
     cost: str = ""
     checkpoint: str = ""
@@ -61,11 +61,11 @@ class TaskBoard(ModalScreen[str]):
         Binding("x", "task('cancelled')", show=False),
     ]
 
-    def __init__(self, look: Callable[[], Awaitable[Shown]], theme: str) -> None:
+    def __init__(self, look: Callable[[], Awaitable[BoardView]], theme: str) -> None:
         super().__init__()
         self._look = look
         self._wears = theme
-        self._shown: Shown | None = None
+        self._shown: BoardView | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
@@ -99,7 +99,7 @@ class TaskBoard(ModalScreen[str]):
         foot.display = bool(below)
         foot.update(Text(" · ".join(below), style(self._wears, "dim")))
 
-    def _options(self, entries: Sequence[Entry]) -> list[Option]:
+    def _options(self, entries: Sequence[BoardEntry]) -> list[Option]:
         if not entries:
             return [Option(Text(EMPTY, style(self._wears, "dim")), disabled=True)]
         width = max(self.app.size.width * 96 // 100 - 6, 10)  # the box less its border, its padding and the mark
@@ -110,7 +110,7 @@ class TaskBoard(ModalScreen[str]):
         ]
 
     @property
-    def _entry(self) -> Entry | None:
+    def _entry(self) -> BoardEntry | None:
         at = self.query_one(OptionList).highlighted
         entries = self._shown.entries if self._shown else ()
         return entries[at] if at is not None and at < len(entries) else None
@@ -121,13 +121,13 @@ class TaskBoard(ModalScreen[str]):
         if entry is None:
             return
         match entry.kind:
-            case Kind.QUESTION:
+            case BoardKind.QUESTION:
                 self.dismiss("question")
-            case Kind.SESSION:
+            case BoardKind.SESSION:
                 self.dismiss(f"session {entry.id}")
-            case Kind.TASK if entry.id:
+            case BoardKind.TASK if entry.id:
                 self.dismiss(f"/tasks show {entry.id}")
-            case Kind.TASK:
+            case BoardKind.TASK:
                 self.dismiss("/tasks done failed")
 
     def action_move(self, by: int) -> None:
@@ -139,7 +139,7 @@ class TaskBoard(ModalScreen[str]):
 
     def action_task(self, status: str) -> None:
         entry = self._entry
-        if entry and entry.kind is Kind.TASK and entry.id:
+        if entry and entry.kind is BoardKind.TASK and entry.id:
             self.dismiss(f"/tasks move {entry.id} {status}")
 
     def action_leave(self) -> None:

@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from quintet.domain.agents.agent import Agent, visible_menu
 from quintet.domain.input.at_file import AtToken, at_token, completed
-from quintet.domain.input.slash_hints import Hint, Usage, hints
+from quintet.domain.input.slash_hints import CommandUsage, Hint, hints
 from quintet.domain.ports.prompt import FileFinder
 from quintet.engine.commands.table import TABLE
 from quintet.engine.session.session import Session
@@ -23,7 +23,7 @@ from quintet.surfaces.tui.prompt.text_area import PromptArea
 
 DEBOUNCE_SECONDS = 0.05
 AGENT_SECONDS = 1.0  # how old the agent of another process's session may be
-COMMANDS = tuple(Usage(command.name, command.usage, command.help) for command in TABLE)
+COMMANDS = tuple(CommandUsage(command.name, command.usage, command.help) for command in TABLE)
 TAKES = ("tab", "enter")
 MOVES = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1}
 

@@ -62,7 +62,7 @@ class Block(ABC):
             self.changed()
 
 
-class Said(Block):
+class PromptBlock(Block):
     """What the person said."""
 
     spaced = True
@@ -81,7 +81,7 @@ class Said(Block):
         return rows
 
 
-class Lines(Block):
+class LinesBlock(Block):
     """Lines with roles, as `describe` gives them."""
 
     def __init__(self, lines: Sequence[Line], indent: str = "") -> None:
@@ -98,7 +98,7 @@ class Lines(Block):
         return rows
 
 
-class Answer(Block):
+class AnswerBlock(Block):
     """What the model says, as it says it."""
 
     spaced = True
@@ -162,7 +162,7 @@ class Folded(Block):
         return [*rows, *(row for line in lines_of(text) for row in wrap([(f"    {line}", "dim")], width, "    "))]
 
 
-class Call(Block):
+class CallBlock(Block):
     """A tool call: one row, and below it what it changed, printed or said went wrong."""
 
     foldable = True
@@ -243,7 +243,7 @@ class Joined(Block):
 
     foldable = True
 
-    def __init__(self, calls: Sequence[Call]) -> None:
+    def __init__(self, calls: Sequence[CallBlock]) -> None:
         super().__init__()
         self._calls = calls
         self.folded = False

@@ -14,7 +14,15 @@ from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn import reasoning
 from quintet.domain.turn.review_report import is_step
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.surfaces.tui.transcript.blocks import Answer, Block, Call, Folded, Joined, Lines, Said
+from quintet.surfaces.tui.transcript.blocks import (
+    AnswerBlock,
+    Block,
+    CallBlock,
+    Folded,
+    Joined,
+    LinesBlock,
+    PromptBlock,
+)
 
 OPEN, CLOSE = "<ide_reasoning>", "</ide_reasoning>"
 
@@ -24,7 +32,7 @@ class _Reply:
 
     def __init__(self) -> None:
         self.thinking: Folded | None = None
-        self.answer: Answer | None = None
+        self.answer: AnswerBlock | None = None
         self.held = ""  # not told apart yet
         self.inside: bool | None = None  # a reasoning block; None before the first words are known
 
@@ -34,13 +42,13 @@ class Story:
         self.blocks: list[Block] = []
         self._changed: int | None = None
         self._replies: dict[str, _Reply] = {}
-        self._calls: dict[str, Call] = {}
-        self._call: Call | None = None  # the newest that has ended
-        self._unit: list[Call] = []  # the calls of the unit of a cycle
+        self._calls: dict[str, CallBlock] = {}
+        self._call: CallBlock | None = None  # the newest that has ended
+        self._unit: list[CallBlock] = []  # the calls of the unit of a cycle
         self._ran = ""  # the newest command that is shown, by its submission
         self._turned: Block | None = None  # what the newest transition said
-        self._questions: dict[str, Lines] = {}
-        self._countdown: Lines | None = None
+        self._questions: dict[str, LinesBlock] = {}
+        self._countdown: LinesBlock | None = None
         self._said = ""  # the newest reply of the turn
         self._step = False  # it is a step of a cycle, whose events say what came of it
         self._told_once = ToldOnce()
@@ -78,7 +86,7 @@ class Story:
 
     def note(self, *lines: Line) -> None:
         """Something of the surface's own."""
-        self._add(Lines(lines))
+        self._add(LinesBlock(lines))
 
     def _event(self, recorded: p.Recorded) -> None:
         recorded = self._told_once(recorded)
@@ -89,10 +97,10 @@ class Story:
                 self._step = is_step(event.order)
                 self.answer, self._call = "", None
                 if event.text and event.submission:  # else a cycle says it
-                    self._add(Said(event.text))
+                    self._add(PromptBlock(event.text))
             case p.CycleBegan():
                 if event.text and event.submission != self._ran:
-                    self._add(Said(event.text))
+                    self._add(PromptBlock(event.text))
                 self._describe(recorded)
             case p.CycleMoved(phase=CyclePhase.EXECUTING):
                 self._unit = []
@@ -107,13 +115,15 @@ class Story:
             case p.ModelReplied():
                 self._replied(event)
             case p.ToolStarted() if event.tool not in QUIET:
-                call = self._calls[event.call] = Call(event.tool, brief(event.arguments, 400))
+                call = self._calls[event.call] = CallBlock(event.tool, brief(event.arguments, 400))
                 self._add(call)
                 self._unit.append(call)
             case p.ToolFinished() if event.call in self._calls:
                 self._finished(self._calls.pop(event.call), event)
             case p.QuestionAsked():
-                asked = self._questions[event.question] = Lines([Line(f"? {visible(event.text)}", "warning")], "  ")
+                asked = self._questions[event.question] = LinesBlock(
+                    [Line(f"? {visible(event.text)}", "warning")], "  "
+                )
                 self._add(asked)
             case p.QuestionAnswered() if event.question in self._questions:
                 self._answered(self._questions.pop(event.question), event)
@@ -152,7 +162,7 @@ class Story:
             reply.inside, reply.held = False, rest.lstrip("\n")
         if reply.held:
             if reply.answer is None:
-                reply.answer = Answer()
+                reply.answer = AnswerBlock()
                 self._add(reply.answer)
             reply.answer.append(reply.held)
             reply.held = ""
@@ -176,7 +186,7 @@ class Story:
         if reply.thinking is None and thought.strip():
             self._think(reply, thought.strip())
         if text.strip() and reply.answer is None:
-            reply.answer = Answer()
+            reply.answer = AnswerBlock()
             self._add(reply.answer)
         if reply.answer:
             reply.answer.finish(text)
@@ -191,27 +201,27 @@ class Story:
         if lines and (event.line.startswith("/") or "event" in event.data):  # a command, or an agent's
             self._ran = event.submission
             turned = self.blocks.pop() if self.blocks and self.blocks[-1] is self._turned else None
-            self._add(Said(event.line, "dim"))
+            self._add(PromptBlock(event.line, "dim"))
             if turned:  # by this command, in the same breath
                 self._add(turned)
         self._lines(lines, "  ")
 
-    def _join(self, calls: list[Call]) -> None:
+    def _join(self, calls: list[CallBlock]) -> None:
         """Put the calls of a unit that is over in one row, where the first of them stands."""
         there = [index for index, block in enumerate(self.blocks) if block in calls]
         if len(there) > 1:
-            joined = Joined([block for block in self.blocks if isinstance(block, Call) and block in calls])
+            joined = Joined([block for block in self.blocks if isinstance(block, CallBlock) and block in calls])
             joined.spaced = self.blocks[there[0]].spaced
             self.blocks.insert(there[0], joined)
             self._touch(joined)
 
-    def _finished(self, call: Call, event: p.ToolFinished) -> None:
+    def _finished(self, call: CallBlock, event: p.ToolFinished) -> None:
         self._call = call
         diff = bool(event.changed) and event.status is CallStatus.OK
         call.finish(event.status, event.content, event.summary, event.seconds, diff=diff)
         self._touch(call)
 
-    def _answered(self, asked: Lines, event: p.QuestionAnswered) -> None:
+    def _answered(self, asked: LinesBlock, event: p.QuestionAnswered) -> None:
         said = f"{event.choice} {event.note}".rstrip() if event.by == "user" else f"closed: {event.by}"
         first = asked.lines[0]
         asked.lines[0] = Line(f"{first.text}   → {visible(said)}", "dim")
@@ -228,7 +238,7 @@ class Story:
                 self._call.show()
                 self._touch(self._call)
             else:
-                self._add(Answer(event.answer))
+                self._add(AnswerBlock(event.answer))
         self._describe(recorded)
 
     def _describe(self, recorded: p.Recorded) -> None:
@@ -236,12 +246,12 @@ class Story:
 
     def _lines(self, lines: list[Line], indent: str) -> None:
         if lines:
-            self._add(Lines(lines, indent))
+            self._add(LinesBlock(lines, indent))
 
     def _count_down(self, signal: p.Countdown) -> None:
         line = Line(f"{visible(signal.why)}: again in {signal.seconds:.0f} s", "warning")
         if self._countdown is None:
-            self._countdown = Lines([line], "  ")
+            self._countdown = LinesBlock([line], "  ")
             self._add(self._countdown)
         else:
             self._countdown.lines = [line]
@@ -258,8 +268,8 @@ class Story:
 
     def _add(self, block: Block) -> None:
         before = next((one for one in reversed(self.blocks) if not one.hidden), None)
-        block.spaced = before is not None and (block.spaced or isinstance(before, Said | Answer))
-        if isinstance(before, Said) and isinstance(block, Lines):
+        block.spaced = before is not None and (block.spaced or isinstance(before, PromptBlock | AnswerBlock))
+        if isinstance(before, PromptBlock) and isinstance(block, LinesBlock):
             block.spaced = False
         self.blocks.append(block)
         self._touch(block)
