@@ -22,7 +22,7 @@ from msgspec.structs import FieldInfo, fields
 
 from quintet.app.tool_registry import ALL
 from quintet.cli import main as cli
-from quintet.domain.agents import run_errors as failures
+from quintet.domain.agents.run import RunErrorCode
 from quintet.domain.base import errors
 from quintet.domain.dials.axes import AXIS_WORDS
 from quintet.domain.dials.transitions import Scope
@@ -206,7 +206,7 @@ def _errors() -> Iterator[str]:
         "What a `RunFailed` carries, what an input to an agent is answered with, and what the `error` of a run says. "
         "A command that fails changes nothing, and the active run stays where it was."
     )
-    yield _table(("code", "meaning"), ((f"`{code}`", meaning) for code, meaning in failures.CODES.items()))
+    yield _table(("code", "meaning"), ((f"`{code}`", code.meaning) for code in RunErrorCode))
 
 
 # ── the command line's parsers

@@ -11,7 +11,7 @@ from tests.engine.packages import item, row, write
 from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import connect_to_read
 from quintet.adapters.sqlite.rows import Rows
-from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.agents.run import RunPhase
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import fold
 

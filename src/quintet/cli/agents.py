@@ -13,8 +13,8 @@ from typing import Any
 from quintet.adapters.agents.catalogue import SHIPPED, Shelf, Shelved, all_agents, at_path, find_agent
 from quintet.adapters.files.paths import locate
 from quintet.domain.agents.agent import AgentProblem, MenuItem, visible_menu
-from quintet.domain.agents.menu_lint import loose_ends
 from quintet.domain.agents.route import ResolvedCommand, resolve
+from quintet.domain.agents.workflow import menu_problems
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.dials.axes import Surface
 from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
@@ -180,6 +180,6 @@ def _loose(one: Shelved) -> Iterable[AgentProblem]:
             lines = file.read().splitlines()
     except OSError:
         lines = []
-    for end in loose_ends(one.agent, one.package):
+    for end in menu_problems(one.agent, one.package):
         line = next((number for number, text in enumerate(lines, 1) if end.target in text), 1)
         yield AgentProblem(one.agent.source, line, end.target, end.problem)

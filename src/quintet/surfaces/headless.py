@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import msgspec
 
 from quintet.domain.agents.contract_results import InputFollower
-from quintet.domain.agents.run_errors import CODES
+from quintet.domain.agents.run import RUN_ERROR_CODES
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
@@ -177,7 +177,7 @@ def _exit_code(ran: p.CommandRan) -> int:
     """An input that is not clear was not carried out, and neither was one that a hook held back."""
     if ran.ok:
         return 3 if ran.data.get("event", {}).get("type") == UNCLEAR else 0
-    return 3 if ran.code == NOT_BEGUN else 1 if ran.code in CODES else 2
+    return 3 if ran.code == NOT_BEGUN else 1 if ran.code in RUN_ERROR_CODES else 2
 
 
 def _command_result(ran: p.CommandRan) -> dict[str, Any]:

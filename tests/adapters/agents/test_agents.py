@@ -14,8 +14,7 @@ from quintet.adapters.agents.package_files import MOST_BYTES
 from quintet.adapters.files.located_yaml import MOST_NODES, NotReadable, read_json, read_yaml
 from quintet.adapters.files.paths import Places
 from quintet.domain.agents.agent import Agent, HandlerKind
-from quintet.domain.agents.menu_lint import loose_ends
-from quintet.domain.agents.workflow import NodeKind
+from quintet.domain.agents.workflow import NodeKind, menu_problems
 from quintet.domain.base.errors import NotFound, UsageError
 
 GOOD = """\
@@ -527,7 +526,7 @@ def test_the_shipped_agents_are_whole(tmp_path: Path) -> None:
     assert shelf.problems == []
     for one in shelf.agents.values():
         assert one.package.workflows
-        assert list(loose_ends(one.agent, one.package)) == []
+        assert list(menu_problems(one.agent, one.package)) == []
         for workflow in one.package.workflows:
             reached, ends = {workflow.graph.entry}, [workflow.graph.entry]
             while ends:
@@ -542,7 +541,7 @@ def test_what_leads_nowhere_is_a_loose_end(tmp_path: Path) -> None:
     text = GOOD.replace('"#weather"', '"#storm"') + "    - {trigger: old, workflow: a/flow.yaml, description: Old}\n"
     found = at_path(str(write(tmp_path, "keeper.agent.yaml", text)))
     assert found.package
-    ends = [(end.target, end.problem.split("(")[0]) for end in loose_ends(found.package.agents[0], found.package)]
+    ends = [(end.target, end.problem.split("(")[0]) for end in menu_problems(found.package.agents[0], found.package)]
     assert ends == [
         ("light-lamp", "is no workflow of this package"),
         ("#storm", "is no prompt of this agent"),

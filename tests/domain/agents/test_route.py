@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.domain.agents import menu_match
 from quintet.domain.agents.agent import Agent, HandlerKind, visible_menu
-from quintet.domain.agents.menu_index import compiled
-from quintet.domain.agents.menu_match import nearest_items
+from quintet.domain.agents.menu import MARGIN, THRESHOLD, compiled, nearest_items
 from quintet.domain.agents.route import Candidate, CommandKind, Confidence, ResolvedCommand, resolve
-from quintet.domain.agents.spoken import MOST_LETTERS
+from quintet.domain.agents.words import MOST_LETTERS
 from quintet.domain.agents.workflow import is_classic, is_workflow, names_workflow
 from quintet.domain.dials.axes import Surface
 from tests.domain.menus import EVERY_FORM, agent, corpus_agents, item, labels
@@ -324,7 +322,7 @@ def test_what_is_met_better_wins(better: object, worse: object, text: str) -> No
 def test_the_threshold(text: str, reaches: bool) -> None:
     best = nearest_items(text, compiled(agent(item("Sing", "draft-plan"), item("Hum", "other")), Surface.TUI))
     assert bool(best) is reaches
-    assert all(match.score >= menu_match.THRESHOLD for match in best)
+    assert all(match.score >= THRESHOLD for match in best)
 
 
 @pytest.mark.parametrize(
@@ -351,7 +349,7 @@ def test_what_is_forbidden_is_not_done(no: str) -> None:
 
 
 def test_the_two_constants() -> None:
-    assert (menu_match.THRESHOLD, menu_match.MARGIN) == (0.27, 0.02)
+    assert (THRESHOLD, MARGIN) == (0.27, 0.02)
 
 
 @pytest.mark.parametrize("text", ["tes", "tset", "cehck", "chek", "wrok-status"])

@@ -5,10 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain.agents.agent import Agent, Persona
-from quintet.domain.agents.run_errors import CODES, ErrorInfo
-from quintet.domain.agents.run_phases import MOVES, TERMINAL, RunPhase, outcome
-from quintet.domain.agents.templates import render
-from quintet.domain.agents.workflow import Edge, Graph, Node, NodeKind, Workflow
+from quintet.domain.agents.run import MOVES, RUN_ERROR_CODES, TERMINAL, ErrorInfo, RunPhase, outcome
+from quintet.domain.agents.workflow import Edge, Graph, Node, NodeKind, Workflow, render
 from quintet.domain.agents.workflow_progress import FinishedStep, by_itself, chosen, entered, moved, passes
 from quintet.domain.turn.tool_spec import Move
 
@@ -54,7 +52,7 @@ def test_s2_what_a_turns_end_does_to_its_run(
     after, told = outcome(status, reason, error, done)
     assert (after, told.code if told else "") == (phase, code)
     assert after in MOVES[RunPhase.RUNNING]
-    assert told is None or told.code in CODES
+    assert told is None or told.code in RUN_ERROR_CODES
 
 
 NODES = [f"n{number}" for number in range(6)]

@@ -13,7 +13,7 @@ from quintet.adapters.files.paths import locate
 from quintet.adapters.settings.trust import set_trust
 from quintet.app.open import open_session
 from quintet.domain.agents.agent import Agent
-from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import ModelAuthFailed, ModelTimeout, RunFailed
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p

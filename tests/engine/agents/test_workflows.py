@@ -8,7 +8,7 @@ import pytest
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.models.registry import Models
-from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import ModelRateLimited
 from quintet.domain.journal import protocol as p
 from quintet.domain.settings.settings import Settings

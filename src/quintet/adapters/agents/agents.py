@@ -13,10 +13,9 @@ from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.files.located_yaml import NotReadable, frontmatter, read_json
 from quintet.adapters.files.paths import Places
 from quintet.adapters.files.private_files import private_folder
-from quintet.domain.agents import run_errors as failures
 from quintet.domain.agents.agent import Agent, AgentProblem
-from quintet.domain.agents.templates import render
-from quintet.domain.agents.workflow import AgentPackage, Workflow, is_classic
+from quintet.domain.agents.run import RunErrorCode
+from quintet.domain.agents.workflow import AgentPackage, Workflow, is_classic, render
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, RunFailed, UsageError
 from quintet.domain.base.lazy_regex import regex
@@ -47,9 +46,9 @@ class LocalAgents:
         try:
             return find_agent(name, self._places)[0].agent
         except NotFound as error:
-            raise RunFailed(failures.AGENT_NOT_FOUND, error.message, hint=error.hint) from None
+            raise RunFailed(RunErrorCode.AGENT_NOT_FOUND, error.message, hint=error.hint) from None
         except UsageError as error:
-            raise RunFailed(failures.VALIDATION_FAILED, error.message, hint=error.hint) from None
+            raise RunFailed(RunErrorCode.VALIDATION_FAILED, error.message, hint=error.hint) from None
 
     def other(self, agent: Agent, id: str) -> Agent:
         if id == agent.id:
@@ -59,7 +58,7 @@ class LocalAgents:
         if found is None:
             names = [one.id for one in package.agents] if package else []
             raise RunFailed(
-                failures.AGENT_NOT_FOUND, f"there is no agent {id} in {agent.package}.{did_you_mean(id, names)}"
+                RunErrorCode.AGENT_NOT_FOUND, f"there is no agent {id} in {agent.package}.{did_you_mean(id, names)}"
             )
         return found
 
@@ -67,11 +66,11 @@ class LocalAgents:
 
     def workflow(self, ref: str, agent: Agent) -> tuple[Workflow, str]:
         if not ref.strip():
-            raise RunFailed(failures.WORKFLOW_REF_REQUIRED, "no workflow is named")
+            raise RunFailed(RunErrorCode.WORKFLOW_REF_REQUIRED, "no workflow is named")
         root, path = self._placed(ref, agent) if _PATH.search(ref) else (agent.package, "")
         if is_classic(ref):
             raise RunFailed(
-                failures.CLASSIC,
+                RunErrorCode.CLASSIC,
                 f"{ref} is a classic workflow (.yaml, .yml, .xml), and those are not supported",
                 hint="Use a workflow.md, with a graph or step files beside it.",
             )
@@ -87,7 +86,7 @@ class LocalAgents:
             self._read(root, path)  # there, and not to be read: a link that leads out
         names = [workflow.id for workflow in package.workflows] if package else []
         raise RunFailed(
-            failures.UNKNOWN_WORKFLOW,
+            RunErrorCode.UNKNOWN_WORKFLOW,
             f"there is no workflow {ref} in {agent.package}.{did_you_mean(ref, names)}",
             hint=f"There are: {', '.join(names)}." if names else "It has none.",
         )
@@ -97,7 +96,7 @@ class LocalAgents:
 
         workflow, problems = read_workflow(files, path)
         if workflow is None:
-            raise RunFailed(failures.VALIDATION_FAILED, "\n".join(map(str, problems)))
+            raise RunFailed(RunErrorCode.VALIDATION_FAILED, "\n".join(map(str, problems)))
         return workflow
 
     def _explain(self, ref: str, path: str, agent: Agent, problems: list[AgentProblem]) -> None:
@@ -108,14 +107,14 @@ class LocalAgents:
             if ref != id and (not path or path != os.path.normpath(workflow)):
                 continue
             if not files.exists(workflow):
-                raise RunFailed(failures.WORKFLOW_FILE_NOT_FOUND, f"{files.shown(workflow)}: there is no such file")
+                raise RunFailed(RunErrorCode.WORKFLOW_FILE_NOT_FOUND, f"{files.shown(workflow)}: there is no such file")
             if graph and not files.exists(graph):
-                raise RunFailed(failures.GRAPH_FILE_NOT_FOUND, f"{files.shown(graph)}: there is no such file")
+                raise RunFailed(RunErrorCode.GRAPH_FILE_NOT_FOUND, f"{files.shown(graph)}: there is no such file")
         beside = path or f"workflows/{ref}/workflow.md"
         folder = os.path.dirname(files.shown(beside)) + os.sep
         mine = [problem for problem in problems if problem.file.startswith(folder)]
         if mine and folder != files.root + os.sep:
-            raise RunFailed(failures.VALIDATION_FAILED, "\n".join(map(str, mine)))
+            raise RunFailed(RunErrorCode.VALIDATION_FAILED, "\n".join(map(str, mine)))
 
     def _listed(self, files: PackageFiles) -> list[tuple[str, str, str]]:
         """The workflows that the manifest lists: id, file, graph."""
@@ -127,10 +126,10 @@ class LocalAgents:
             value = read_json(files.text(MANIFEST)).value
         except NotReadable as error:
             problem = f"{files.shown(MANIFEST)}:{error.line}: {error.problem}"
-            raise RunFailed(failures.MANIFEST_INVALID, problem) from None
+            raise RunFailed(RunErrorCode.MANIFEST_INVALID, problem) from None
         rows = value.get("workflows", []) if isinstance(value, dict) else None
         if not isinstance(rows, list):
-            raise RunFailed(failures.MANIFEST_INVALID, f"{files.shown(MANIFEST)}: workflows has to be a list")
+            raise RunFailed(RunErrorCode.MANIFEST_INVALID, f"{files.shown(MANIFEST)}: workflows has to be a list")
         fields = [row for row in rows if isinstance(row, dict)]
         return [tuple(str(row.get(name) or "") for name in ("id", "workflow", "graph")) for row in fields]  # type: ignore[misc]
 
@@ -138,9 +137,9 @@ class LocalAgents:
         from quintet.adapters.agents.package import MANIFEST, read_package, read_single
 
         if not os.path.isdir(self._places.root):
-            raise RunFailed(failures.PROJECT_ROOT_INVALID, f"{self._places.root}: there is no such folder any more")
+            raise RunFailed(RunErrorCode.PROJECT_ROOT_INVALID, f"{self._places.root}: there is no such folder any more")
         if not os.path.isdir(agent.package):
-            raise RunFailed(failures.PACKAGE_NOT_FOUND, f"{agent.package}: there is no such folder any more")
+            raise RunFailed(RunErrorCode.PACKAGE_NOT_FOUND, f"{agent.package}: there is no such folder any more")
         found = read_package(agent.package)
         if found.package is None and not os.path.exists(os.path.join(agent.package, MANIFEST)):
             found = read_single(agent.package, os.path.relpath(agent.source, agent.package))
@@ -154,7 +153,7 @@ class LocalAgents:
         try:
             fields, body = frontmatter(self._read(root, inside))
         except NotReadable as error:
-            raise RunFailed(failures.VALIDATION_FAILED, f"{whole}:{error.line}: {error.problem}") from None
+            raise RunFailed(RunErrorCode.VALIDATION_FAILED, f"{whole}:{error.line}: {error.problem}") from None
         return whole, fields.value, body
 
     def step(self, path: str, root: str) -> str:
@@ -162,7 +161,7 @@ class LocalAgents:
             return frontmatter(PackageFiles(root).text(path))[1].strip()
         except NotReadable as error:
             whole = os.path.join(root, path)
-            code = failures.PERMISSION_DENIED if "leads out" in error.problem else failures.PRECONDITION
+            code = RunErrorCode.PERMISSION_DENIED if "leads out" in error.problem else RunErrorCode.PRECONDITION
             raise RunFailed(code, f"{whole}:{error.line}: {error.problem}") from None
 
     def data(self, path: str, agent: Agent) -> ItemData:
@@ -172,17 +171,17 @@ class LocalAgents:
         ending = os.path.splitext(inside)[1].lower()
         format = FORMATS.get(ending)
         if format is None:
-            raise RunFailed(failures.DATA_LOAD_FAILED, f"{path}: data is one of {', '.join(FORMATS)}")
+            raise RunFailed(RunErrorCode.DATA_LOAD_FAILED, f"{path}: data is one of {', '.join(FORMATS)}")
         try:
-            return ItemData(inside, format, parsed(format, self._read(root, inside, failures.DATA_LOAD_FAILED)))
+            return ItemData(inside, format, parsed(format, self._read(root, inside, RunErrorCode.DATA_LOAD_FAILED)))
         except NotReadable as error:
-            raise RunFailed(failures.DATA_LOAD_FAILED, f"{path}:{error.line}: {error.problem}") from None
+            raise RunFailed(RunErrorCode.DATA_LOAD_FAILED, f"{path}:{error.line}: {error.problem}") from None
 
-    def _read(self, root: str, path: str, code: str = failures.VALIDATION_FAILED) -> str:
+    def _read(self, root: str, path: str, code: str = RunErrorCode.VALIDATION_FAILED) -> str:
         try:
             return PackageFiles(root).text(path)
         except NotReadable as error:
-            code = failures.PERMISSION_DENIED if "leads out" in error.problem else code
+            code = RunErrorCode.PERMISSION_DENIED if "leads out" in error.problem else code
             raise RunFailed(code, f"{os.path.join(root, path)}:{error.line}: {error.problem}") from None
 
     def _placed(self, path: str, agent: Agent) -> tuple[str, str]:
@@ -199,7 +198,7 @@ class LocalAgents:
             if inside and not self._protection.is_secret(inside[0][1]):
                 return inside[0]
         raise RunFailed(
-            failures.PERMISSION_DENIED, f"{path}: only files of the agent's package and of the project are read"
+            RunErrorCode.PERMISSION_DENIED, f"{path}: only files of the agent's package and of the project are read"
         )
 
     # ── templates and folders
@@ -221,7 +220,8 @@ class LocalAgents:
             private_folder(os.path.join(self._places.runs, run))
         except OSError as error:
             raise RunFailed(
-                failures.STATE_INIT_FAILED, f"{self._places.runs}: the run's folder cannot be made ({error.strerror})"
+                RunErrorCode.STATE_INIT_FAILED,
+                f"{self._places.runs}: the run's folder cannot be made ({error.strerror})",
             ) from None
 
 

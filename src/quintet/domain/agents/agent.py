@@ -1,4 +1,4 @@
-"""What an agent is: a persona and the user's numbered menu. Never a process.
+"""What an agent is: a persona and the user's numbered menu, and both in words. Never a process.
 
 Every menu opens with Menu Help and Chat and ends with Dismiss, numbered like the rest. What a surface cannot do is
 not in its menu, and the numbers are those of what is left.
@@ -6,6 +6,7 @@ not in its menu, and the numbers are those of what is left.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -114,3 +115,29 @@ class AgentProblem(Struct, frozen=True):
     def __str__(self) -> str:
         field = f"{self.field}: " if self.field else ""
         return f"{self.file}:{self.line}: {field}{self.problem}"
+
+
+def persona_prompt(agent: Agent) -> str:
+    """The persona as a part of what the model is told."""
+    if agent.system_prompt:
+        return agent.system_prompt.strip()
+    persona = agent.persona
+    parts = [f"You are {headline(agent)}. {persona.role}", persona.identity]
+    if persona.communication_style:
+        parts.append(f"How you speak: {persona.communication_style}")
+    parts += [_listed("What you hold to:", persona.principles), _listed("Always:", agent.critical_actions)]
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def headline(agent: Agent) -> str:
+    return f"{agent.name}, {agent.title}" if agent.title else agent.name
+
+
+def numbered(labels: Sequence[str]) -> str:
+    """A menu as it is shown."""
+    width = len(str(len(labels)))
+    return "\n".join(f"{number:>{width}}. {label}" for number, label in enumerate(labels, 1))
+
+
+def _listed(heading: str, lines: Sequence[str]) -> str:
+    return "\n".join([heading, *(f"- {line}" for line in lines)]) if lines else ""

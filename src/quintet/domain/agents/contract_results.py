@@ -10,8 +10,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from quintet.domain.agents.run_errors import ErrorInfo
-from quintet.domain.agents.run_phases import outcome
+from quintet.domain.agents.run import ErrorInfo, outcome
 from quintet.domain.journal import protocol as p
 
 

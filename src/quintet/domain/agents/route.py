@@ -13,9 +13,8 @@ from enum import StrEnum
 from msgspec import Struct
 
 from quintet.domain.agents.agent import PAUSE, STOP, Agent, HandlerKind
-from quintet.domain.agents.menu_index import CompiledMenu, Match, compiled, name_of
-from quintet.domain.agents.menu_match import nearest_items
-from quintet.domain.agents.spoken import Spoken, fold, spoken
+from quintet.domain.agents.menu import CompiledMenu, Match, compiled, name_of, nearest_items
+from quintet.domain.agents.words import InputLine, fold, input_line
 from quintet.domain.agents.workflow import names_workflow
 from quintet.domain.dials.axes import Surface
 
@@ -80,7 +79,7 @@ _LEAST = ((0.8, Confidence.HIGH), (0.5, Confidence.MEDIUM))
 
 def resolve(text: str, agent: Agent, surface: Surface = Surface.TUI, active_run: bool = False) -> ResolvedCommand:
     """The command that an input is, for this agent's menu on this surface."""
-    said = spoken(text)
+    said = input_line(text)
     if active_run:
         return _global(said) or ResolvedCommand(
             CommandKind.CONTINUE_RUN, Confidence.EXACT, "input of the active run", details=said.details
@@ -107,7 +106,7 @@ def _confidence(score: float) -> Confidence:
     return next((confidence for least, confidence in _LEAST if score >= least), Confidence.LOW)
 
 
-def _global(said: Spoken) -> ResolvedCommand | None:
+def _global(said: InputLine) -> ResolvedCommand | None:
     name, _, argument = said.line.partition(" ")
     if not said.mark or name not in _GLOBAL or (argument and (name != "resume" or " " in argument)):
         return None
@@ -118,7 +117,7 @@ def _global(said: Spoken) -> ResolvedCommand | None:
     return ResolvedCommand(kind, Confidence.EXACT, f"global command {name}", target=target, details=said.details)
 
 
-def _numbered(said: Spoken, menu: CompiledMenu) -> ResolvedCommand:
+def _numbered(said: InputLine, menu: CompiledMenu) -> ResolvedCommand:
     digits = said.line.lstrip("0") or "0"
     number = int(digits) if len(digits) <= _MOST_DIGITS else 0
     if 1 <= number <= len(menu.items):
@@ -129,7 +128,7 @@ def _numbered(said: Spoken, menu: CompiledMenu) -> ResolvedCommand:
 
 
 def _meant(
-    said: Spoken, menu: CompiledMenu, matches: tuple[Match, ...], confidence: Confidence, reason: str
+    said: InputLine, menu: CompiledMenu, matches: tuple[Match, ...], confidence: Confidence, reason: str
 ) -> ResolvedCommand:
     if len(matches) > 1:
         return _unclear(said, menu, (match.index for match in matches), "several menu items match")
@@ -150,7 +149,7 @@ def _meant(
     )
 
 
-def _unclear(said: Spoken, menu: CompiledMenu, indices: Iterable[int], reason: str) -> ResolvedCommand:
+def _unclear(said: InputLine, menu: CompiledMenu, indices: Iterable[int], reason: str) -> ResolvedCommand:
     candidates = tuple(Candidate(index, menu.items[index - 1].label) for index in indices)
     return ResolvedCommand(
         CommandKind.CLARIFY_CHOICE, Confidence.LOW, reason, details=said.details, candidates=candidates

@@ -1,16 +1,19 @@
 """Workflows as their files describe them: a graph of steps, or step files in a row; and the package that holds them.
 
-Paths are relative to the package, with forward slashes. Nothing here has been run, and nothing here runs.
+Paths are relative to the package, with forward slashes. Nothing here has been run, and nothing here runs. `render`
+fills in the templates of a package's texts; `menu_problems` finds what in an agent's menu would fail when chosen.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, field
 
-from quintet.domain.agents.agent import Agent
+from quintet.domain.agents.agent import Agent, HandlerKind
+from quintet.domain.base.lazy_regex import regex
 
 
 class NodeKind(StrEnum):
@@ -101,3 +104,43 @@ def names_workflow(ref: str) -> bool:
 def is_workflow(ref: str, frontmatter: dict[str, Any]) -> bool:
     """Whether a script, now that it has been read, turns out to be a workflow."""
     return names_workflow(ref) or not _WORKFLOW_FIELDS.isdisjoint(frontmatter)
+
+
+_CONFIGURED = regex(r"\{config_source\}:([\w.-]+)")
+_VARIABLE = regex(r"\{([\w.-]+)\}")
+
+
+def render(text: str, places: Mapping[str, str], variables: Mapping[str, str]) -> str:
+    """`places` are ours and win; a variable of the package may hold a place, and nothing deeper."""
+    if "{" not in text:
+        return text
+    values = {name: _VARIABLE.sub(lambda found: places.get(found[1], found[0]), v) for name, v in variables.items()}
+    known = {**values, **places}
+    text = _CONFIGURED.sub(lambda found: values.get(found[1], found[0]), text)
+    return _VARIABLE.sub(lambda found: known.get(found[1], found[0]), text)
+
+
+_REFERRING = (HandlerKind.WORKFLOW, HandlerKind.EXEC, HandlerKind.VALIDATE)
+
+
+class MenuProblem(Struct, frozen=True):
+    target: str
+    problem: str
+
+
+def menu_problems(agent: Agent, package: AgentPackage) -> Iterator[MenuProblem]:
+    """What leads nowhere within the package; what a template places outside it is not judged."""
+    for handler in (handler for item in agent.menu for handler in item.handlers):
+        target = handler.target
+        if handler.kind is HandlerKind.ACTION and target.startswith("#") and not agent.prompt(target[1:]):
+            yield MenuProblem(target, "is no prompt of this agent")
+        elif handler.kind in _REFERRING and is_classic(target):
+            yield MenuProblem(target, "is a classic workflow (.yaml, .yml, .xml), and those are not supported")
+        elif _is_workflow(handler.kind, target) and not package.workflow(target):
+            yield MenuProblem(target, "is no workflow of this package")
+
+
+def _is_workflow(kind: HandlerKind, target: str) -> bool:
+    if "{" in target.replace("{package-root}", ""):
+        return False
+    return kind is HandlerKind.WORKFLOW or (kind is HandlerKind.EXEC and names_workflow(target))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
-from quintet.domain.agents.run_phases import TERMINAL as OVER
+from quintet.domain.agents.run import TERMINAL as OVER
 from quintet.domain.journal import cycle_events as c
 from quintet.domain.journal.checkpoint_events import FilesChanged
 from quintet.domain.tasks.cycle_phases import CyclePhase

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, json
 
-from quintet.domain.agents import persona
-from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.agents.agent import headline, numbered
+from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.safe_text import brief, exactly, visible
 from quintet.domain.dials import badge
 from quintet.domain.journal import describe_cycle as cycle_words
@@ -126,8 +126,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
 
 def _entered(event: p.AgentEntered) -> list[Line]:
     agent = event.agent
-    head = f"{agent.icon} {persona.headline(agent)}".strip()
-    menu = persona.numbered(event.menu)
+    head = f"{agent.icon} {headline(agent)}".strip()
+    menu = numbered(event.menu)
     about = "\n".join(filter(None, (agent.persona.role, agent.persona.identity.partition("\n\n")[0])))
     return [Line(head, "accent"), *_lines(about, "dim"), *_lines(menu)]
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from quintet.domain.agents.run_errors import ErrorInfo
+from quintet.domain.agents.run import ErrorInfo
 from quintet.domain.base.wire_struct import Tagged
 from quintet.domain.dials.axes import Surface
 from quintet.domain.dials.transitions import Actor

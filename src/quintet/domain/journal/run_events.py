@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from quintet.domain.agents.agent import Agent
-from quintet.domain.agents.run_errors import ErrorInfo
-from quintet.domain.agents.run_phases import RunMetadata, RunPhase
+from quintet.domain.agents.run import ErrorInfo, RunMetadata, RunPhase
 from quintet.domain.agents.workflow import Workflow
 from quintet.domain.agents.workflow_progress import WorkflowProgress
 from quintet.domain.base.wire_struct import Tagged

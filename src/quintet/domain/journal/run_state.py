@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from quintet.domain.agents import run_phases
 from quintet.domain.agents import workflow_progress as progress
+from quintet.domain.agents.run import ASIDE, TERMINAL
 from quintet.domain.journal import run_events as r
 from quintet.domain.turn.messages import Message, Role
 
@@ -51,9 +51,9 @@ def _moved(state: SessionState, event: r.RunMoved) -> None:
     if run is None:
         return
     state.runs[event.run] = structs.replace(run, phase=event.after, updated_at=event.at)
-    if event.after in run_phases.ASIDE and state.active_run == event.run:
+    if event.after in ASIDE and state.active_run == event.run:
         state.active_run, state.toolset = "", ""
-    if event.after in run_phases.TERMINAL:
+    if event.after in TERMINAL:
         state.progress.pop(event.run, None)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from quintet.domain.agents.run_errors import ErrorInfo
+from quintet.domain.agents.run import ErrorInfo
 from quintet.domain.base.wire_struct import Tagged
 from quintet.domain.dials.axes import Axes, AxesChange, Surface
 from quintet.domain.dials.transitions import Actor, Scope

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from quintet.domain.agents.run_phases import RunMetadata
+from quintet.domain.agents.run import RunMetadata
 from quintet.domain.dials.axes import INTERACTIVE, Axes
 from quintet.domain.dials.transitions import Transition
 from quintet.domain.journal.cycle_state import CycleBrief, brief

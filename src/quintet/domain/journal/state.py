@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from quintet.domain.agents.agent import Agent
-from quintet.domain.agents.run_phases import RunMetadata
+from quintet.domain.agents.run import RunMetadata
 from quintet.domain.agents.workflow_progress import WorkflowProgress
 from quintet.domain.dials.axes import INTERACTIVE, Axes, Surface
 from quintet.domain.dials.transitions import Loan, Scope, Transition

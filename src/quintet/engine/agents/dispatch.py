@@ -11,11 +11,9 @@ from typing import Any, Literal
 from msgspec import Struct, field, to_builtins
 
 from quintet.domain.agents import agent as agents
-from quintet.domain.agents import run_errors as failures
 from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.route import CommandKind, ResolvedCommand, resolve
-from quintet.domain.agents.run_errors import ErrorInfo
-from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.agents.run import ErrorInfo, RunErrorCode, RunPhase
 from quintet.domain.agents.workflow import is_classic, is_workflow
 from quintet.domain.base.errors import QuintetError, RunFailed
 from quintet.domain.dials.axes import Surface
@@ -64,7 +62,7 @@ def dispatch(core: Core, state: SessionState, text: str, surface: Surface) -> Di
         return Dispatched(error=ErrorInfo(error.code, error.message, error.hint))
     except Exception as error:
         core.log_crash(error)
-        return Dispatched(error=ErrorInfo(failures.UNKNOWN, f"{type(error).__name__}: {error}"))
+        return Dispatched(error=ErrorInfo(RunErrorCode.UNKNOWN, f"{type(error).__name__}: {error}"))
 
 
 class Dispatcher:
@@ -108,7 +106,7 @@ class Dispatcher:
         """The active run paused or stopped, between its turns."""
         run = self._state.runs.get(self._state.active_run)
         if run is None:
-            raise RunFailed(failures.PRECONDITION, "no run is active")
+            raise RunFailed(RunErrorCode.PRECONDITION, "no run is active")
         events = runs.moved(self._core, run, after, "asked for")
         return Dispatched(
             _event("RUN_MOVED", run=run.run_id, phase=after), text=f"run {run.run_id} {after}", events=events
@@ -151,7 +149,7 @@ class Dispatcher:
             return Dispatched(events=self._data(command), begins=Begins(text))
         if not self._core.agents.trusted:
             raise RunFailed(
-                failures.PERMISSION_DENIED,
+                RunErrorCode.PERMISSION_DENIED,
                 f"{path} is a program, and this folder is not trusted",
                 hint="`quintet trust` lets its agents' programs be run, through the gate.",
             )
@@ -176,7 +174,7 @@ class Dispatcher:
             if prompt is None:
                 named = ", ".join(f"#{known.id}" for known in self._agent.prompts) or "none"
                 raise RunFailed(
-                    failures.UNKNOWN_PROMPT_ID, f"{action} is no prompt of {self._agent.name}; there are: {named}"
+                    RunErrorCode.UNKNOWN_PROMPT_ID, f"{action} is no prompt of {self._agent.name}; there are: {named}"
                 )
             action = prompt.content.strip()
         text = _joined(self._rendered(action), command.details)

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from quintet.domain.agents import run_errors as failures
 from quintet.domain.agents.agent import Agent
-from quintet.domain.agents.run_errors import ErrorInfo
-from quintet.domain.agents.run_phases import MOVES, TERMINAL, RunMetadata, RunPhase, outcome
+from quintet.domain.agents.run import MOVES, TERMINAL, ErrorInfo, RunErrorCode, RunMetadata, RunPhase, outcome
 from quintet.domain.base.errors import RunFailed, StoreError
 from quintet.domain.journal.protocol import Event, RunMoved, RunStarted, RunTaken, TurnFinished
 from quintet.domain.journal.state import SessionState, fold
@@ -36,7 +34,7 @@ def moved(
     if run.phase is after:
         return []
     if after not in MOVES[run.phase]:
-        raise RunFailed(failures.PRECONDITION, f"run {run.run_id} is {run.phase} and cannot become {after}")
+        raise RunFailed(RunErrorCode.PRECONDITION, f"run {run.run_id} is {run.phase} and cannot become {after}")
     now = core.clock.now()
     return [RunMoved(run=run.run_id, before=run.phase, after=after, at=now, reason=reason, error=error)]
 
@@ -70,15 +68,15 @@ def take_up(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
     if not found:
         rows = [f"{run.run_id}  {run.phase}  {run.workflow_ref}" for run, _ in can[-MOST_NAMED:]]
         raise RunFailed(
-            failures.PRECONDITION,
+            RunErrorCode.PRECONDITION,
             f"there is no run {wanted} in this project" if wanted else "no run can be resumed",
             hint="\n".join(["These can be resumed:", *reversed(rows)]) if rows else "",
         )
     run, session = sorted(found, key=lambda one: one[0].created_at)[-1]
     if run.phase in TERMINAL:
-        raise RunFailed(failures.PRECONDITION, f"run {run.run_id} is {run.phase}; there is nothing to resume")
+        raise RunFailed(RunErrorCode.PRECONDITION, f"run {run.run_id} is {run.phase}; there is nothing to resume")
     if not _free(core, state, session):
-        raise RunFailed(failures.PRECONDITION, f"run {run.run_id} is in session {session}, which is open elsewhere")
+        raise RunFailed(RunErrorCode.PRECONDITION, f"run {run.run_id} is in session {session}, which is open elsewhere")
     holder = state if session == state.session else fold(one.event for one in core.store.read(session))
     cycle = holder.cycle
     cycle = structs.replace(cycle, at_work=False) if cycle and cycle.run == run.run_id else None
@@ -105,7 +103,7 @@ def listed(core: Core) -> list[tuple[RunMetadata, str]]:
                     run = structs.replace(found[id][0], phase=event.after, updated_at=event.at)
                     found[id] = (run, session)
     except StoreError as error:
-        raise RunFailed(failures.RUNS_INDEX_INVALID, error.message, hint=error.hint) from None
+        raise RunFailed(RunErrorCode.RUNS_INDEX_INVALID, error.message, hint=error.hint) from None
     return list(found.values())
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from quintet.domain.agents import run_errors as failures
 from quintet.domain.agents import workflow_progress as progress
-from quintet.domain.agents.agent import Agent
-from quintet.domain.agents.persona import told
+from quintet.domain.agents.agent import Agent, persona_prompt
+from quintet.domain.agents.run import RunErrorCode
 from quintet.domain.agents.workflow import NodeKind, Workflow
 from quintet.domain.agents.workflow_progress import FinishedStep, WorkflowProgress
 from quintet.domain.base.errors import RunFailed
@@ -46,7 +45,7 @@ class WorkflowRun:
         while not (place := self._place).done and not place.begun:
             here = tuple((frame.workflow.id, frame.node, frame.returned) for frame in place.frames)
             if here in seen:
-                raise RunFailed(failures.LOOP, f"{place.node.id}: the workflow comes back here with nothing to do")
+                raise RunFailed(RunErrorCode.LOOP, f"{place.node.id}: the workflow comes back here with nothing to do")
             seen.add(here)
             if move := progress.passes(place):
                 self._go(move)
@@ -89,14 +88,14 @@ class WorkflowRun:
     def _call(self, place: WorkflowProgress) -> None:
         node = place.node
         if len(place.frames) >= progress.MOST_DEPTH:
-            raise RunFailed(failures.LOOP, f"{node.id}: workflows within workflows, {progress.MOST_DEPTH} deep")
+            raise RunFailed(RunErrorCode.LOOP, f"{node.id}: workflows within workflows, {progress.MOST_DEPTH} deep")
         if not node.workflow:
-            raise RunFailed(failures.WORKFLOW_REF_REQUIRED, f"{node.id}: the node names no workflow to call")
+            raise RunFailed(RunErrorCode.WORKFLOW_REF_REQUIRED, f"{node.id}: the node names no workflow to call")
         try:
             workflow, root = self._core.agents.workflow(node.workflow, place.leader)
         except RunFailed as error:
-            unknown = error.code == failures.UNKNOWN_WORKFLOW
-            raise RunFailed(failures.WORKFLOW_REF_UNKNOWN if unknown else error.code, error.message) from None
+            unknown = error.code == RunErrorCode.UNKNOWN_WORKFLOW
+            raise RunFailed(RunErrorCode.WORKFLOW_REF_UNKNOWN if unknown else error.code, error.message) from None
         self._journal.post(workflow_begun(self._core, self._run, place.leader, workflow, root))
 
     def _begin(self, place: WorkflowProgress) -> None:
@@ -106,7 +105,7 @@ class WorkflowRun:
             text = f"Choose the way on: {progress.named_ways(place)}"
         text = core.agents.rendered(text, leader, self._run)
         agent = core.agents.other(leader, node.agent_id) if node.agent_id not in ("", leader.id) else None
-        persona = core.agents.rendered(told(agent), agent, self._run) if agent else ""
+        persona = core.agents.rendered(persona_prompt(agent), agent, self._run) if agent else ""
         title = node.title or node.id
         self._journal.post(StepBegun(run=self._run, node=node.id, title=title, text=text, agent=agent, persona=persona))
 

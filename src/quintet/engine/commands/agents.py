@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from quintet.domain.agents.agent import Agent, visible_menu
-from quintet.domain.agents.persona import headline, numbered, told
+from quintet.domain.agents.agent import Agent, headline, numbered, persona_prompt, visible_menu
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.text_table import table
 from quintet.domain.dials.axes import Surface
@@ -45,7 +44,7 @@ def entering(core: Core, state: SessionState, name: str, surface: Surface) -> li
 
 def entered(core: Core, agent: Agent, surface: Surface) -> AgentEntered:
     labels = tuple(item.label for item in visible_menu(agent, surface))
-    return AgentEntered(agent=agent, persona=core.agents.rendered(told(agent), agent), menu=labels)
+    return AgentEntered(agent=agent, persona=core.agents.rendered(persona_prompt(agent), agent), menu=labels)
 
 
 def leaving(core: Core, state: SessionState, agent: Agent) -> list[Event]:

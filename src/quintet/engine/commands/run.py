@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import to_builtins
 
-from quintet.domain.agents import run_errors as failures
-from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.agents.run import RunErrorCode, RunPhase
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import RunFailed, UsageError
 from quintet.domain.input.slash_line import CommandLine
@@ -51,7 +50,7 @@ def _resume_run(desk: Desk, wanted: str) -> CommandOutcome:
     try:
         events = resuming(desk.core, desk.state, wanted, desk.surface)
     except RunFailed as error:
-        if not wanted and error.code == failures.PRECONDITION:
+        if not wanted and error.code == RunErrorCode.PRECONDITION:
             raise UsageError("nothing is paused or interrupted, and no run can be resumed") from None
         raise
     taken = next(event for event in events if isinstance(event, RunTaken))

@@ -202,10 +202,10 @@ def command_in(state: SessionState, text: str, surface: Surface) -> str:
     if name is None or not known(name):
         if state.agent:
             from quintet.domain.agents.route import CommandKind, resolve
-            from quintet.domain.agents.spoken import spoken
+            from quintet.domain.agents.words import input_line
 
             kind = resolve(text, state.agent, surface, bool(state.active_run)).kind
             if kind not in (CommandKind.CHAT, CommandKind.CONTINUE_RUN):
-                return f"/{spoken(text).line}" if state.active_run else ""
+                return f"/{input_line(text).line}" if state.active_run else ""
         return text if name is not None else ""
     return text

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.dials.transitions import Activity, Boundary, Scope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quintet.domain.agents.run_phases import RunPhase
+from quintet.domain.agents.run import RunPhase
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.protocol import CycleStopped, Event, ToolFinished, TurnFinished
 from quintet.domain.journal.state import OUTCOME_UNKNOWN, SessionState

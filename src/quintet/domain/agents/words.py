@@ -1,14 +1,60 @@
-"""The words of a request that are not what is asked for: greetings, articles, politeness, verbs of launching.
+"""The words of an input to an agent: folded to one form for what means the same, and parted from what asks for nothing.
 
-`asked` takes them off and says how much each word that is left counts. A word that turns a sentence into a question,
-a negation or a statement is kept and marked: a command does not hold one that its menu item does not hold too.
+`input_line` folds compatibility forms, case, invisible characters and white space, and drops `*` and `/` in front. Only
+the first line is looked at, and no more of it than a command could need. `asked` takes off greetings, articles,
+politeness and verbs of launching. A word that turns a sentence into a question, a negation or a statement is kept and
+marked: a command does not hold one that its menu item does not hold too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unicodedata import category, normalize
 
 from msgspec import Struct
+
+from quintet.domain.base.lazy_regex import regex
+
+MOST_LETTERS = 400  # a first line longer than this is prose
+_WORDS = regex(r"[^\W_]+(?:'[^\W_]+)*")
+_BREAK = regex(r"[\r\n]")
+
+
+class InputLine(Struct, frozen=True):
+    line: str  # the first line, folded
+    raw: str  # as it was typed, without the marks in front
+    mark: str = ""  # the `*` or `/` it began with
+    details: str = ""  # the lines after it
+    long: bool = False  # the first line is too long to be a command
+
+
+def input_line(text: str) -> InputLine:
+    text = text.strip()
+    broken = _BREAK.search(text)
+    first, details = (text[: broken.start()], text[broken.end() :].strip("\r\n")) if broken else (text, "")
+    bare = first.lstrip("*/ \t")
+    folded = fold(bare[: MOST_LETTERS + 1])
+    line = folded.lstrip("*/ ")  # their wide forms are plain only now
+    mark = first[: len(first) - len(bare)].strip()[:1] or folded[: len(folded) - len(line)].strip()[:1]
+    number = bare.isascii() and bare.isdigit()
+    return InputLine(line, bare[:MOST_LETTERS], mark, details, len(bare) > MOST_LETTERS and not number)
+
+
+def fold(text: str) -> str:
+    text = normalize("NFKC", text)
+    if not text.isprintable():
+        text = "".join(_visible(char) for char in text)
+    return " ".join(normalize("NFKC", text.casefold()).split())
+
+
+def words(folded: str) -> list[str]:
+    """Its words; hyphen, underscore, space and whatever else is no letter or digit stand between them."""
+    return _WORDS.findall(folded.replace("’", "'"))
+
+
+def _visible(char: str) -> str:
+    kind = category(char)
+    return "" if kind == "Cf" else " " if kind == "Cc" else char
 
 
 def _set(words: str) -> frozenset[str]:
