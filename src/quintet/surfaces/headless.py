@@ -20,8 +20,7 @@ from quintet.domain.agents.run import RUN_ERROR_CODES
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import Line, describe
-from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.journal.describe import Line, RepeatFilter, describe
 from quintet.domain.turn.delivery import DeliveryState, unverified
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -41,7 +40,7 @@ class Headless:
         self._parsed = parsed  # the answer is JSON, and the result holds its value
         self._out = out or forgiving(sys.stdout)
         self._diagnostics = Painter(forgiving(sys.stderr))
-        self._told_once = ToldOnce()
+        self._without_repeats = RepeatFilter()
         self._interrupts = 0
         self._lacks = ""  # what the last delivery check of the turn asks for
 
@@ -122,7 +121,7 @@ class Headless:
 
     def _diagnose(self, recorded: p.Recorded) -> None:
         """On stderr, what a person would want to know of a run they do not watch."""
-        recorded = self._told_once(recorded)
+        recorded = self._without_repeats(recorded)
         match recorded.event:
             case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
                 self._diagnostics.print(describe(recorded))

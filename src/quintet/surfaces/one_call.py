@@ -15,8 +15,7 @@ import msgspec
 from quintet.domain.base.safe_text import visible
 from quintet.domain.input.slash_line import format_own_call
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import describe, question
-from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.journal.describe import RepeatFilter, describe, question
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -39,12 +38,12 @@ class OneCall:
 
     async def run(self, tool: str, arguments: str) -> int:
         session, decided, finished = self._session, 0, None
-        told_once = (lambda item: item) if self._json else ToldOnce()
+        without_repeats = (lambda item: item) if self._json else RepeatFilter()
         await session.say(format_own_call(tool, arguments))
         async for item in session.events(session.since):
             if not isinstance(item, p.Recorded):
                 continue
-            match told_once(item).event:
+            match without_repeats(item).event:
                 case p.QuestionAsked() as asked:
                     self._aside.print(question(asked))
                     await session.submit(p.Answer(question=asked.question, choice=await _choice(asked)))

@@ -20,8 +20,7 @@ from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
 from quintet.domain.input.slash_line import own_call
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import Line, describe, question
-from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
 from quintet.domain.turn.messages import Role
 from quintet.domain.turn.review_report import is_step
 from quintet.engine.session.session import Session
@@ -47,7 +46,7 @@ class Plain:
         self._at_prompt = False
         self._turn = ""  # the submission whose turn is running
         self._said = ""  # its newest reply
-        self._told_once = ToldOnce()
+        self._without_repeats = RepeatFilter()
         self._own = False  # the turn is a call of the person's own: its answer is the call's result
         self._aside = False  # it is a step of a cycle, whose events say what came of it
         self._reports = False  # it ends with a report: what the person sees is that, not what it is made from
@@ -162,7 +161,7 @@ class Plain:
                 self._line_open = True
 
     def _event(self, recorded: p.Recorded) -> None:
-        recorded = self._told_once(recorded)
+        recorded = self._without_repeats(recorded)
         event = recorded.event
         match event:
             case p.ModelReplied() if event.aside or (self._reports and not event.calls):

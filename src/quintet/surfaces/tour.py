@@ -12,8 +12,7 @@ import sys
 
 from quintet.domain.base.safe_text import visible
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import Line, describe
-from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.journal.describe import Line, RepeatFilter, describe
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.session.session import Session
@@ -50,7 +49,7 @@ class Tour:
         self._about = about
         self._paint = Painter(forgiving(sys.stdout))
         self._seen = 0
-        self._told_once = ToldOnce()
+        self._without_repeats = RepeatFilter()
         self._denied = 0
 
     async def run(self) -> int:
@@ -95,7 +94,7 @@ class Tour:
         return "nothing"
 
     def _show(self, recorded: p.Recorded) -> None:
-        recorded = self._told_once(recorded)
+        recorded = self._without_repeats(recorded)
         match recorded.event:
             case p.CommandRan() | p.RunStarted() | p.RunMoved():
                 return

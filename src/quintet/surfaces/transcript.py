@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from quintet.domain.base.safe_text import visible
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import Line, describe, question
-from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
 
 
 def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:
-    said, told_once = "", ToldOnce()
-    for recorded in map(told_once, events):
+    said, without_repeats = "", RepeatFilter()
+    for recorded in map(without_repeats, events):
         event = recorded.event
         said = event.text if isinstance(event, p.ModelReplied) and not event.aside else said
         for line in describe(recorded) or _spoken(event):

@@ -1,4 +1,7 @@
-"""The events of a cycle: plan, execute, verify; and what AI CLIs did in it."""
+"""The events of a cycle: plan, execute, verify; what AI CLIs did in it; and the moves of tasks.
+
+The truth about a task is its row; what is told of it here is a copy.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from quintet.domain.base.wire_struct import Tagged
 from quintet.domain.dials.axes import Axes
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import ExecutorFailure, ExecutorRole
+from quintet.domain.tasks.task import TaskStatus
 from quintet.domain.turn.messages import Usage
 
 
@@ -144,3 +148,15 @@ class ExecutorEnded(Tagged, frozen=True, kw_only=True, gc=False):
     usage: Usage = Usage()
     cost: float = 0.0
     retry_in: float | None = None
+
+
+class TaskMoved(Tagged, frozen=True, kw_only=True, gc=False):
+    """A task was moved by this session; `transition` is the number of the move among those of the project's tasks."""
+
+    task: str
+    title: str
+    before: TaskStatus
+    after: TaskStatus
+    reason: str
+    transition: int
+    run: str = ""  # the cycle that moved it

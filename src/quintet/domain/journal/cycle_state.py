@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from quintet.domain.agents.run import TERMINAL as OVER
 from quintet.domain.journal import cycle_events as c
-from quintet.domain.journal.checkpoint_events import FilesChanged
+from quintet.domain.journal.call_events import FilesChanged
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn.messages import Usage
 
@@ -57,32 +57,6 @@ class CycleState(Struct, frozen=True):
     def scope(self) -> tuple[str, ...] | None:
         """The milestones whose tasks are its own; none: those of the whole project."""
         return self.milestones if self.plans else None
-
-
-class CycleBrief(Struct, frozen=True):
-    """What listings and `status` show of a cycle."""
-
-    run: str
-    phase: CyclePhase
-    status: str  # running, or how it stopped
-    iteration: int
-    units: int
-    task: str
-    title: str
-    current: int
-    total: int
-    planner: str
-    executor: str
-    verifier: str
-    reason: str = ""
-
-
-def brief(cycle: CycleState) -> CycleBrief:
-    status = "running" if cycle.at_work else cycle.status
-    where = (cycle.iteration, cycle.units, cycle.task, cycle.title, cycle.current, cycle.total)
-    return CycleBrief(
-        cycle.run, cycle.phase, status, *where, cycle.planner, cycle.executor, cycle.verifier, cycle.reason
-    )
 
 
 def live(state: SessionState) -> CycleState | None:

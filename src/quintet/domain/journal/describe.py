@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 
 from quintet.domain.agents.agent import headline, numbered
 from quintet.domain.agents.run import RunPhase
@@ -12,6 +12,7 @@ from quintet.domain.journal import describe_cycle as cycle_words
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission import rules
 from quintet.domain.permission.gate import Verdict
+from quintet.domain.permission.put_right import PUT_RIGHT
 from quintet.domain.permission.question_lines import parted
 from quintet.domain.tasks.executors import STARTING
 from quintet.domain.turn import delivery
@@ -25,6 +26,7 @@ FEW_LINES = 12  # of a question, until what is said of it stands at its end once
 QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
 }
+NOT_RUN = "not run: "
 # What a command did has an event that says it.
 SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "agent", "task"})
 MOST_LINES = 60  # of one tool's output
@@ -222,3 +224,36 @@ def _lines(text: str, role: str = "", most: int = 0) -> list[Line]:
     lines = text.split("\n") if text else []
     shown = lines[-most:] if most else lines
     return [Line(line, role) for line in shown]
+
+
+class RepeatFilter:
+    """Shown every event of a session in order, gives each as it is to be described: nothing is said twice.
+
+    Why a call was refused is not said again at the end of its turn, nor what was put right after a command.
+    """
+
+    def __init__(self) -> None:
+        self._refused = ""  # why the newest refused call of the turn was not run
+        self._put_right: list[str] = []  # in the turn, in order
+
+    def __call__(self, recorded: p.Recorded) -> p.Recorded:
+        match recorded.event:
+            case p.TurnStarted():
+                self._refused, self._put_right = "", []
+            case p.Noticed(code=code, text=text) if code == PUT_RIGHT:
+                self._put_right.append(text)
+            case p.ToolFinished(status=CallStatus.DENIED, content=content):
+                self._refused = content.removeprefix(NOT_RUN)
+            case p.ToolFinished() as ended if self._put_right:
+                content = self._without(ended.content)
+                return structs.replace(recorded, event=structs.replace(ended, content=content))
+            case p.TurnFinished(reason=reason) as ending if self._refused and reason.endswith(self._refused):
+                return structs.replace(recorded, event=structs.replace(ending, reason=""))
+            case p.TurnFinished() as ending if self._put_right:
+                return structs.replace(recorded, event=structs.replace(ending, answer=self._without(ending.answer)))
+        return recorded
+
+    def _without(self, text: str) -> str:
+        for told in reversed(self._put_right):
+            text = text.removesuffix(f"\n{told}")
+        return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintet.domain.base.text_table import table
 from quintet.domain.journal import cycle_events as c
-from quintet.domain.journal.task_events import TaskMoved
+from quintet.domain.journal.cycle_events import TaskMoved
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.tasks.task import TaskStatus

@@ -20,19 +20,21 @@ from quintet.domain.dials.axes import Surface
 from quintet.domain.dials.transitions import Actor
 from quintet.domain.journal.call_events import (
     CallDecided,
+    CheckpointTaken,
     Choice,
+    FilesChanged,
     MenuMoved,
     ModelConsulted,
     PhaseMoved,
     QuestionAnswered,
     QuestionAsked,
+    Rewound,
     RuleMade,
     TodoMoved,
     ToolFinished,
     ToolStarted,
     UserMessaged,
 )
-from quintet.domain.journal.checkpoint_events import CheckpointTaken, FilesChanged, Rewound
 from quintet.domain.journal.cycle_events import (
     CycleBegan,
     CycleMoved,
@@ -43,6 +45,7 @@ from quintet.domain.journal.cycle_events import (
     ExecutorSaid,
     PlanAccepted,
     PlanMade,
+    TaskMoved,
     TaskVerified,
 )
 from quintet.domain.journal.run_events import (
@@ -61,7 +64,6 @@ from quintet.domain.journal.session_events import (
     Corrected,
     DeliveryChecked,
     DialsTurned,
-    Event,
     HistoryCompacted,
     HookRan,
     InputReceived,
@@ -72,7 +74,6 @@ from quintet.domain.journal.session_events import (
     Noticed,
     QaReported,
     ReasoningSwitched,
-    Recorded,
     ReportMade,
     RunPaused,
     RunResumed,
@@ -84,9 +85,80 @@ from quintet.domain.journal.session_events import (
     TurnRated,
     TurnStarted,
 )
-from quintet.domain.journal.task_events import TaskMoved
 
-VERSION = 1
+VERSION = 1  # of the shape of events: a change of it needs an upcaster, below
+
+
+# ── Events
+
+Event = (
+    SessionOpened
+    | SessionTaken
+    | InputReceived
+    | CommandRan
+    | DialsTurned
+    | TransitionPending
+    | TransitionDropped
+    | ModelChosen
+    | RunPaused
+    | RunResumed
+    | TurnStarted
+    | TurnFinished
+    | TurnRated
+    | ModelRequested
+    | ModelReplied
+    | ModelFailed
+    | CallDecided
+    | RuleMade
+    | ReasoningSwitched
+    | Corrected
+    | DeliveryChecked
+    | QaReported
+    | ReportMade
+    | QuestionAsked
+    | QuestionAnswered
+    | ToolStarted
+    | ToolFinished
+    | MenuMoved
+    | ModelConsulted
+    | TodoMoved
+    | TaskMoved
+    | PhaseMoved
+    | HookRan
+    | UserMessaged
+    | HistoryCompacted
+    | CheckpointTaken
+    | FilesChanged
+    | Rewound
+    | AgentEntered
+    | AgentDismissed
+    | DataLoaded
+    | RunStarted
+    | RunTaken
+    | RunMoved
+    | WorkflowBegun
+    | StepBegun
+    | StepFinished
+    | CycleBegan
+    | CycleResumed
+    | CycleMoved
+    | PlanMade
+    | PlanAccepted
+    | TaskVerified
+    | CycleStopped
+    | ExecutorSaid
+    | ExecutorActed
+    | ExecutorEnded
+    | Noticed
+)
+
+
+class Recorded(Struct, frozen=True, gc=False):
+    """An event with its place in the journal."""
+
+    seq: int
+    at: str
+    event: Event
 
 
 # ── Submissions

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from quintet.domain.base import errors
 from quintet.domain.base.errors import QuintetError, Unplayable
 from quintet.domain.dials.axes import PermissionProfile
-from quintet.domain.journal.session_events import Event, Recorded
+from quintet.domain.journal.protocol import Event, Recorded
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Terms
 from quintet.domain.ports.ports import Lease

@@ -1,57 +1,15 @@
-"""Every event a session can journal: one closed union.
-
-An event is durable, numbered, replayed, and complete by itself. A change of an event's shape raises
-`protocol.VERSION` and needs an upcaster there.
-"""
+"""The events of a session and its turns: inputs, dials, requests to models, and how it all ended."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import field
 
 from quintet.domain.agents.run import ErrorInfo
 from quintet.domain.base.wire_struct import Tagged
 from quintet.domain.dials.axes import Axes, AxesChange, Surface
 from quintet.domain.dials.transitions import Actor, Scope
-from quintet.domain.journal.call_events import (
-    CallDecided,
-    MenuMoved,
-    ModelConsulted,
-    PhaseMoved,
-    QuestionAnswered,
-    QuestionAsked,
-    RuleMade,
-    TodoMoved,
-    ToolFinished,
-    ToolStarted,
-    UserMessaged,
-)
-from quintet.domain.journal.checkpoint_events import CheckpointTaken, FilesChanged, Rewound
-from quintet.domain.journal.cycle_events import (
-    CycleBegan,
-    CycleMoved,
-    CycleResumed,
-    CycleStopped,
-    ExecutorActed,
-    ExecutorEnded,
-    ExecutorSaid,
-    PlanAccepted,
-    PlanMade,
-    TaskVerified,
-)
-from quintet.domain.journal.run_events import (
-    AgentDismissed,
-    AgentEntered,
-    DataLoaded,
-    RunMoved,
-    RunStarted,
-    RunTaken,
-    StepBegun,
-    StepFinished,
-    WorkflowBegun,
-)
-from quintet.domain.journal.task_events import TaskMoved
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.compression import Summary
 from quintet.domain.turn.corrections import Correction
@@ -296,73 +254,3 @@ class Noticed(Tagged, frozen=True, kw_only=True, gc=False):
     level: str  # info | warning | error
     code: str
     text: str
-
-
-Event = (
-    SessionOpened
-    | SessionTaken
-    | InputReceived
-    | CommandRan
-    | DialsTurned
-    | TransitionPending
-    | TransitionDropped
-    | ModelChosen
-    | RunPaused
-    | RunResumed
-    | TurnStarted
-    | TurnFinished
-    | TurnRated
-    | ModelRequested
-    | ModelReplied
-    | ModelFailed
-    | CallDecided
-    | RuleMade
-    | ReasoningSwitched
-    | Corrected
-    | DeliveryChecked
-    | QaReported
-    | ReportMade
-    | QuestionAsked
-    | QuestionAnswered
-    | ToolStarted
-    | ToolFinished
-    | MenuMoved
-    | ModelConsulted
-    | TodoMoved
-    | TaskMoved
-    | PhaseMoved
-    | HookRan
-    | UserMessaged
-    | HistoryCompacted
-    | CheckpointTaken
-    | FilesChanged
-    | Rewound
-    | AgentEntered
-    | AgentDismissed
-    | DataLoaded
-    | RunStarted
-    | RunTaken
-    | RunMoved
-    | WorkflowBegun
-    | StepBegun
-    | StepFinished
-    | CycleBegan
-    | CycleResumed
-    | CycleMoved
-    | PlanMade
-    | PlanAccepted
-    | TaskVerified
-    | CycleStopped
-    | ExecutorSaid
-    | ExecutorActed
-    | ExecutorEnded
-    | Noticed
-)
-
-
-class Recorded(Struct, frozen=True, gc=False):
-    """An event with its place in the journal."""
-
-    seq: int
-    at: str
-    event: Event

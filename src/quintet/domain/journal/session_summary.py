@@ -9,11 +9,30 @@ from msgspec import Struct
 from quintet.domain.agents.run import RunMetadata
 from quintet.domain.dials.axes import INTERACTIVE, Axes
 from quintet.domain.dials.transitions import Transition
-from quintet.domain.journal.cycle_state import CycleBrief, brief
+from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn.messages import Usage
 
 if TYPE_CHECKING:
+    from quintet.domain.journal.cycle_state import CycleState
     from quintet.domain.journal.state import SessionState
+
+
+class CycleBrief(Struct, frozen=True):
+    """What listings and `status` show of a cycle."""
+
+    run: str
+    phase: CyclePhase
+    status: str  # running, or how it stopped
+    iteration: int
+    units: int
+    task: str
+    title: str
+    current: int
+    total: int
+    planner: str
+    executor: str
+    verifier: str
+    reason: str = ""
 
 
 class SessionSummary(Struct, frozen=True):
@@ -49,4 +68,12 @@ def summarise(state: SessionState) -> SessionSummary:
         agent=state.agent.id if state.agent else "",
         run=state.runs.get(state.active_run),
         cycle=brief(state.cycle) if state.cycle else None,
+    )
+
+
+def brief(cycle: CycleState) -> CycleBrief:
+    status = "running" if cycle.at_work else cycle.status
+    where = (cycle.iteration, cycle.units, cycle.task, cycle.title, cycle.current, cycle.total)
+    return CycleBrief(
+        cycle.run, cycle.phase, status, *where, cycle.planner, cycle.executor, cycle.verifier, cycle.reason
     )

@@ -13,8 +13,8 @@ from msgspec import to_builtins
 from quintet.domain.base.errors import UsageError
 from quintet.domain.dials import badge
 from quintet.domain.input.slash_line import CommandLine
-from quintet.domain.journal.cycle_state import brief
 from quintet.domain.journal.protocol import Recorded, TurnRated
+from quintet.domain.journal.session_summary import brief
 from quintet.engine.session.command_context import CommandOutcome, Desk
 from quintet.engine.session.queries import network_words, sandbox_words
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from quintet.domain.base.safe_text import brief, visible
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import QUIET, Line, describe
-from quintet.domain.journal.told_once import ToldOnce
+from quintet.domain.journal.describe import QUIET, Line, RepeatFilter, describe
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn import reasoning
 from quintet.domain.turn.review_report import is_step
@@ -51,7 +50,7 @@ class Story:
         self._countdown: LinesBlock | None = None
         self._said = ""  # the newest reply of the turn
         self._step = False  # it is a step of a cycle, whose events say what came of it
-        self._told_once = ToldOnce()
+        self._without_repeats = RepeatFilter()
         self._reports = False  # the turn ends with a report: that is what is shown, not what it is made from
         self.answer = ""  # the newest whole answer, to be copied
 
@@ -89,7 +88,7 @@ class Story:
         self._add(LinesBlock(lines))
 
     def _event(self, recorded: p.Recorded) -> None:
-        recorded = self._told_once(recorded)
+        recorded = self._without_repeats(recorded)
         event = recorded.event
         match event:
             case p.TurnStarted():

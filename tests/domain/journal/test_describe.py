@@ -3,8 +3,8 @@
 import pytest
 
 from quintet.domain.dials.axes import Axes
+from quintet.domain.journal.describe import RepeatFilter
 from quintet.domain.journal.protocol import Event, Recorded, ToolFinished, TurnFinished, TurnStarted
-from quintet.domain.journal.told_once import ToldOnce
 from quintet.domain.turn.tool_spec import CallStatus
 
 ASKS = "publish always asks; nobody is attached to ask"
@@ -30,7 +30,7 @@ def ended(reason: str) -> TurnFinished:
     ],
 )
 def test_a_turns_end_says_what_was_not_said_just_now(before: list[Event], reason: str, said: str) -> None:
-    told = ToldOnce()
+    told = RepeatFilter()
     *others, last = [Recorded(n, "", e) for n, e in enumerate([BEGUN, *before, ended(reason)], 1)]
     assert [told(one) for one in others] == others
     assert told(last).event == ended(said)
