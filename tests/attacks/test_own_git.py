@@ -12,10 +12,9 @@ import pytest
 from quintet.adapters.files.file_finder import files_below
 from quintet.adapters.files.paths import locate
 from quintet.adapters.files.project_files import ProjectFiles
-from quintet.adapters.git.branch import branch
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.git_folders import git_folders
-from quintet.adapters.git.repository import GitRepository
+from quintet.adapters.git.repository import GitRepository, branch
 from quintet.adapters.sandbox import confine
 from quintet.adapters.tasks.health_look import PremisesHere
 from quintet.app.tui_wiring import surroundings

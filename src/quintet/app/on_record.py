@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quintet.adapters.files import recording_files
+from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import Places
 from quintet.domain.journal.protocol import Event
 from quintet.domain.ports.ports import Lease
@@ -16,8 +16,8 @@ def on_record(
 ) -> Core:
     """The core with a recording of what comes into it; without one where none can be written."""
     try:
-        file = recording_files.RecordingFile(recording_files.path_of(places.runs, lease.session))
-        recording_files.drop_old(places.runs, max(1, core.settings.runs.keep_recordings))
+        file = state_files.RecordingFile(state_files.recording_path(places.runs, lease.session))
+        state_files.drop_old_recordings(places.runs, max(1, core.settings.runs.keep_recordings))
     except OSError:
         return core
     recorder = Recorder(file, core.redactor)

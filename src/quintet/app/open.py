@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from quintet.adapters import sandbox
 from quintet.adapters.agents.agents_md import agents_page
-from quintet.adapters.files.artifacts import Artifacts
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.private_files import private
 from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.files.state_files import Artifacts
 from quintet.adapters.models.registry import Models
 from quintet.adapters.processes.background_shells import BackgroundShells
 from quintet.adapters.processes.clock import RandomIds, SystemClock

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from quintet.adapters.files.file_finder import ProjectFinder
-from quintet.adapters.files.input_history import InputHistory
 from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.files.state_files import InputHistory
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.file import UserSettings

@@ -10,7 +10,7 @@ from typing import Any
 
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.git.branch import branch
+from quintet.adapters.git.repository import branch
 from quintet.adapters.models.discovery import found_here
 from quintet.adapters.processes.proc_fs import process_start
 from quintet.adapters.settings import layers as config

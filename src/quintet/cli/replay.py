@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from quintet.adapters.files import recording_files
+from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.adapters.sqlite.database import clear_errors
@@ -43,7 +43,7 @@ def replay(arguments: Namespace) -> int:
 def found(places: Places, wanted: str) -> tuple[tape.Recording, str]:
     """The recording of a session with its events, or an exported file."""
     if os.path.isfile(wanted):
-        recording = tape.read(recording_files.read(wanted), wanted, VERSION)
+        recording = tape.read(state_files.read_recording(wanted), wanted, VERSION)
         if not recording.events:
             raise Unplayable(
                 f"{wanted}: the recording is not exported: the events it is compared with are in the journal",
@@ -56,9 +56,9 @@ def found(places: Places, wanted: str) -> tuple[tape.Recording, str]:
     with clear_errors(places.database):
         session = session_of(rows, wanted).id
         events = rows.read(session)
-    path = recording_files.path_of(places.runs, session)
+    path = state_files.recording_path(places.runs, session)
     try:
-        data = recording_files.read(path)
+        data = state_files.read_recording(path)
     except FileNotFoundError:
         raise NotFound(
             f"there is no recording of session {session}",

@@ -13,7 +13,7 @@ from argparse import Namespace
 import msgspec
 
 from quintet.adapters import sandbox
-from quintet.adapters.files import recording_files
+from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.processes.proc_fs import process_start
 from quintet.adapters.settings import layers as config
@@ -174,7 +174,7 @@ def sessions_purge(arguments: Namespace) -> int:
     from quintet.adapters.sqlite.journal_search import forget
 
     forget(places.history)  # its words are gone too; the next search makes it anew
-    recording_files.drop(recording_files.path_of(places.runs, row.id))
+    state_files.drop_recording(state_files.recording_path(places.runs, row.id))
     say([f"purged {row.id}, {count} events"])
     return 0
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 
 from quintet.adapters.agents.fields import read_menu, read_persona, read_prompts
 from quintet.adapters.agents.package_files import PackageFiles
-from quintet.adapters.files.checked_fields import Checked
-from quintet.adapters.files.located_yaml import NotReadable, Place, frontmatter, read_yaml
+from quintet.adapters.files.located_yaml import Checked, NotReadable, Place, frontmatter, read_yaml
 from quintet.domain.agents.agent import RESUME, Agent, AgentProblem, Handler, HandlerKind, MenuItem, Persona
 from quintet.domain.turn.tool_menu import TOOL_MODES
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from quintet.adapters.files.checked_fields import Checked
-from quintet.adapters.files.located_yaml import Place
+from quintet.adapters.files.located_yaml import Checked, Place
 from quintet.domain.agents.agent import Handler, HandlerKind, MenuItem, MenuPrompt, Persona
 
 MOST_ITEMS = 200

@@ -13,8 +13,7 @@ from quintet.adapters.agents.bmad_file import YAML_ENDINGS, read_agent, short_id
 from quintet.adapters.agents.fields import read_menu, read_persona, read_prompts
 from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.agents.workflow_files import read_workflow
-from quintet.adapters.files.checked_fields import Checked
-from quintet.adapters.files.located_yaml import NotReadable, Place, read_json, read_yaml
+from quintet.adapters.files.located_yaml import Checked, NotReadable, Place, read_json, read_yaml
 from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.workflow import AgentPackage, Workflow
 from quintet.domain.turn.tool_menu import TOOL_MODES

@@ -11,8 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from quintet.adapters.agents.package_files import PackageFiles
-from quintet.adapters.files.checked_fields import Checked
-from quintet.adapters.files.located_yaml import Located, NotReadable, frontmatter, read_json
+from quintet.adapters.files.located_yaml import Checked, Located, NotReadable, frontmatter, read_json
 from quintet.domain.agents.agent import AgentProblem
 from quintet.domain.agents.workflow import Edge, Graph, Node, NodeKind, Workflow
 from quintet.domain.base.lazy_regex import regex

@@ -1,8 +1,19 @@
-"""Files and folders that are nobody else's to read, whatever the umask: `open(path, "w", opener=private)`."""
+"""Files and folders that only the user may read, whatever the umask: `open(path, "w", opener=private)`.
+
+Small files of the user's configuration (trust, rules, secrets) are written atomically, and changed under a lock, so
+that two processes lose nothing of each other's.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import json
 import os
+from collections.abc import Iterator
+from typing import Any
+
+from quintet.domain.base.errors import SettingsError, StoreUnwritable
 
 
 def private(path: str, flags: int) -> int:
@@ -20,3 +31,53 @@ def private_folder(path: str) -> None:
         except FileExistsError:
             if not os.path.isdir(path):
                 raise
+
+
+def read_json(path: str, meanwhile: str) -> Any:
+    """The file's content, None if there is none; `meanwhile` says what holds until a broken one is fixed."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path}: cannot be read ({error})", hint=f"Mend or delete it; {meanwhile}.") from error
+
+
+@contextlib.contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Nobody else changes the file meanwhile. Its folder is locked, and let go of however the holder ends."""
+    folder = os.path.dirname(path)
+    with _writing(path):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with _writing(path):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def write_json(path: str, content: Any) -> None:
+    write_text(path, json.dumps(content, indent=1, sort_keys=True))
+
+
+def write_text(path: str, text: str) -> None:
+    temporary = f"{path}.{os.getpid()}"
+    with _writing(path):
+        with open(temporary, "w", encoding="utf-8", errors="surrogateescape", newline="", opener=private) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+
+
+@contextlib.contextmanager
+def _writing(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnwritable(
+            f"{path}: cannot be written ({error.strerror})", hint="Set XDG_CONFIG_HOME to a folder you can write."
+        ) from error

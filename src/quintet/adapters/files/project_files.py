@@ -19,9 +19,18 @@ import time
 from collections.abc import Iterator
 from itertools import count
 
-from quintet.adapters.files.moved_folders import is_folder, look_below
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.permission.moved_folders import Carried, above_own, completes_repository, judged, stays_foreign
+from quintet.domain.permission.moved_folders import (
+    FOREIGN,
+    MOST_DEPTH,
+    MOST_ENTRIES,
+    Below,
+    Carried,
+    above_own,
+    completes_repository,
+    judged,
+    stays_foreign,
+)
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_repository, is_write_protected
 from quintet.domain.ports.files import FolderEntry, Looks
 
@@ -185,9 +194,9 @@ class ProjectFiles:
         source = self._real(at, name)
         if refused := above_own(source, destination, self.protection):
             return Carried(refused)
-        if not is_folder(name, at) or stays_foreign(source, destination):
+        if not _is_folder(name, at) or stays_foreign(source, destination):
             return Carried()
-        return judged(look_below(name, at), source, destination, self.protection)
+        return judged(_look_below(name, at), source, destination, self.protection)
 
     def _real(self, at: int, name: str) -> str:
         return self.relative(f"{os.readlink(f'/proc/self/fd/{at}')}/{name}")
@@ -205,7 +214,7 @@ class ProjectFiles:
             if carried.refused:
                 raise ToolFailed(f"{source}: {carried.refused}")
             os.rename(name, new, src_dir_fd=at, dst_dir_fd=to)
-            if self._looks and is_folder(new, to):
+            if self._looks and _is_folder(new, to):
                 self._looks.moved(gone, came, carried.asked)
 
     def _refuse_protected(self, at: int, name: str, path: str, *, making: bool = False) -> None:
@@ -350,3 +359,48 @@ def _open_stepwise(base: int, relative: str, flags: int) -> int:
         return os.open(parts[-1], flags | os.O_NOFOLLOW, dir_fd=at)
     finally:
         os.close(at)
+
+
+def _is_folder(name: str, at: int) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _look_below(name: str, at: int) -> Below:
+    """What there is below the folder `name` of the folder that `at` is open on."""
+    look = _Look()
+    look.into(name, at, "", 0)
+    return Below(tuple(look.folders), look.closed, look.more)
+
+
+class _Look:
+    """Goes below a folder by handles, follows no link, and ends at a bounded count."""
+
+    def __init__(self) -> None:
+        self.folders: list[tuple[str, tuple[str, ...]]] = []
+        self.closed = ""
+        self.more = False
+        self._count = 0
+
+    def into(self, name: str, at: int, path: str, depth: int) -> None:
+        try:
+            handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+        except FileNotFoundError:
+            return
+        except OSError:
+            self.closed = path or "."
+            return
+        try:
+            with os.scandir(handle) as entries:
+                found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+            self.folders.append((path, tuple(name for name, _ in found)))
+            self._count += len(found)
+            for inner, folder in found:
+                if self._count > MOST_ENTRIES or depth >= MOST_DEPTH:
+                    self.more = True
+                elif folder and inner not in FOREIGN and not self.closed:
+                    self.into(inner, handle, f"{path}/{inner}" if path else inner, depth + 1)
+        finally:
+            os.close(handle)

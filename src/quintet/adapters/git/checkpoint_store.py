@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from quintet.adapters.files.private_files import private_folder
-from quintet.adapters.git.file_states import missing_folders, put_back, state_of, take_away
-from quintet.adapters.git.loose_objects import LooseObjects
+from quintet.adapters.git.file_states import LooseObjects, folders_above, missing_folders, put_back, state_of, take_away
 from quintet.adapters.git.shadow_git import ShadowGit
 from quintet.adapters.git.shadow_maintenance import Roots, Tidier
 from quintet.domain.base.errors import QuintetError, ToolFailed
@@ -92,7 +91,7 @@ class ShadowCheckpoints:
 
     def _made_folders(self, lock: int, before: str, new: Iterable[str]) -> set[str]:
         """The folders of new files that the tree before has nothing in."""
-        above = {folder for path in new for folder in _above(path)}
+        above = {folder for path in new for folder in folders_above(path)}
         asked = [folder for folder in sorted(above) if "\n" not in folder]
         if not asked:
             return set()
@@ -212,8 +211,3 @@ async def _apart(work: Callable[[], T]) -> T:
 
 def _name(state: str) -> str:
     return state.partition(" ")[2]
-
-
-def _above(path: str) -> list[str]:
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]

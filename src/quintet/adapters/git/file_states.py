@@ -1,4 +1,4 @@
-"""Files of the project as states: told as they are, and put back as they were.
+"""Single files of the project: their states, their contents as git's loose objects, and putting them back.
 
 No path is followed through a link: what a link hides is not there. Each file is put back as a whole, by a rename.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import stat
+import zlib
 from collections.abc import Callable, Iterator
 from itertools import count
 
@@ -38,9 +40,13 @@ def state_of(root: str, path: str, name: Callable[[bytes], str]) -> str:
 
 def missing_folders(root: str, path: str) -> list[str]:
     """The folders above a path that are not there, the outermost first."""
+    return [folder for folder in folders_above(path) if state_of(root, folder, lambda _: "") != FOLDER]
+
+
+def folders_above(path: str) -> list[str]:
+    """The folders that a path lies in, the outermost first."""
     parts = path.split("/")[:-1]
-    above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
-    return [folder for folder in above if state_of(root, folder, lambda _: "") != FOLDER]
+    return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
 
 
 def take_away(root: str, path: str) -> None:
@@ -118,3 +124,46 @@ def _parent(root: str, path: str, *, make: bool = False) -> Iterator[tuple[int, 
         yield at, last
     finally:
         os.close(at)
+
+
+class LooseObjects:
+    """Contents under the names git gives them, written and read without git.
+
+    Enough to keep what a tool is about to overwrite at the price of one small file, and where there is no git at all.
+    """
+
+    def __init__(self, folder: str, algorithm: str = "sha1") -> None:
+        self._folder = folder
+        self._algorithm = algorithm
+
+    def name(self, data: bytes) -> str:
+        made = hashlib.new(self._algorithm, usedforsecurity=False)
+        made.update(b"blob %d\0" % len(data))
+        made.update(data)
+        return made.hexdigest()
+
+    def keep(self, data: bytes) -> str:
+        """The name of the content, which is on disk when this returns."""
+        name = self.name(data)
+        path = self._path(name)
+        with contextlib.suppress(FileNotFoundError):
+            os.utime(path)  # whoever tidies up leaves what was touched lately
+            return name
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{path}.{os.getpid()}.{id(data)}"
+        with open(temporary, "wb") as file:
+            file.write(zlib.compress(b"blob %d\0" % len(data) + data, 1))
+        os.chmod(temporary, 0o444)
+        os.replace(temporary, path)
+        return name
+
+    def read(self, name: str) -> bytes | None:
+        """The content; None if it is not loose."""
+        try:
+            with open(self._path(name), "rb") as file:
+                return zlib.decompress(file.read()).partition(b"\0")[2]
+        except (FileNotFoundError, zlib.error):
+            return None
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._folder, name[:2], name[2:])

@@ -15,9 +15,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from quintet.adapters.files.own_temporary import temporary_folder
-from quintet.adapters.files.paths import config_home
+from quintet.adapters.files.paths import config_home, repository_above
 from quintet.adapters.git.git_folders import GitFolders, git_folders, is_plain, read_plain
-from quintet.adapters.git.repository_above import repository_above
 from quintet.adapters.processes.host_programs import host_path, program
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.git.plain_git import config_text, is_head, read_listed, taken_over

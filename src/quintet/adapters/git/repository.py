@@ -1,17 +1,22 @@
-"""The project's git repository as reviews need it: what changed, and how many lines a file has. Only reads.
+"""The project's git repository, only read: what changed, as reviews need it, and the branch for people to see.
 
-Git runs contained like every other process and may write nothing; without a whole sandbox it runs none of the
-repository's programs.
+For reviews git runs contained like every other process and may write nothing; without a whole sandbox it runs none of
+the repository's programs. For the branch it runs on the host, and none of them either.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 
+from quintet.adapters.git.git_folders import git_folders, read_plain
+from quintet.adapters.git.own_git import View, looking
 from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.git.plain_git import branch_of, sizes, touched
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.ports.ports import Files, Processes
 from quintet.domain.turn.review_subject import WORKING_TREE, ChangedFile, Subject, read_numstat
@@ -21,6 +26,11 @@ MOST_BYTES = 4_000_000  # of what git prints
 _NUMSTAT = ("diff", "--no-ext-diff", "--no-textconv", "--numstat", "-z", "--relative")
 _RANGE = regex(r"(.*?)(\.{2,3})(.*)", re.S)
 _READS = Grant((Effect.READ,))
+BRANCH_SECONDS = 5.0
+MOST_FILTERED = 200
+_STATUS = ("status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
+_ELSEWHERE = ".invalid"  # what HEAD names where refs are not kept in files
+_UNFILTERED = (b"unspecified", b"unset")
 
 
 class GitRepository:
@@ -115,7 +125,8 @@ class GitRepository:
         for place in places:
             with suppress(ToolFailed, OSError):
                 data = self._files.read(place)
-                counts[place] = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+                has_open_end = bool(data) and not data.endswith(b"\n")
+                counts[place] = data.count(b"\n") + (1 if has_open_end else 0)
         return counts
 
     async def _git(self, *arguments: str) -> str:
@@ -125,3 +136,41 @@ class GitRepository:
         if done.exit_code or done.timed_out:
             raise ToolFailed(done.output.strip().partition("\n")[0] or f"git ended with {done.exit_code}")
         return done.output
+
+
+async def branch(root: str) -> str:
+    """The branch, with a star where something is changed, as `main*`; empty outside a repository.
+
+    A file that a filter would convert, as those of git-lfs, cannot be compared, for no filter runs; it counts as
+    changed when its size is another than when git last looked.
+    """
+    return await asyncio.to_thread(_branch, root)
+
+
+def _branch(root: str) -> str:
+    found = git_folders(root)
+    if found is None:
+        return ""
+    name = branch_of(read_plain(os.path.join(found.own, "HEAD"), 4096).decode("utf-8", "replace"))
+    try:
+        with looking(root, BRANCH_SECONDS) as view:
+            if view is None:
+                return name
+            if name == _ELSEWHERE:
+                name = view.ask("rev-parse", "--abbrev-ref", "HEAD").decode("utf-8", "replace").strip()
+            return f"{name}*" if _changed(view) else name
+    except (ToolFailed, OSError):
+        return name
+
+
+def _changed(view: View) -> bool:
+    paths = touched(view.ask(*_STATUS))
+    if not paths:
+        return paths is None
+    said = view.ask("check-attr", "-z", "--stdin", "filter", given=b"\0".join(paths) + b"\0").split(b"\0")
+    filtered = {path for path, value in zip(said[::3], said[2::3], strict=False) if value not in _UNFILTERED}
+    if len(filtered) < len(paths) or len(paths) > MOST_FILTERED:
+        return True
+    named = (f":(literal){os.fsdecode(path)}" for path in paths)
+    before = sizes(view.ask("ls-files", "-z", "--debug", "--", *named))
+    return any(before.get(path) != os.lstat(os.path.join(os.fsencode(view.root), path)).st_size for path in paths)

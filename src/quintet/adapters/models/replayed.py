@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from quintet.adapters.files import recording_files
+from quintet.adapters.files import state_files
 from quintet.domain.base.errors import ModelBadResponse, SettingsError
 from quintet.domain.journal import recording as tape
 from quintet.domain.journal.protocol import VERSION
@@ -22,7 +22,7 @@ class ReplayedModel:
         self._digests = tape.Digests()
         self._asked = 0
         try:
-            recording = tape.read(recording_files.read(path), path, VERSION)
+            recording = tape.read(state_files.read_recording(path), path, VERSION)
         except OSError as error:
             raise SettingsError(f"{self.name}: cannot be read ({error.strerror})") from None
         self._streams = [stream for segment in recording.segments for stream in tape.streams(segment.entries)]

@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
-from quintet.adapters.files import user_files
+from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places
 from quintet.adapters.settings.packages import install_line
 from quintet.domain.base.env_file import changed_env, read_env
@@ -49,7 +49,7 @@ def in_keyring(places: Places) -> dict[str, str]:
 
 def keyring_names(places: Places) -> list[str]:
     try:
-        names = user_files.read(index_of(places), "until then the keyring's secrets are not known")
+        names = private_files.read_json(index_of(places), "until then the keyring's secrets are not known")
     except SettingsError:
         return []
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
@@ -74,8 +74,8 @@ def keep(places: Places, name: str, value: str, where: str) -> str:
     if where == "keyring" and missing:
         raise UsageError(missing, hint="--file keeps it in a file that only you may read")
     if missing:
-        with user_files.locked(file_of(places)):
-            user_files.write_text(file_of(places), changed_env(_text(places), name, value))
+        with private_files.locked(file_of(places)):
+            private_files.write_text(file_of(places), changed_env(_text(places), name, value))
         return file_of(places)
     import keyring
 
@@ -83,22 +83,22 @@ def keep(places: Places, name: str, value: str, where: str) -> str:
         keyring.set_password(SERVICE, name, value)
     except Exception as error:
         raise UsageError(f"the keyring does not take it: {error}", hint="--file keeps it in a file of yours") from None
-    with user_files.locked(index_of(places)):
-        user_files.write(index_of(places), sorted({*keyring_names(places), name}))
+    with private_files.locked(index_of(places)):
+        private_files.write_json(index_of(places), sorted({*keyring_names(places), name}))
         _forget_in_file(places, name)
     return "keyring"
 
 
 def forget(places: Places, name: str) -> str:
     """Take a secret out of file and keyring; returns where it was."""
-    with user_files.locked(file_of(places)):
+    with private_files.locked(file_of(places)):
         places_found = [file_of(places)] if _forget_in_file(places, name) else []
         names = keyring_names(places)
         if name in names:
             import keyring
 
             _delete(keyring, name)
-            user_files.write(index_of(places), [other for other in names if other != name])
+            private_files.write_json(index_of(places), [other for other in names if other != name])
             places_found.append("keyring")
     if not places_found:
         raise NotFound(f"no secret {name} is kept here; `quintet secrets list` shows where each is from")
@@ -118,7 +118,7 @@ def _forget_in_file(places: Places, name: str) -> bool:
     text = _text(places)
     if name not in read_env(text):
         return False
-    user_files.write_text(file_of(places), changed_env(text, name, None))
+    private_files.write_text(file_of(places), changed_env(text, name, None))
     return True
 
 

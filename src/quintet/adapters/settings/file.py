@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from quintet.adapters.files import user_files
+from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places
 from quintet.adapters.settings import layers as config
 from quintet.domain.base.did_you_mean import did_you_mean
@@ -51,7 +51,7 @@ class UserSettings:
         if info is None:
             raise SettingsError(f"{key} is not a setting.{did_you_mean(key, known)}")
         value = _value(key, text, info, self.path)
-        with user_files.locked(self.path):
+        with private_files.locked(self.path):
             document = self._document()
             table = document
             *sections, name = key.split(".")
@@ -61,7 +61,7 @@ class UserSettings:
             self._write(document.as_string())
 
     def unset(self, key: str) -> None:
-        with user_files.locked(self.path):
+        with private_files.locked(self.path):
             document = self._document()
             tables = [document]
             *sections, name = key.split(".")

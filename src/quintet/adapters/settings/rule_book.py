@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from quintet.adapters.files import user_files
+from quintet.adapters.files import private_files
 from quintet.domain.base.errors import NotFound, SettingsError
 from quintet.domain.permission.rules import Rule
 
@@ -17,19 +17,19 @@ class FileRuleBook:
         self._path = path
 
     def rules(self) -> tuple[Rule, ...]:
-        content = user_files.read(self._path, "until then nothing that could be under a rule is run")
+        content = private_files.read_json(self._path, "until then nothing that could be under a rule is run")
         try:
             return msgspec.convert([] if content is None else content, tuple[Rule, ...])
         except msgspec.ValidationError as error:
             raise SettingsError(f"{self._path}: not a list of rules ({error})", hint="Mend or delete it.") from None
 
     def add(self, rule: Rule) -> None:
-        with user_files.locked(self._path):
+        with private_files.locked(self._path):
             self._write((*self.rules(), rule))
 
     def revoke(self, wanted: str) -> Rule:
         """Remove a rule, named by its id or the beginning of one."""
-        with user_files.locked(self._path):
+        with private_files.locked(self._path):
             rules = self.rules()
             whole = [rule for rule in rules if rule.id == wanted]
             found = whole or [rule for rule in rules if wanted and rule.id.startswith(wanted)]
@@ -40,4 +40,4 @@ class FileRuleBook:
             return found[0]
 
     def _write(self, rules: tuple[Rule, ...]) -> None:
-        user_files.write(self._path, msgspec.to_builtins(rules))
+        private_files.write_json(self._path, msgspec.to_builtins(rules))

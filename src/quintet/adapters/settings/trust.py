@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from quintet.adapters.files import user_files
+from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places
 from quintet.adapters.files.private_files import private, private_folder
 from quintet.domain.base.errors import SettingsError
@@ -25,7 +25,7 @@ class _Yes(msgspec.Struct, omit_defaults=True):
 
 
 def _decisions(path: str) -> dict[str, bool | _Yes]:
-    folders = user_files.read(path, "no folder is trusted until then")
+    folders = private_files.read_json(path, "no folder is trusted until then")
     if folders is None:
         return {}
     try:
@@ -89,11 +89,11 @@ def former(places: Places, trust: Trust, name: str) -> bytes | None:
 
 
 def _record(path: str, root: str, said: bool | _Yes) -> bool:
-    with user_files.locked(path):
+    with private_files.locked(path):
         folders = _decisions(path)
         if folders.get(root) == said:
             return False
-        user_files.write(path, msgspec.to_builtins({**folders, root: said}))
+        private_files.write_json(path, msgspec.to_builtins({**folders, root: said}))
         return True
 
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from quintet.adapters.files import input_history
-from quintet.adapters.files.input_history import MOST, MOST_CHARACTERS, InputHistory
+from quintet.adapters.files import state_files
+from quintet.adapters.files.state_files import MOST_CHARACTERS, MOST_INPUTS, InputHistory
 
 
 def test_inputs_are_there_again_in_their_order_without_repetitions(tmp_path: Path) -> None:
@@ -16,11 +16,11 @@ def test_inputs_are_there_again_in_their_order_without_repetitions(tmp_path: Pat
 
 def test_the_newest_are_kept_and_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
     path = tmp_path / "inputs.jsonl"
-    path.write_text("".join(f'"{number}"\n' for number in range(2 * MOST)))
+    path.write_text("".join(f'"{number}"\n' for number in range(2 * MOST_INPUTS)))
     history = InputHistory(str(path))
     history.add("new")
-    assert history.all() == [*map(str, range(MOST + 1, 2 * MOST)), "new"]
-    assert len(path.read_text().splitlines()) == MOST + 1
+    assert history.all() == [*map(str, range(MOST_INPUTS + 1, 2 * MOST_INPUTS)), "new"]
+    assert len(path.read_text().splitlines()) == MOST_INPUTS + 1
 
 
 def test_a_line_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
@@ -37,4 +37,4 @@ def test_what_cannot_be_kept_is_not_and_nothing_fails(tmp_path: Path) -> None:
     history = InputHistory(str(tmp_path / "inputs.jsonl"))
     history.add("x" * (MOST_CHARACTERS + 1))
     assert history.all() == []
-    assert input_history.MOST_BYTES > MOST_CHARACTERS
+    assert state_files.MOST_BYTES > MOST_CHARACTERS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.git.branch import branch
+from quintet.adapters.git.repository import branch
 
 
 def git(root: Path, *words: str) -> str:

@@ -1,0 +1,168 @@
+"""Files in a project's state folder, beside the database: artifacts of runs, recordings of sessions, and past inputs.
+
+A recording is one file a session, appended to and never synced; the oldest are dropped. Inputs are one JSON line each,
+the newest 500.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable
+
+import msgspec
+from msgspec import DecodeError
+from msgspec.json import decode, encode
+
+from quintet.adapters.files.private_files import private, private_folder
+
+RECORDING = "recording.jsonl"
+BUFFER = 65_536
+MOST_INPUTS = 500
+MOST_CHARACTERS = 100_000  # of one input; a longer one is not kept
+MOST_BYTES = 20_000_000  # of the inputs that are read
+
+
+class Artifacts:
+    """What a run leaves behind: a report as Markdown and as JSON, and pages to look at."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def keep(self, run: str, name: str, text: str, value: msgspec.Struct) -> str:
+        """Write both forms; returns the path of the Markdown."""
+        folder = os.path.join(self._folder, run)
+        private_folder(folder)
+        path = os.path.join(folder, f"{name}.md")
+        with open(path, "w", encoding="utf-8", opener=private) as file:
+            file.write(text)
+        with open(os.path.join(folder, f"{name}.json"), "wb", opener=private) as file:
+            file.write(msgspec.json.format(msgspec.json.encode(value)) + b"\n")
+        return path
+
+    def keep_page(self, run: str, name: str, pieces: Iterable[str]) -> str:
+        """Write a page; returns its path."""
+        folder = os.path.join(self._folder, run)
+        private_folder(folder)
+        path = os.path.join(folder, f"{name}.html")
+        with open(path, "w", encoding="utf-8", errors="replace", opener=private) as file:
+            file.writelines(pieces)
+        return path
+
+
+def recording_path(runs: str, session: str) -> str:
+    return os.path.join(runs, session, RECORDING)
+
+
+class RecordingFile:
+    """Goes on with the recording of a session; what a crash left unfinished there is cut off first."""
+
+    def __init__(self, path: str) -> None:
+        private_folder(os.path.dirname(path))
+        _drop_torn_line(path)
+        self._file = open(path, "ab", buffering=BUFFER, opener=private)  # noqa: SIM115
+        self.write, self.flush = self._file.write, self._file.flush
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+
+def _drop_torn_line(path: str) -> None:
+    """A line cut short by a crash is no line; what comes next must not be glued to it."""
+    try:
+        with open(path, "rb+") as file:
+            size = file.seek(0, os.SEEK_END)
+            at = size
+            while at:
+                start = max(0, at - BUFFER)
+                file.seek(start)
+                found = file.read(at - start).rfind(b"\n")
+                at = start if found < 0 else start + found + 1
+                if found >= 0:
+                    break
+            if at < size:
+                file.truncate(at)
+    except FileNotFoundError:
+        pass
+
+
+def drop_old_recordings(runs: str, keep: int) -> None:
+    """Delete all recordings but the newest; what else a run left behind stays."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(runs) as folders:
+        for folder in folders:
+            path = os.path.join(folder.path, RECORDING)
+            with contextlib.suppress(OSError):
+                found.append((os.stat(path).st_mtime, path))
+    for _, path in sorted(found)[: max(0, len(found) - keep)]:
+        drop_recording(path)
+
+
+def drop_recording(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+        os.rmdir(os.path.dirname(path))  # unless there is more in it
+
+
+def read_recording(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class InputHistory:
+    """Port `PastInputs`: what was submitted in a project.
+
+    Two programs may add at once: a line is one write. A line that cannot be read is passed over. Known secrets are
+    starred out, also of what was written before they were known.
+    """
+
+    def __init__(self, path: str, redacted: Callable[[str], str] = str) -> None:
+        self._path = path
+        self._redacted = redacted
+
+    def all(self) -> list[str]:
+        found, clean = self._read()
+        if not clean:
+            with contextlib.suppress(OSError):
+                self._rewrite(found)
+        return found
+
+    def _read(self) -> tuple[list[str], bool]:
+        """The inputs without known secrets, and whether they are without in the file, too."""
+        found: list[str] = []
+        clean = True
+        for line in self._lines():
+            with contextlib.suppress(DecodeError):
+                written = decode(line, type=str)
+                text = self._redacted(written)
+                clean = clean and text == written
+                if found[-1:] != [text]:
+                    found.append(text)
+        return found[-MOST_INPUTS:], clean
+
+    def add(self, text: str) -> None:
+        """Keep an input, if it can be kept: that somebody typed it is no reason to fail."""
+        if len(text) > MOST_CHARACTERS:
+            return
+        with contextlib.suppress(OSError):
+            private_folder(os.path.dirname(self._path))
+            if len(self._lines()) >= 2 * MOST_INPUTS:
+                self._rewrite(self._read()[0])
+            with open(self._path, "ab", buffering=0, opener=private) as file:
+                file.write(encode(self._redacted(text)) + b"\n")
+
+    def _rewrite(self, texts: list[str]) -> None:
+        temporary = f"{self._path}.{os.getpid()}"
+        with open(temporary, "wb", opener=private) as file:
+            file.writelines(encode(text) + b"\n" for text in texts)
+        os.replace(temporary, self._path)
+
+    def _lines(self) -> list[bytes]:
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(0, os.SEEK_END)
+                file.seek(max(file.tell() - MOST_BYTES, 0))
+                return file.read().splitlines()
+        except OSError:
+            return []
