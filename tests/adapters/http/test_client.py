@@ -19,9 +19,10 @@ import h11
 import pytest
 
 from quintet.adapters.http import client as http_client
+from quintet.adapters.http import connection as http_connection
 from quintet.adapters.http import sse as server_events
-from quintet.adapters.http.addresses import place_of, proxy_for
-from quintet.adapters.http.client import HttpClient, Response
+from quintet.adapters.http.client import HttpClient, Response, base_address
+from quintet.adapters.http.connection import proxy_for
 from quintet.adapters.http.sse import ServerEvents
 from quintet.domain.base.errors import ModelBadResponse, ModelError, ModelTimeout, ModelUnreachable
 from tests.adapters.model_server import ModelServer, Reply
@@ -181,7 +182,7 @@ def test_words_nobody_asked_for_are_not_taken_for_an_answer(then: str) -> None:
 
 def test_an_old_connection_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
     async def go() -> None:
-        monkeypatch.setattr(http_client, "KEEP_SECONDS", -1.0)
+        monkeypatch.setattr(http_connection, "KEEP_SECONDS", -1.0)
         async with ModelServer([PLAIN]) as server, client(server.base_url) as to:
             await post(to)
             await post(to)
@@ -588,7 +589,7 @@ def test_a_proxy_that_cannot_be_used(proxy: str, monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_which_proxy(url: str, environ: dict[str, str], expected: str | None) -> None:
-    proxy = proxy_for(place_of(url, "models.local"), environ)
+    proxy = proxy_for(base_address(url, "models.local"), environ)
     assert (proxy and proxy.netloc) == expected
 
 

@@ -12,25 +12,36 @@ import socket
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import h11
 from msgspec import Struct
 
 from quintet import __version__
-from quintet.adapters.http.addresses import BaseAddress, proxy_for
-from quintet.adapters.http.client import HEADER_BYTES, reach_through, tls_context, tunnel
+from quintet.adapters.http.connection import (
+    CONNECT_SECONDS,
+    Connection,
+    HttpAddress,
+    Streams,
+    address_of,
+    proxy_for,
+    reach_through,
+    tls_context,
+    tunnel,
+)
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.private_hosts import allowed, private_kind
 
 if TYPE_CHECKING:
     import ssl
 
-CONNECT_SECONDS = 10.0
-_CHUNK = 65_536
 _REDIRECTS = (301, 302, 303, 307, 308)
-_KEPT = "/%:@!$&'()*+,;=~?-._"
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+_HEADERS = {
+    "user-agent": f"quintet/{__version__}",
+    "accept": "*/*",
+    "accept-encoding": "gzip, deflate",
+    "connection": "close",
+}
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 Served = Callable[[], Iterable[int]]  # ports of loopback
 
@@ -104,44 +115,29 @@ class Fetcher:
 
     async def _followed(self, url: str, headers: dict[str, str], method: str, body: bytes) -> Fetched:
         for hop in range(self._redirects + 1):
-            place = place_at(url)
-            got = await self._exchange(url, place, headers, method, body)
+            address = fetch_address(url)
+            got = await self._exchange(url, address, headers, method, body)
             where = got.headers.get("location", "")
             if got.status not in _REDIRECTS or not where or method != "GET":
                 return got
             if hop == self._redirects:
                 break
             url = urljoin(url, where)
-            if place_at(url)[:3] != place[:3]:
+            if fetch_address(url)[:3] != address[:3]:
                 headers = {}
         raise ToolFailed(f"{url}: more than {self._redirects} redirects")
 
     async def _exchange(
-        self, url: str, place: BaseAddress, headers: dict[str, str], method: str, body: bytes
+        self, url: str, address: HttpAddress, headers: dict[str, str], method: str, body: bytes
     ) -> Fetched:
-        if place.tls and self._context is None:
+        if address.tls and self._context is None:
             self._context = await tls_context()
-        context = self._context if place.tls else None
-        (reader, writer), proxy = await reach(place, self._guard, self._resolve, context)
-        host = place.authority.removesuffix(":443" if place.tls else ":80")
-        target = ("" if proxy is None else f"http://{host}") + place.path + place.query
-        own = {
-            "host": host,
-            "user-agent": f"quintet/{__version__}",
-            "accept": "*/*",
-            "accept-encoding": "gzip, deflate",
-            "connection": "close",
-        }
-        if body or method != "GET":
-            own["content-length"] = str(len(body))
-        http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEADER_BYTES)
+        context = self._context if address.tls else None
+        streams, proxy = await reach(address, self._guard, self._resolve, context)
+        connection = Connection(streams, proxy, address)
         try:
-            fields = list({**own, **(proxy or {}), **headers}.items())
-            request = http.send(h11.Request(method=method, target=target, headers=fields)) or b""
-            writer.write(request + (http.send(h11.Data(data=body)) or b"" if body else b""))
-            http.send(h11.EndOfMessage())
-            await writer.drain()
-            return await self._answer(url, http, reader)
+            head = await connection.ask(method, "", {**_HEADERS, **headers}, body)
+            return await self._answer(url, head, connection)
         except h11.RemoteProtocolError as error:
             raise ToolFailed(f"{url}: the server does not answer in HTTP ({error})") from None
         except h11.LocalProtocolError as error:
@@ -149,73 +145,59 @@ class Fetcher:
         except (OSError, EOFError) as error:
             raise ToolFailed(f"{url}: the connection broke off ({error or 'the server hung up'})") from None
         finally:
-            writer.transport.abort()
+            connection.drop()
 
-    async def _answer(self, url: str, http: h11.Connection, reader: asyncio.StreamReader) -> Fetched:
-        head: h11.Response | None = None
-        unpack = _Unpacking("", self._most)
-        while True:
-            event = http.next_event()
-            if event is h11.NEED_DATA:
-                data = await reader.read(_CHUNK)
-                if not data and head is None:
-                    raise EOFError
-                http.receive_data(data)
-            elif isinstance(event, h11.Response):
-                head = event
-                headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in event.headers}
-                unpack = _Unpacking(headers.get("content-encoding", ""), self._most)
-            elif isinstance(event, h11.Data):
-                if unpack.take(bytes(event.data)):
-                    break
-            elif not isinstance(event, h11.InformationalResponse):
+    async def _answer(self, url: str, head: h11.Response, connection: Connection) -> Fetched:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in head.headers}
+        unpack = _Unpacking(headers.get("content-encoding", ""), self._most)
+        while isinstance(event := await connection.event(), h11.Data):
+            if unpack.take(bytes(event.data)):
                 break
-        assert head is not None
         return Fetched(url, head.status_code, headers, bytes(unpack.body), unpack.cut)
 
 
 async def reach(
-    place: BaseAddress,
+    address: HttpAddress,
     guard: Guard | None,
     resolve: Resolve,
     context: ssl.SSLContext | None = None,
     *,
     bare: bool = False,
 ) -> tuple[Streams, dict[str, str] | None]:
-    """A connection to a place, judged by the guard: through the proxy that the environment names, if it names one.
+    """A connection to an address, judged by the guard: through the proxy that the environment names, if it names one.
 
-    With the headers for the proxy where it is that which is spoken to; `bare` is a connection right to the place.
+    With the headers for the proxy where it is that which is spoken to; `bare` is a connection right to it.
     """
-    proxy = proxy_for(place, os.environ)
+    proxy = proxy_for(address, os.environ)
     try:
-        addresses: Sequence[str] = await resolve(place.host, place.port)
+        addresses: Sequence[str] = await resolve(address.host, address.port)
     except (OSError, UnicodeError) as error:
         if not proxy:
-            raise ToolFailed(f"{place.host}: no such host ({getattr(error, 'strerror', '') or error})") from None
+            raise ToolFailed(f"{address.host}: no such host ({getattr(error, 'strerror', '') or error})") from None
         addresses = ()  # the proxy may know it
     if guard:
-        guard.check(place.host, place.port, addresses)
+        guard.check(address.host, address.port, addresses)
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             if proxy and bare:
-                return await tunnel(proxy, place), None
+                return await tunnel(proxy, address), None
             if proxy:
-                return await reach_through(proxy, place, context)
-            return await _reached(place, addresses, context), None
+                return await reach_through(proxy, address, context)
+            return await _reached(address, addresses, context), None
     except TimeoutError:
-        raise ToolFailed(f"{place.authority}: no connection in {CONNECT_SECONDS:g} s") from None
+        raise ToolFailed(f"{address.authority}: no connection in {CONNECT_SECONDS:g} s") from None
     except (OSError, ValueError, EOFError) as error:
         why = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or str(error)
-        raise ToolFailed(f"{place.authority}: no connection ({why})") from None
+        raise ToolFailed(f"{address.authority}: no connection ({why})") from None
 
 
-async def _reached(place: BaseAddress, addresses: Sequence[str], context: ssl.SSLContext | None) -> Streams:
+async def _reached(address: HttpAddress, addresses: Sequence[str], context: ssl.SSLContext | None) -> Streams:
     """The first of the addresses that answers; never the name, which might by now lead elsewhere."""
     problem: OSError = OSError("it has no address")
-    for address in addresses:
+    for number in addresses:
         try:
             return await asyncio.open_connection(
-                address, place.port, ssl=context, server_hostname=place.host if context else None
+                number, address.port, ssl=context, server_hostname=address.host if context else None
             )
         except OSError as error:
             problem = error
@@ -255,22 +237,15 @@ class _Unpacking:
             raise ToolFailed("the answer is packed wrongly") from None
 
 
-def place_at(url: str) -> BaseAddress:
-    """Where an address leads; a ToolFailed if it is none that can be fetched."""
+def fetch_address(url: str) -> HttpAddress:
+    """Where a URL leads; a ToolFailed if it is none that can be fetched."""
     try:
+        address = address_of(url)
         parts = urlsplit(url.strip())
-        tls = {"http": False, "https": True}[parts.scheme]
-        host = parts.hostname or ""
-        if not host.isascii():
-            host = host.encode("idna").decode()
-        port = parts.port or (443 if tls else 80)
-        if not host or any(letter <= " " for letter in host):
-            raise ValueError("it names no host")
         if parts.username or parts.password:
             raise ValueError("it holds a login")
     except KeyError:
         raise ToolFailed(f"{url}: an address that begins with http:// or https:// is wanted") from None
     except ValueError as error:
         raise ToolFailed(f"{url}: not an address that can be fetched ({error})") from None
-    query = quote(parts.query, safe=_KEPT + "/")
-    return BaseAddress(host, port, tls, quote(parts.path, safe=_KEPT) or "/", f"?{query}" if query else "", "web")
+    return address if address.path else address._replace(path="/")

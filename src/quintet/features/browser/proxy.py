@@ -19,7 +19,7 @@ from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from quintet.adapters.http.addresses import BaseAddress
+from quintet.adapters.http.connection import HttpAddress
 from quintet.adapters.http.fetch import Guard, Resolve, Served, reach
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.private_hosts import loopback_among, names_of_loopback
@@ -106,13 +106,13 @@ class WayOut:
     async def _linked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, why: ToolFailed | None) -> None:
         async with asyncio.timeout(GREETING_SECONDS):
             host, port = await _asked(reader, writer)
-        place = BaseAddress(host, port, port != PLAIN_PORT, "", "", "browser")
+        address = HttpAddress(host, port, port != PLAIN_PORT)
         try:
             if why:  # not told where it is the project itself, of which sockets and service workers get nothing
                 raise ToolFailed(f"{host}: {why.message}", hint=why.hint if host != PROJECT else "")
             if host in OWN_HOSTS:
                 raise ToolFailed(f"{host}: {OWN_CALLS}")
-            (from_there, to_there), _ = await reach(place, self._guard(), self._resolve, bare=True)
+            (from_there, to_there), _ = await reach(address, self._guard(), self._resolve, bare=True)
         except ToolFailed as error:
             self._failed(host, error)
             writer.write(_reply(NO_HOST))
