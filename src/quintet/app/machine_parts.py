@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from quintet.adapters import sandbox
-from quintet.adapters.models.routed import NO_MODEL, routed
+from quintet.adapters.models.registry import NO_MODEL, routed
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import own_environment
 from quintet.adapters.settings.packages import install_line, package_part

@@ -7,8 +7,7 @@ from typing import Any
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.models.redacted import RedactedModel
-from quintet.adapters.models.registry import Models
-from quintet.adapters.models.routed import RoutedModels
+from quintet.adapters.models.registry import Models, RoutedModels
 from quintet.adapters.secrets.vault import Vault
 from quintet.app.web_wiring import make_forge, make_web
 from quintet.domain.ports.ports import Files, Model

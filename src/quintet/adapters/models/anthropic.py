@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
-from quintet.adapters.models.http_model import HttpModel, StreamedReply
-from quintet.adapters.models.message_cache import WrittenOnce
+from quintet.adapters.models.http_model import HttpModel, MessageCache, StreamedReply
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
@@ -45,7 +44,7 @@ class AnthropicMessages(HttpModel):
 
     def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
         super().__init__(settings, api_key, name)
-        self._written: dict[str, WrittenOnce[list[Block]]] = {}  # by origin: a signed reply goes back to its own model
+        self._written: dict[str, MessageCache[list[Block]]] = {}  # by origin: a signed reply goes back to its own model
 
     def _own_headers(self) -> dict[str, str]:
         return {"anthropic-version": VERSION, **({"x-api-key": self._key} if self._key else {})}
@@ -62,7 +61,7 @@ class AnthropicMessages(HttpModel):
         body["max_tokens"] = self._settings.max_tokens or REPLY_TOKENS + _share(self._settings.thinking_tokens)
         if system := "\n\n".join(m.text for m in request.messages if m.role is Role.SYSTEM and m.text.strip()):
             body["system"] = [{"type": "text", "text": sendable(system), **CACHED}]
-        written = self._written.setdefault(origin, WrittenOnce(lambda message: _blocks(message, origin)))
+        written = self._written.setdefault(origin, MessageCache(lambda message: _blocks(message, origin)))
         body["messages"] = _conversation(request.messages, written)
         written.keep_to(request.messages)
         tools, choice = _tools(request)
@@ -215,7 +214,7 @@ def _tools(request: Request) -> tuple[list[Block], str]:
     return [{"name": name, "input_schema": {"type": "object"}} for name in called], "none"
 
 
-def _conversation(conversation: Iterable[Message], written: WrittenOnce[list[Block]]) -> list[dict[str, Any]]:
+def _conversation(conversation: Iterable[Message], written: MessageCache[list[Block]]) -> list[dict[str, Any]]:
     """Messages as they are sent: roles take turns, and the results of a step stand first in one message."""
     sent: list[dict[str, Any]] = []
     for message in conversation:

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
-from quintet.adapters.models.http_model import HttpModel, StreamedReply
-from quintet.adapters.models.message_cache import WrittenOnce
+from quintet.adapters.models.http_model import HttpModel, MessageCache, StreamedReply
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
@@ -28,7 +27,7 @@ class ChatCompletions(HttpModel):
 
     def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
         super().__init__(settings, api_key, name)
-        self._written = WrittenOnce(lambda message: msgspec.Raw(msgspec.json.encode(_written(message))))
+        self._written = MessageCache(lambda message: msgspec.Raw(msgspec.json.encode(_written(message))))
 
     def _own_headers(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self._key}"} if self._key else {}

@@ -7,22 +7,27 @@ A wire adds its path, its headers, the body of a request and the reading of a re
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from quintet import __version__
 from quintet.adapters.files.loose_json import decoded
 from quintet.adapters.http.client import HttpClient
-from quintet.adapters.http.sse import MAX_EVENT_BYTES, ServerEvents
 from quintet.adapters.models.errors import Failures
+from quintet.domain.base.errors import ModelBadResponse
 from quintet.domain.settings.settings import ModelSettings
-from quintet.domain.turn.messages import Part, Request, Usage
+from quintet.domain.turn.messages import Message, Part, Request, Usage
 
 ERROR_BODY_SECONDS = 5.0
 LAST_CHUNK_SECONDS = 0.2  # after the terminal marker, for the end of the body, so that the connection can be kept
+MAX_EVENT_BYTES = 16_000_000  # no honest event is longer, and a server must not fill our memory
+SPARE = 64  # messages kept beyond those in use before the old ones are looked for
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+Made = TypeVar("Made")
 
 
 class HttpModel(ABC):
@@ -140,3 +145,53 @@ class StreamedReply(ABC):
         if not isinstance(chunk, dict):
             raise self.failures.of_reply("the model server's answer is not the JSON of a reply", again=True)
         yield from self.take(chunk)
+
+
+class ServerEvents:
+    """Splits server-sent events out of bytes, cut anywhere; of an event only its data counts."""
+
+    def __init__(self) -> None:
+        self._line = bytearray()
+        self._data: list[bytearray] = []
+        self._after_cr = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._after_cr and data.startswith(b"\n"):
+            data = data[1:]
+        self._after_cr = data.endswith(b"\r")
+        *ended, rest = _LINE_END.split(data)
+        for line in ended:
+            self._line += line
+            name, _, value = self._line.removeprefix(b"\xef\xbb\xbf").partition(b":")
+            if name == b"data":
+                self._data.append(value.removeprefix(b" "))
+            elif not self._line and self._data:
+                yield b"\n".join(self._data)
+                self._data.clear()
+            self._line.clear()
+        self._line += rest
+        if len(self._line) + sum(map(len, self._data)) > MAX_EVENT_BYTES:
+            raise ModelBadResponse("an event of the model server is too long", hint="check base_url and the server")
+
+
+class MessageCache(Generic[Made]):
+    """The messages of a conversation in a wire's own spelling, each made once.
+
+    A request holds the whole conversation; only its newest messages are new. A message is known by its identity, so
+    one that was replaced is made anew, and what the conversation has dropped is let go of.
+    """
+
+    def __init__(self, write: Callable[[Message], Made]) -> None:
+        self._write = write
+        self._made: dict[int, tuple[Message, Made]] = {}
+
+    def __call__(self, message: Message) -> Made:
+        known = self._made.get(id(message))
+        if known is None:  # the message is kept beside what was made of it, so its identity is nobody else's
+            known = self._made[id(message)] = message, self._write(message)
+        return known[1]
+
+    def keep_to(self, conversation: Sequence[Message]) -> None:
+        if len(self._made) > len(conversation) + SPARE:
+            in_use = {id(message) for message in conversation}
+            self._made = {key: made for key, made in self._made.items() if key in in_use}

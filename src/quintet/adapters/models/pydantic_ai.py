@@ -1,4 +1,4 @@
-"""Every other provider, through pydantic-ai: the extra `providers`, imported when such a model is first used.
+"""Every other provider, through pydantic-ai: the extra `providers`. Importing this imports it.
 
 `model` is what pydantic-ai calls it ("google:gemini-…"). Without `api_key_env` its provider looks for a key in the
 variable it knows. A reply with thinking or signatures is kept as it came, for the provider that wants it back.
@@ -11,6 +11,19 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
 import msgspec
+from pydantic_ai import messages as theirs
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelConnectionError,
+    ModelTimeoutError,
+    UnexpectedModelBehavior,
+    UserError,
+)
+from pydantic_ai.models import ModelRequestParameters, infer_model
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.providers import infer_provider_class
+from pydantic_ai.tools import ToolDefinition
 
 from quintet.adapters.files.loose_json import as_object, as_text, sendable
 from quintet.adapters.models.errors import Failures
@@ -19,14 +32,13 @@ from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
 
-INSTALL = "pip install 'quintet[providers]'"
 _FINISH = {"tool_call": Finish.TOOL_CALLS, "length": Finish.LENGTH, "content_filter": Finish.REFUSED}
 
 
 class OtherProvider:
     """A model that pydantic-ai knows how to reach. The argument `name` is its name in the settings, for hints.
 
-    Raises SettingsError where the extra, the provider's own package or a key is missing, or the name is unknown.
+    Raises SettingsError where the provider's own package or a key is missing, or the name is unknown.
     """
 
     def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
@@ -41,10 +53,6 @@ class OtherProvider:
         """pydantic-ai shares its clients among models and closes them itself."""
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
-        from pydantic_ai.direct import model_request_stream
-        from pydantic_ai.exceptions import ModelAPIError, UnexpectedModelBehavior
-        from pydantic_ai.messages import ModelMessagesTypeAdapter
-
         sent = _conversation(request.messages, self._origin)
         options, parameters = self._options(request), _parameters(request)
         try:
@@ -59,7 +67,7 @@ class OtherProvider:
             raise self._failed(error) from error
         except UnexpectedModelBehavior as error:
             raise self._failures.of_reply(str(error), again=True) from error
-        kept = ModelMessagesTypeAdapter.dump_json([response]).decode()
+        kept = theirs.ModelMessagesTypeAdapter.dump_json([response]).decode()
         for part in _last(response, messages.Original(self._origin, kept)):
             yield part
 
@@ -68,13 +76,6 @@ class OtherProvider:
         return f"pydantic-ai:{self.name}"
 
     def _found(self) -> Any:
-        try:
-            from pydantic_ai.exceptions import UserError
-            from pydantic_ai.models import infer_model
-            from pydantic_ai.providers import infer_provider_class
-        except ImportError as error:
-            problem = f"{self._setting}.wire is pydantic-ai, which is not installed"
-            raise errors.SettingsError(problem, hint=f"{INSTALL}, or use another wire") from error
         given = {"api_key": self._key, "base_url": self._settings.base_url}
         given = {name: value for name, value in given.items() if value}
         try:
@@ -94,8 +95,6 @@ class OtherProvider:
         return {name: value for name, value in wanted.items() if value is not None}
 
     def _failed(self, error: Any) -> errors.ModelError:
-        from pydantic_ai.exceptions import ModelConnectionError, ModelTimeoutError
-
         if isinstance(error, ModelTimeoutError):
             return errors.ModelTimeout(str(error), hint=f"try again, or raise {self._setting}.timeout")
         if isinstance(error, ModelConnectionError):
@@ -106,10 +105,6 @@ class OtherProvider:
 
 
 def _parameters(request: Request) -> Any:
-    from pydantic_ai.models import ModelRequestParameters
-    from pydantic_ai.output import OutputObjectDefinition
-    from pydantic_ai.tools import ToolDefinition
-
     tools = [
         ToolDefinition(name=tool.name, parameters_json_schema=tool.parameters, description=tool.description)
         for tool in request.tools
@@ -121,8 +116,6 @@ def _parameters(request: Request) -> Any:
 
 
 def _conversation(conversation: Iterable[Message], origin: str) -> list[Any]:
-    from pydantic_ai import messages as theirs
-
     sent: list[Any] = []
     names: dict[str, str] = {}
     for message in conversation:
@@ -142,8 +135,6 @@ def _conversation(conversation: Iterable[Message], origin: str) -> list[Any]:
 
 
 def _said(message: Message, names: dict[str, str]) -> Iterator[Any]:
-    from pydantic_ai import messages as theirs
-
     text = sendable(message.text)
     shown = [theirs.BinaryContent(binascii.a2b_base64(i.data), media_type=i.media_type) for i in message.images]
     if message.role is Role.SYSTEM:

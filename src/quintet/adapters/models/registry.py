@@ -1,12 +1,34 @@
-"""Models by their name in the settings: which adapter speaks to which, made when it is first asked."""
+"""Models by their name in the settings, made when first asked; and the routing table's, as tools ask them."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
 
-from quintet.domain.base.errors import SettingsError
+from quintet.adapters.models.discovery import found_here
+from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
 from quintet.domain.ports.ports import Model
-from quintet.domain.settings.settings import REPLAYED, Settings
+from quintet.domain.settings.settings import REPLAYED, RoutingSettings, Settings
+from quintet.domain.turn.consulting import Advice, Consulted, Purpose, Route
+from quintet.domain.turn.messages import EndPart, Finish, Image, Message, Request, Role, TextPart, Usage
+
+# The adapters that speak to configured models, by their wire.
+WIRES = {
+    "openai": "models.chat_completions:ChatCompletions",
+    "anthropic": "models.anthropic:AnthropicMessages",
+    "pydantic-ai": "models.pydantic_ai:OtherProvider",
+}
+INSTALL = "pip install 'quintet[providers]'"
+FIRST_RETRY = 0.5  # seconds; doubles with each try
+LONGEST_RETRY = 30.0
+PIECE = 200  # characters of an answer between two words about it
+NO_MODEL = (
+    "no language model is configured for {route}: add one to [models] in your settings.toml and name it in "
+    "routing.{route}; `quintet models list` shows what is on this machine"
+)
 
 
 class Models:
@@ -27,14 +49,9 @@ class Models:
 
     def _make(self, name: str) -> Model:
         if name == "builtin":
-            from quintet.adapters.models.discovery import found_here
-            from quintet.adapters.offline_rules.model import OfflineRules
-
-            return OfflineRules(found_here)
+            return _made("offline_rules.model:OfflineRules", found_here)
         if name.startswith(REPLAYED):
-            from quintet.adapters.models.replayed import ReplayedModel
-
-            return ReplayedModel(name.removeprefix(REPLAYED))
+            return _made("models.replayed:ReplayedModel", name.removeprefix(REPLAYED))
         configured = self._settings.models[name]
         key = os.environ.get(configured.api_key_env, "") if configured.api_key_env else ""
         if configured.api_key_env and not key:
@@ -42,14 +59,85 @@ class Models:
                 f"models.{name}: the variable {configured.api_key_env} is not set",
                 hint="Export the key, then try again.",
             )
-        if configured.wire == "anthropic":
-            from quintet.adapters.models.anthropic import AnthropicMessages
+        try:
+            return _made(WIRES[configured.wire], configured, key, name)
+        except ModuleNotFoundError as error:
+            raise SettingsError(
+                f"models.{name}.wire is pydantic-ai, which is not installed", hint=f"{INSTALL}, or use another wire"
+            ) from error
 
-            return AnthropicMessages(configured, key, name)
-        if configured.wire == "pydantic-ai":
-            from quintet.adapters.models.pydantic_ai import OtherProvider
 
-            return OtherProvider(configured, key, name)
-        from quintet.adapters.models.chat_completions import ChatCompletions
+def _made(place: str, *arguments: Any) -> Model:
+    """A model of the class that `module:name` names; its module is imported when its first model is made."""
+    module, _, name = place.partition(":")
+    model: Model = getattr(import_module(f"quintet.adapters.{module}"), name)(*arguments)
+    return model
 
-        return ChatCompletions(configured, key, name)
+
+def routed(routing: RoutingSettings, route: Route) -> str:
+    return str(getattr(routing, route) or routing.smart)
+
+
+class RoutedModels:
+    """The models of the routing table, asked one question at a time; `page` gives what one is told for a purpose."""
+
+    def __init__(self, get: Callable[[str], Model], settings: Settings, page: Callable[[str], str]) -> None:
+        self._get = get
+        self._settings = settings
+        self._page = page
+
+    def ready(self, route: Route) -> bool:
+        try:
+            return bool(getattr(self._get(routed(self._settings.routing, route)), "staged", True))
+        except SettingsError:
+            return False
+
+    async def ask(
+        self,
+        purpose: Purpose,
+        route: Route,
+        question: str,
+        images: Sequence[Image] = (),
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> Advice:
+        name = routed(self._settings.routing, route)
+        try:
+            model = self._get(name)
+        except SettingsError as error:
+            raise ToolFailed(error.message, hint=error.hint) from None
+        if not getattr(model, "staged", True):
+            raise ToolFailed(NO_MODEL.format(route=route))
+        told = (Message(Role.SYSTEM, self._page(f"advice/{purpose}.md")), _asked(question, images))
+        request = Request(model.name, told)
+        attempt = 1
+        while True:
+            try:
+                text, finish, usage = await _answer(model, request, tell)
+                return Advice(text, finish, Consulted(route, name, usage))
+            except ModelError as error:
+                if not error.retryable or attempt > self._settings.limits.retries:
+                    raise ToolFailed(f"{name} did not answer: {error.message}", hint=error.hint) from error
+                wait = FIRST_RETRY * 2 ** (attempt - 1) if error.retry_after is None else error.retry_after
+                tell(f"{error.message}; again in {min(wait, LONGEST_RETRY):.0f} s")
+                await asyncio.sleep(min(wait, LONGEST_RETRY))
+                attempt += 1
+
+
+def _asked(question: str, images: Sequence[Image]) -> Message:
+    return Message(Role.USER, question, images=tuple(images))
+
+
+async def _answer(model: Model, request: Request, tell: Callable[[str], None]) -> tuple[str, Finish, Usage]:
+    pieces: list[str] = []
+    length = told = 0
+    finish, usage = Finish.STOP, Usage()
+    async for part in model.stream(request):
+        if isinstance(part, TextPart):
+            pieces.append(part.text)
+            length += len(part.text)
+            if length - told >= PIECE:
+                told = length
+                tell(f"{length} characters so far")
+        elif isinstance(part, EndPart):
+            finish, usage = part.finish, part.usage
+    return "".join(pieces).strip(), finish, usage
