@@ -10,7 +10,7 @@ from argparse import Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from quintet.adapters.agents.catalogue import SHIPPED, Shelf, Shelved, all_agents, at_path, find_agent
+from quintet.adapters.agents.catalogue import SHIPPED, Catalogue, CatalogueEntry, all_agents, at_path, find_agent
 from quintet.adapters.files.paths import locate
 from quintet.domain.agents.agent import AgentProblem, MenuItem, visible_menu
 from quintet.domain.agents.route import ResolvedCommand, resolve
@@ -21,14 +21,14 @@ from quintet.surfaces.tables import complain, room, say, say_json, say_table, ta
 
 
 def agents_list(arguments: Namespace) -> int:
-    shelf = all_agents(locate(arguments.directory))
-    _aside(shelf.problems)
+    catalogue = all_agents(locate(arguments.directory))
+    _aside(catalogue.problems)
     if arguments.json:
-        say_json([_summary(one) for one in shelf.agents.values()])
+        say_json([_summary(one) for one in catalogue.agents.values()])
         return 0
     rows = [
         (one.agent.id, one.agent.title or one.agent.persona.role, str(len(one.agent.menu)), one.origin)
-        for one in shelf.agents.values()
+        for one in catalogue.agents.values()
     ]
     shown = [(id, f"{what[:59]}…" if len(what) > 60 else what, items, origin) for id, what, items, origin in rows]
     say_table(shown, heading=("AGENT", "WHAT IT IS", "ITEMS", "FROM"), right=(2,))
@@ -59,25 +59,25 @@ def agents_show(arguments: Namespace) -> int:
 
 def agents_check(arguments: Namespace) -> int:
     """What is malformed (exit code 1), and what leads nowhere when chosen."""
-    shelf = Shelf()
+    catalogue = Catalogue()
     if not arguments.paths:
-        shelf = all_agents(locate(arguments.directory))
+        catalogue = all_agents(locate(arguments.directory))
     for path in arguments.paths:
         if not os.path.exists(path):
             raise NotFound(f"{path}: there is no such file or folder")
-        shelf.add(at_path(path), "path")
-    checked = [one for one in shelf.agents.values() if arguments.paths or not one.agent.source.startswith(SHIPPED)]
+        catalogue.add(at_path(path), "path")
+    checked = [one for one in catalogue.agents.values() if arguments.paths or not one.agent.source.startswith(SHIPPED)]
     loose = [problem for one in checked for problem in _loose(one)]
     if arguments.json:
-        say_json({"agents": [one.agent.id for one in checked], "malformed": shelf.problems, "loose_ends": loose})
+        say_json({"agents": [one.agent.id for one in checked], "malformed": catalogue.problems, "loose_ends": loose})
     else:
-        say([*map(str, shelf.problems), *(f"{problem} (a loose end)" for problem in loose)])
-        say([f"agents read: {len(checked)}, problems: {len(shelf.problems)}, loose ends: {len(loose)}"])
-    return 1 if shelf.problems else 0
+        say([*map(str, catalogue.problems), *(f"{problem} (a loose end)" for problem in loose)])
+        say([f"agents read: {len(checked)}, problems: {len(catalogue.problems)}, loose ends: {len(loose)}"])
+    return 1 if catalogue.problems else 0
 
 
 def agents_new(arguments: Namespace) -> int:
-    from quintet.adapters.agents.template import write_example
+    from quintet.adapters.agents.catalogue import write_example
 
     places = locate(arguments.directory)
     path = write_example(arguments.name, places.user_agents if arguments.user else places.project_agents[0])
@@ -115,7 +115,7 @@ def _aside(problems: Iterable[AgentProblem]) -> None:
         complain(f"{problem}; left out")
 
 
-def _summary(one: Shelved) -> dict[str, Any]:
+def _summary(one: CatalogueEntry) -> dict[str, Any]:
     agent = one.agent
     return {
         "id": agent.id,
@@ -130,7 +130,7 @@ def _summary(one: Shelved) -> dict[str, Any]:
     }
 
 
-def _whole(one: Shelved, surface: Surface) -> dict[str, Any]:
+def _whole(one: CatalogueEntry, surface: Surface) -> dict[str, Any]:
     agent = one.agent
     return {
         **_summary(one),
@@ -174,7 +174,7 @@ def _does(item: MenuItem) -> str:
     return f"{text[:59]}…" if len(text) > 60 else text
 
 
-def _loose(one: Shelved) -> Iterable[AgentProblem]:
+def _loose(one: CatalogueEntry) -> Iterable[AgentProblem]:
     try:
         with open(one.agent.source, encoding="utf-8-sig") as file:
             lines = file.read().splitlines()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.agents.catalogue import Shelf, all_agents, at_path, find_agent
+from quintet.adapters.agents.catalogue import Catalogue, all_agents, at_path, find_agent
 from quintet.adapters.agents.package import FoundPackage
 from quintet.adapters.agents.package_files import MOST_BYTES
 from quintet.adapters.files.located_yaml import MOST_NODES, NotReadable, read_json, read_yaml
@@ -444,10 +444,10 @@ def test_a_page_that_is_no_agent(tmp_path: Path, text: str, line: int, field: st
     assert (line, field) in refused(write(tmp_path, "critic.md", text))
 
 
-# ── the shelf
+# ── the catalogue
 
 
-def shelf_at(tmp_path: Path) -> tuple[Places, Shelf]:
+def catalogue_at(tmp_path: Path) -> tuple[Places, Catalogue]:
     root = tmp_path / "project"
     root.mkdir(exist_ok=True)
     places = Places(str(root.resolve()), str(tmp_path / "state"), str(tmp_path / "config"))
@@ -463,8 +463,8 @@ def test_agents_are_found_in_every_place_and_the_first_of_a_name_is_meant(tmp_pa
     write(project, ".agents/agents/README.md", "# not an agent\n")
     write(config, "mine.md", PAGE.replace("code-critic", "mine"))
     write(config, "planner.md", PAGE.replace("code-critic", "planner"))
-    places, shelf = shelf_at(tmp_path)
-    assert {name: one.origin for name, one in shelf.agents.items()} == {
+    places, catalogue = catalogue_at(tmp_path)
+    assert {name: one.origin for name, one in catalogue.agents.items()} == {
         "keeper": "project",
         "boatman": "project",
         "other": "project",
@@ -474,7 +474,7 @@ def test_agents_are_found_in_every_place_and_the_first_of_a_name_is_meant(tmp_pa
         "release": "shipped",
         "reviewer": "shipped",
     }
-    (problem,) = shelf.problems
+    (problem,) = catalogue.problems
     assert problem.file.endswith("agents.json")
     assert "keeper.agent.yaml" in problem.problem
     assert find_agent("Keeper", places)[0].agent.id == "keeper"
@@ -487,9 +487,9 @@ def test_a_malformed_file_takes_nothing_else_down(tmp_path: Path) -> None:
     write(folder, "broken.md", "---\n")
     write(folder, "broken/bmad.json", "{")
     (folder / "out").symlink_to(tmp_path)
-    _, shelf = shelf_at(tmp_path)
-    assert "keeper" in shelf.agents
-    assert sorted(Path(problem.file).name for problem in shelf.problems) == [
+    _, catalogue = catalogue_at(tmp_path)
+    assert "keeper" in catalogue.agents
+    assert sorted(Path(problem.file).name for problem in catalogue.problems) == [
         "bmad.json",
         "broken.agent.yaml",
         "broken.md",
@@ -501,13 +501,13 @@ def test_a_folder_of_agents_that_leads_out_of_the_project_is_not_read(tmp_path: 
     write(tmp_path, "elsewhere/keeper.agent.yaml", GOOD)
     (tmp_path / "project/.quintet").mkdir(parents=True)
     (tmp_path / "project/.quintet/agents").symlink_to(tmp_path / "elsewhere")
-    _, shelf = shelf_at(tmp_path)
-    assert "keeper" not in shelf.agents
-    assert [problem.problem for problem in shelf.problems] == ["leads out of the project"]
+    _, catalogue = catalogue_at(tmp_path)
+    assert "keeper" not in catalogue.agents
+    assert [problem.problem for problem in catalogue.problems] == ["leads out of the project"]
 
 
 def test_an_agent_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) -> None:
-    places, _ = shelf_at(tmp_path)
+    places, _ = catalogue_at(tmp_path)
     with pytest.raises(NotFound) as refusal:
         find_agent("planer", places)
     assert "Did you mean planner?" in str(refusal.value)
@@ -521,10 +521,10 @@ def test_an_agent_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) 
 
 
 def test_the_shipped_agents_are_whole(tmp_path: Path) -> None:
-    _, shelf = shelf_at(tmp_path)
-    assert sorted(shelf.agents) == ["planner", "release", "reviewer"]
-    assert shelf.problems == []
-    for one in shelf.agents.values():
+    _, catalogue = catalogue_at(tmp_path)
+    assert sorted(catalogue.agents) == ["planner", "release", "reviewer"]
+    assert catalogue.problems == []
+    for one in catalogue.agents.values():
         assert one.package.workflows
         assert list(menu_problems(one.agent, one.package)) == []
         for workflow in one.package.workflows:

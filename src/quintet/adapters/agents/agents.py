@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from quintet.adapters.agents.package_files import PackageFiles
+from quintet.adapters.agents.catalogue import all_agents, find_agent
+from quintet.adapters.agents.package import MANIFEST, read_package, read_single
+from quintet.adapters.agents.package_files import FORMATS, LeadsOut, PackageFiles, parsed
+from quintet.adapters.agents.workflow_files import read_workflow
 from quintet.adapters.files.located_yaml import NotReadable, frontmatter, read_json
 from quintet.adapters.files.paths import Places
 from quintet.adapters.files.private_files import private_folder
@@ -33,16 +36,10 @@ class LocalAgents:
         self._protection = protection
         self.trusted = trusted
 
-    # The readers are imported where an agent is wanted: most sessions have none.
-
     def listed(self) -> list[tuple[Agent, str]]:
-        from quintet.adapters.agents.catalogue import all_agents
-
         return [(one.agent, one.origin) for one in all_agents(self._places).agents.values()]
 
     def find(self, name: str) -> Agent:
-        from quintet.adapters.agents.catalogue import find_agent
-
         try:
             return find_agent(name, self._places)[0].agent
         except NotFound as error:
@@ -92,8 +89,6 @@ class LocalAgents:
         )
 
     def _alone(self, files: PackageFiles, path: str) -> Workflow:
-        from quintet.adapters.agents.workflow_files import read_workflow
-
         workflow, problems = read_workflow(files, path)
         if workflow is None:
             raise RunFailed(RunErrorCode.VALIDATION_FAILED, "\n".join(map(str, problems)))
@@ -118,8 +113,6 @@ class LocalAgents:
 
     def _listed(self, files: PackageFiles) -> list[tuple[str, str, str]]:
         """The workflows that the manifest lists: id, file, graph."""
-        from quintet.adapters.agents.package import MANIFEST
-
         if not files.exists(MANIFEST):
             return []
         try:
@@ -134,8 +127,6 @@ class LocalAgents:
         return [tuple(str(row.get(name) or "") for name in ("id", "workflow", "graph")) for row in fields]  # type: ignore[misc]
 
     def _package(self, agent: Agent) -> tuple[AgentPackage | None, list[AgentProblem]]:
-        from quintet.adapters.agents.package import MANIFEST, read_package, read_single
-
         if not os.path.isdir(self._places.root):
             raise RunFailed(RunErrorCode.PROJECT_ROOT_INVALID, f"{self._places.root}: there is no such folder any more")
         if not os.path.isdir(agent.package):
@@ -161,12 +152,10 @@ class LocalAgents:
             return frontmatter(PackageFiles(root).text(path))[1].strip()
         except NotReadable as error:
             whole = os.path.join(root, path)
-            code = RunErrorCode.PERMISSION_DENIED if "leads out" in error.problem else RunErrorCode.PRECONDITION
+            code = RunErrorCode.PERMISSION_DENIED if isinstance(error, LeadsOut) else RunErrorCode.PRECONDITION
             raise RunFailed(code, f"{whole}:{error.line}: {error.problem}") from None
 
     def data(self, path: str, agent: Agent) -> ItemData:
-        from quintet.adapters.agents.item_data import FORMATS, parsed
-
         root, inside = self._placed(path, agent)
         ending = os.path.splitext(inside)[1].lower()
         format = FORMATS.get(ending)
@@ -181,7 +170,7 @@ class LocalAgents:
         try:
             return PackageFiles(root).text(path)
         except NotReadable as error:
-            code = RunErrorCode.PERMISSION_DENIED if "leads out" in error.problem else code
+            code = RunErrorCode.PERMISSION_DENIED if isinstance(error, LeadsOut) else code
             raise RunFailed(code, f"{os.path.join(root, path)}:{error.line}: {error.problem}") from None
 
     def _placed(self, path: str, agent: Agent) -> tuple[str, str]:

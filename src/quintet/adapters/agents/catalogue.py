@@ -7,6 +7,7 @@ ours. What is malformed is left out and said, and never stands in the way of the
 from __future__ import annotations
 
 import os
+import re
 
 from msgspec import Struct, field
 
@@ -16,21 +17,23 @@ from quintet.adapters.files.paths import Places
 from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.workflow import AgentPackage
 from quintet.domain.base.did_you_mean import did_you_mean
-from quintet.domain.base.errors import NotFound, UsageError
+from quintet.domain.base.errors import NotFound, StoreUnwritable, UsageError
 from quintet.package import FOLDER
 
 SHIPPED = os.path.join(FOLDER, "agents")
+TEMPLATE = os.path.join(FOLDER, "agent_template")
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _ENDINGS = (".yaml", ".yml", ".md", ".json")
 
 
-class Shelved(Struct, frozen=True):
+class CatalogueEntry(Struct, frozen=True):
     agent: Agent
     package: AgentPackage
     origin: str  # project, user, shipped, or path
 
 
-class Shelf(Struct):
-    agents: dict[str, Shelved] = field(default_factory=dict)
+class Catalogue(Struct):
+    agents: dict[str, CatalogueEntry] = field(default_factory=dict)
     problems: list[AgentProblem] = field(default_factory=list)
 
     def add(self, found: FoundPackage, origin: str) -> None:
@@ -38,44 +41,46 @@ class Shelf(Struct):
         for agent in found.package.agents if found.package else ():
             before = self.agents.get(agent.id)
             if before is None and found.package:
-                self.agents[agent.id] = Shelved(agent, found.package, origin)
+                self.agents[agent.id] = CatalogueEntry(agent, found.package, origin)
             elif before and origin != "shipped":
                 problem = f"there is already an agent {agent.id}, in {before.agent.source}; this one is not reached"
                 self.problems.append(AgentProblem(agent.source, 1, "", problem))
 
 
-def all_agents(places: Places) -> Shelf:
-    shelf = Shelf()
+def all_agents(places: Places) -> Catalogue:
+    catalogue = Catalogue()
     for folder in places.project_agents:
         if _leads_out(folder, places.root):
-            shelf.problems.append(AgentProblem(folder, 1, "", "leads out of the project"))
+            catalogue.problems.append(AgentProblem(folder, 1, "", "leads out of the project"))
         else:
-            _fill(shelf, folder, "project")
-    _fill(shelf, places.user_agents, "user")
-    _fill(shelf, SHIPPED, "shipped")
-    return shelf
+            _fill(catalogue, folder, "project")
+    _fill(catalogue, places.user_agents, "user")
+    _fill(catalogue, SHIPPED, "shipped")
+    return catalogue
 
 
-def find_agent(name: str, places: Places) -> tuple[Shelved, list[AgentProblem]]:
+def find_agent(name: str, places: Places) -> tuple[CatalogueEntry, list[AgentProblem]]:
     """An agent by its id or its name, or by the path of its file or folder; and what is wrong around it."""
     if _is_path(name):
         return _by_path(name)
-    shelf = all_agents(places)
-    found = shelf.agents.get(name)
+    catalogue = all_agents(places)
+    found = catalogue.agents.get(name)
     if found is None:
         wanted = name.casefold()
         called = [
-            one for one in shelf.agents.values() if wanted in (one.agent.id.casefold(), one.agent.name.casefold())
+            one for one in catalogue.agents.values() if wanted in (one.agent.id.casefold(), one.agent.name.casefold())
         ]
         if len(called) > 1:
             raise UsageError(
                 f"several agents are called {name}", hint=f"By id: {', '.join(o.agent.id for o in called)}."
             )
         if not called:
-            names = ", ".join(shelf.agents)
-            raise NotFound(f"there is no agent {name}.{did_you_mean(name, shelf.agents)}", hint=f"There are: {names}.")
+            names = ", ".join(catalogue.agents)
+            raise NotFound(
+                f"there is no agent {name}.{did_you_mean(name, catalogue.agents)}", hint=f"There are: {names}."
+            )
         found = called[0]
-    return found, shelf.problems
+    return found, catalogue.problems
 
 
 def at_path(path: str) -> FoundPackage:
@@ -86,7 +91,7 @@ def at_path(path: str) -> FoundPackage:
     return read_package(folder) if name == MANIFEST else read_single(folder, name)
 
 
-def _by_path(given: str) -> tuple[Shelved, list[AgentProblem]]:
+def _by_path(given: str) -> tuple[CatalogueEntry, list[AgentProblem]]:
     path, id = given, ""
     if not os.path.exists(path):
         path, _, id = given.rpartition(":")
@@ -102,7 +107,7 @@ def _by_path(given: str) -> tuple[Shelved, list[AgentProblem]]:
     if id and id not in agents:
         raise NotFound(f"{path} holds no agent {id}.{did_you_mean(id, agents)}")
     agent = agents[id] if id else found.package.agents[0]
-    return Shelved(agent, found.package, "path"), found.problems
+    return CatalogueEntry(agent, found.package, "path"), found.problems
 
 
 def _is_path(name: str) -> bool:
@@ -113,29 +118,51 @@ def _leads_out(folder: str, root: str) -> bool:
     return os.path.commonpath((os.path.realpath(folder), root)) != root
 
 
-def _fill(shelf: Shelf, folder: str, origin: str) -> None:
+def _fill(catalogue: Catalogue, folder: str, origin: str) -> None:
     """The agents of a folder: packages in folders of their own, YAML files, Markdown pages."""
     if not os.path.isdir(folder):
         return
     files = PackageFiles(folder)
     for name in agent_files(files):
-        shelf.add(read_single(files.root, name), origin)
-    _pages(shelf, files, origin)
+        catalogue.add(read_single(files.root, name), origin)
+    _pages(catalogue, files, origin)
     for entry in files.entries("."):
         inner = os.path.join(files.root, entry.name)
         if entry.kind not in ("folder", "link") or not os.path.isdir(inner):
             continue
         if _leads_out(inner, files.root):
-            shelf.problems.append(AgentProblem(inner, 1, "", "leads out of the folder of agents"))
+            catalogue.problems.append(AgentProblem(inner, 1, "", "leads out of the folder of agents"))
             continue
         within = PackageFiles(inner)
         if within.exists(MANIFEST) or agent_files(within):
-            shelf.add(read_package(inner), origin)
+            catalogue.add(read_package(inner), origin)
         else:
-            _pages(shelf, within, origin)
+            _pages(catalogue, within, origin)
 
 
-def _pages(shelf: Shelf, files: PackageFiles, origin: str) -> None:
+def _pages(catalogue: Catalogue, files: PackageFiles, origin: str) -> None:
     for entry in files.entries("."):
         if entry.kind in ("file", "link") and entry.name.endswith(".md") and entry.name.casefold() != "readme.md":
-            shelf.add(read_single(files.root, entry.name), origin)
+            catalogue.add(read_single(files.root, entry.name), origin)
+
+
+def write_example(name: str, folder: str) -> str:
+    """Write what `quintet agents new NAME` writes, as `folder/name`: an agent with a persona, a menu, a prompt and a
+    workflow. The path of its file."""
+    if not _NAME.fullmatch(name) or len(name) > 64:
+        raise UsageError(f'agents new "{name}": a name is small letters and digits, joined by hyphens')
+    target = os.path.join(folder, name)
+    if os.path.lexists(target):
+        raise UsageError(f"{target}: there is something of that name already; nothing was written")
+    try:
+        for place, _, files in os.walk(TEMPLATE):
+            into = os.path.normpath(os.path.join(target, os.path.relpath(place, TEMPLATE)))
+            os.makedirs(into)
+            for file in sorted(files):
+                with open(os.path.join(place, file), encoding="utf-8") as source:
+                    text = source.read()
+                with open(os.path.join(into, file.replace("NAME", name)), "x", encoding="utf-8") as written:
+                    written.write(text.replace("NAME", name))
+    except OSError as error:
+        raise StoreUnwritable(f"{error.filename or target}: cannot be written ({error.strerror})") from error
+    return os.path.join(target, f"{name}.agent.yaml")

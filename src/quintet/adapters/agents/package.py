@@ -9,8 +9,7 @@ import posixpath
 
 from msgspec import Struct
 
-from quintet.adapters.agents.bmad_file import YAML_ENDINGS, read_agent, short_id
-from quintet.adapters.agents.fields import read_menu, read_persona, read_prompts
+from quintet.adapters.agents.agent_file import YAML_ENDINGS, read_agent, read_menu, read_persona, read_prompts, short_id
 from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.agents.workflow_files import read_workflow
 from quintet.adapters.files.located_yaml import Checked, NotReadable, Place, read_json, read_yaml

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+import yaml
 from msgspec import Struct
 
 from quintet.domain.agents.agent import AgentProblem
@@ -56,11 +57,9 @@ class _Open(Struct):
 
 def read_yaml(text: str, first_line: int = 1, *, twice: bool = False) -> Located:
     """`twice`: a key may stand twice, and the last one holds."""
-    import yaml
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Builder(first_line, twice).build(yaml.parse(text, Loader=loader), yaml)
+        return _Builder(first_line, twice).build(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + first_line if mark else first_line
@@ -126,7 +125,7 @@ class _Builder:
         self.documents = 0
         self.result: Any = None
 
-    def build(self, events: Any, yaml: Any) -> Located:
+    def build(self, events: Any) -> Located:
         for event in events:
             line = event.start_mark.line + self.first_line
             if isinstance(event, yaml.DocumentStartEvent):
@@ -136,7 +135,7 @@ class _Builder:
             elif isinstance(event, yaml.ScalarEvent):
                 self._scalar(event, line)
             elif isinstance(event, yaml.AliasEvent):
-                self._alias(event.anchor, line)
+                self._alias(event.anchor or "", line)
             elif isinstance(event, yaml.CollectionStartEvent):
                 self._start({} if isinstance(event, yaml.MappingStartEvent) else [], event, line)
             elif isinstance(event, yaml.CollectionEndEvent):

@@ -41,6 +41,10 @@ _OPENAT2 = 437
 _BENEATH_NO_MAGIC = 0x08 | 0x02  # RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
 
 
+class OutsideProject(ToolFailed):
+    """A path that names or leads to something outside the root."""
+
+
 class _How(ctypes.Structure):
     _fields_ = (("flags", ctypes.c_uint64), ("access", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
@@ -59,7 +63,7 @@ class ProjectFiles:
     def relative(self, path: str) -> str:
         found = inside(path, self.root)
         if found is None:
-            raise ToolFailed(f"{path}: outside the project")
+            raise OutsideProject(f"{path}: outside the project")
         return found
 
     def read(self, path: str) -> bytes:
@@ -277,7 +281,7 @@ class ProjectFiles:
             handle = _open_beneath(base, relative, flags | os.O_CLOEXEC)
         except OSError as error:
             if error.errno in (errno.EXDEV, errno.ELOOP):
-                raise ToolFailed(f"{relative}: leads outside the project") from error
+                raise OutsideProject(f"{relative}: leads outside the project") from error
             raise
         finally:
             os.close(base)
