@@ -1,4 +1,4 @@
-"""Quintet from your own program: submit an input, print what happens, stop when its turn ends.
+"""Quintet from your own program: submit an input, print what happens, stop when it has ended.
 
 Run it: python examples/library.py [FOLDER] [INPUT]
 """
@@ -7,22 +7,21 @@ import asyncio
 import sys
 
 import quintet
-from quintet.domain.journal.protocol import CallDecided, Recorded, Say, ToolFinished, TurnFinished
+from quintet.domain.journal.protocol import CallDecided, Recorded, Say, ToolFinished
 
 
 async def main(folder: str, text: str) -> int:
     async with quintet.open(folder) as session:
-        await session.submit(Say(text=text))
-        async for item in session.events():
+        followed = session.follow(await session.submit(Say(text=text)))
+        async for item in followed:
             match item:
                 case Recorded(seq=seq, event=CallDecided(tool=tool, verdict=verdict, reason=reason)):
                     print(f"{seq:>4}  {verdict} {tool}: {reason}")
                 case Recorded(seq=seq, event=ToolFinished(tool=tool, status=status, summary=summary)):
                     print(f"{seq:>4}  {tool} {status}, {summary}")
-                case Recorded(event=TurnFinished(status=status, answer=answer)):
-                    print(f"{status}\n{answer}")
-                    return 0 if status == "done" else 1
-    return 1
+        outcome = followed.outcome
+        print(f"{outcome.status}\n{outcome.answer}")
+        return 0 if outcome.status == "done" else 1
 
 
 if __name__ == "__main__":

@@ -35,8 +35,10 @@ def resume(desk: Desk, line: CommandLine) -> CommandOutcome:
     if len(line.words) > 1:
         raise UsageError("/resume takes the id of one run, or nothing")
     if desk.state.paused and not line.words:
-        turn = desk.state.turn.turn if desk.state.turn else ""
-        return CommandOutcome("goes on", [RunResumed(reason="/resume")], after(None, desk.let_go), {"turn": turn})
+        data = {"turn": desk.state.turn.turn if desk.state.turn else ""}
+        if desk.state.cycle and desk.state.cycle.at_work:
+            data["cycle"] = desk.state.cycle.run
+        return CommandOutcome("goes on", [RunResumed(reason="/resume")], after(None, desk.let_go), data)
     if desk.state.turn or desk.state.waiting or _cycling(desk):
         raise UsageError("a turn is running: wait for it, or /stop it")
     if not line.words and (beginning := going_on(desk)):

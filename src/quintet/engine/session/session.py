@@ -1,4 +1,4 @@
-"""Session: one user's attachment to the core. Every surface enters at `submit` and leaves at `events`.
+"""Session: one user's attachment to the core. Every surface enters at `submit` and leaves at `follow` or `events`.
 
 The attachment is the same whether this process owns the session or another one does: a submission goes to the durable
 inbox, events come from the journal. The owner in this process, if there is one, is woken at once and also gives
@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import OwnerGone, QuintetError, UsageError
 from quintet.domain.dials.axes import Surface
+from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
 from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.ports.ports import ShellState
 from quintet.domain.settings.settings import Settings
+from quintet.domain.turn.end_status import EndStatus
 from quintet.engine.session.core import Core
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.owner import Owner
@@ -27,6 +29,34 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS = 0.05
 OWNER_SECONDS = 0.5  # how often a quiet owner is looked for
+CLOSED_FIRST = InputOutcome(EndStatus.INTERRUPTED, reason="the session closed first")
+
+
+class FollowedInput:
+    """The events of a session from an input on to that input's end; then `outcome` says what came of it."""
+
+    def __init__(self, session: Session, submission: str, after: int, signals: bool) -> None:
+        self._events = session.events(after, signals=signals)
+        self._watch = InputWatch(submission)
+
+    @property
+    def outcome(self) -> InputOutcome:
+        """To be read when the events are over; until then, and if the session closes first, it is interrupted."""
+        return self._watch.outcome or CLOSED_FIRST
+
+    async def __aiter__(self) -> AsyncIterator[Recorded | Signal]:
+        async with contextlib.aclosing(self._events) as events:
+            async for item in events:
+                over = isinstance(item, Recorded) and self._watch.see(item.event)
+                yield item
+                if over:
+                    return
+
+    async def end(self) -> InputOutcome:
+        """Follow it to its end; what came of it."""
+        async for _ in self:
+            pass
+        return self.outcome
 
 
 class Session:
@@ -36,6 +66,7 @@ class Session:
         self.surface = surface
         self._core = core
         self._owner = owner
+        self._submitted: dict[str, int] = {}  # the last event before each submission from here
 
     @property
     def owned_here(self) -> bool:
@@ -70,6 +101,7 @@ class Session:
         body = self._core.redactor.clean(body)  # a secret that was pasted goes no further
         self._check()
         submitted = Submitted(self._core.ids.new("in"), body, self.surface)
+        self._submitted[submitted.id] = self._core.store.last_seq(self.id)
         await self._core.store.submit(self.id, submitted, self._core.clock.now())
         if self._owner:
             self._owner.wake()
@@ -90,7 +122,15 @@ class Session:
 
         return await rewind_view.preview(self._core, self.state, number)
 
-    async def events(self, after: int = 0, *, signals: bool = False) -> AsyncIterator[Recorded | Signal]:
+    def follow(self, submission: str, *, after: int | None = None, signals: bool = False) -> FollowedInput:
+        """The events from a submission on, or from those numbered above `after`, to the end of what was submitted.
+
+        An answer to a question has no end of its own: what it answers has.
+        """
+        begin = self._submitted.get(submission, self.since) if after is None else after
+        return FollowedInput(self, submission, begin, signals)
+
+    async def events(self, after: int = 0, *, signals: bool = False) -> AsyncGenerator[Recorded | Signal]:
         """Every event numbered above `after`, then new ones as they become durable; see `feed` on slow readers."""
         if self._owner:
             async for item in self._local(self._owner, after, signals):

@@ -1,0 +1,88 @@
+"""Whether an input has ended, and with what: the one answer to it, from the events of its session alone.
+
+An input is a command, a turn or a cycle. A command may begin a turn or a cycle of its own, at once or once a question
+is answered, or let one go on; then the input ends with that.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from quintet.domain.journal.protocol import (
+    CommandRan,
+    CycleStopped,
+    Event,
+    QuestionAnswered,
+    QuestionAsked,
+    TurnFinished,
+    TurnStarted,
+)
+from quintet.domain.turn.end_status import EndStatus
+
+NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
+OWN_TURN, NEXT_TURN = "", "next"  # what a command says of the turn that follows: its own, or the one that goes on
+NO = "n"  # the choice that begins nothing
+
+
+class InputOutcome(Struct, frozen=True):
+    """What came of an input, and the event that ended it: none if the session closed first."""
+
+    status: EndStatus
+    answer: str = ""
+    reason: str = ""
+    event: CommandRan | TurnFinished | CycleStopped | QuestionAnswered | None = None
+
+
+class InputWatch:
+    """Shown every event of a session since an input was submitted, knows when that input is over."""
+
+    def __init__(self, submission: str) -> None:
+        self.submission = submission
+        self.outcome: InputOutcome | None = None  # once it is over
+        self._began = submission  # the submission that what it begins is recorded with
+        self._turn = ""  # the turn that it ends with
+        self._cycle = ""  # the run of the cycle that it ends with
+        self._asking = False  # the command is the newest event: what it asks comes right behind
+        self._question = ""  # whose answer begins what the command asks for
+
+    def see(self, event: Event) -> InputOutcome | None:
+        """The outcome if this event ends the input, or an earlier one did."""
+        if self.outcome is None:
+            self.outcome = self._ended(event)
+        return self.outcome
+
+    def _ended(self, event: Event) -> InputOutcome | None:
+        asking, self._asking = self._asking, False
+        match event:
+            case CommandRan() if event.submission == self.submission:
+                return self._ran(event)
+            case QuestionAsked() if asking:
+                self._question = event.question
+            case QuestionAnswered() if event.question == self._question and event.choice in ("", NO):
+                return InputOutcome(EndStatus.CANCELLED, reason=event.note, event=event)
+            case TurnStarted() if event.submission == self._began:
+                self._turn = event.turn
+            case TurnFinished() if self._turn and event.turn == self._turn:
+                if event.cycle:  # a step of a cycle, which ends the input
+                    self._turn, self._cycle = "", event.cycle
+                    return None
+                why = event.reason or (event.error.message if event.error else "")
+                return InputOutcome(EndStatus(event.status), event.answer, why, event)
+            case CycleStopped() if event.submission == self._began or event.run == self._cycle:
+                return InputOutcome(EndStatus(event.status), event.answer, event.reason, event)
+        return None
+
+    def _ran(self, event: CommandRan) -> InputOutcome | None:
+        turn = event.data.get("turn")
+        if not event.ok:
+            status = EndStatus.BLOCKED if event.code == NOT_BEGUN else EndStatus.FAILED
+            return InputOutcome(status, reason=event.text, event=event)
+        if turn is None:
+            return InputOutcome(EndStatus.DONE, event.text, event=event)
+        self._asking = True
+        if turn == NEXT_TURN:
+            self._began = ""  # nobody submitted it
+        elif turn != OWN_TURN:
+            self._turn = turn
+        self._cycle = event.data.get("cycle", "")
+        return None
