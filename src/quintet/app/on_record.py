@@ -6,7 +6,7 @@ from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import Places
 from quintet.domain.journal.protocol import Event
 from quintet.domain.ports.ports import Lease
-from quintet.engine.replay import record_ports as recording
+from quintet.engine.replay.record import header, recorded
 from quintet.engine.replay.recorder import Recorder
 from quintet.engine.session.core import Core
 
@@ -21,10 +21,10 @@ def on_record(
     except OSError:
         return core
     recorder = Recorder(file, core.redactor)
-    recorder.begin(recording.header(core, lease, since, reason, opening, agent))
+    recorder.begin(header(core, lease, since, reason, opening, agent))
 
     async def close() -> None:
         recorder.close()
 
     core.closing = (*core.closing, close)
-    return recording.recorded(core, recorder, lease.session)
+    return recorded(core, recorder, lease.session)

@@ -8,7 +8,7 @@ import pytest
 
 from quintet.domain.base.errors import ModelRateLimited
 from quintet.domain.turn.messages import Message, Part, Request, Role
-from quintet.engine.replay.record_ports import RecordedModel
+from quintet.engine.replay.models import RecordedModel
 from quintet.engine.replay.recorder import REST, Recorder
 
 
@@ -58,7 +58,7 @@ def test_what_ends_at_once_waits_for_the_consequences_of_what_came_before_it(
     quick: Callable[[Recorder], Awaitable[None]],
 ) -> None:
     """As a command does that is still being carried out when a model refuses: a replay lets it finish first."""
-    tape = Lines()
+    file = Lines()
 
     async def slowly(recorder: Recorder) -> None:
         for _ in range(REST - 2):
@@ -66,18 +66,18 @@ def test_what_ends_at_once_waits_for_the_consequences_of_what_came_before_it(
         recorder.add("consequence")
 
     async def both() -> None:
-        recorder = Recorder(tape)
+        recorder = Recorder(file)
         recorder.add("inbox")
         await asyncio.gather(slowly(recorder), quick(recorder))
 
     asyncio.run(both())
-    kinds = [kind for kind in tape.kinds() if kind != "ask"]
+    kinds = [kind for kind in file.kinds() if kind != "ask"]
     assert kinds in (["inbox", "consequence", "over"], ["inbox", "consequence", "reply.over"])
 
 
 def test_an_interrupt_that_comes_while_a_failure_waits_to_come_in_is_not_lost() -> None:
     """The turn goes on with the failure, which it may try again after, and ends at its next wait."""
-    tape, seen = Lines(), list[str]()
+    file, seen = Lines(), list[str]()
 
     async def turn(recorder: Recorder) -> None:
         await failing(recorder)
@@ -86,26 +86,26 @@ def test_an_interrupt_that_comes_while_a_failure_waits_to_come_in_is_not_lost() 
         seen.append("tried again")
 
     async def interrupted() -> None:
-        recorder = Recorder(tape)
+        recorder = Recorder(file)
         recorder.add("inbox")
         task = asyncio.create_task(turn(recorder))
         await asyncio.sleep(0)
-        assert tape.kinds() == ["inbox", "ask"]  # the failure is at the door
+        assert file.kinds() == ["inbox", "ask"]  # the failure waits to come in
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(interrupted())
-    assert (tape.kinds(), seen) == (["inbox", "ask", "reply.over"], ["told of the failure"])
+    assert (file.kinds(), seen) == (["inbox", "ask", "reply.over"], ["told of the failure"])
 
 
 def test_at_rest_it_is_let_in_without_going_round() -> None:
-    tape = Lines()
+    file = Lines()
     rounds = 0
 
     async def counted() -> None:
         nonlocal rounds
-        recorder = Recorder(tape)
+        recorder = Recorder(file)
         recorder.add("inbox")
         for _ in range(REST + 1):
             await asyncio.sleep(0)
@@ -115,4 +115,4 @@ def test_at_rest_it_is_let_in_without_going_round() -> None:
             await asyncio.sleep(0)
 
     asyncio.run(counted())
-    assert (tape.kinds(), rounds) == (["inbox", "over"], 1)
+    assert (file.kinds(), rounds) == (["inbox", "over"], 1)

@@ -23,7 +23,7 @@ from quintet.domain.base.errors import ModelRateLimited, NotFound, Unplayable
 from quintet.domain.base.redaction import Redaction, secrets_of
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.recording import Recording
+from quintet.domain.journal.recording import Recording, read
 from quintet.domain.turn.messages import Part, Request, TextPart
 from quintet.domain.turn.tool_spec import ToolResult
 from quintet.engine.replay.replay import Parts, Replay, ReplayOutcome, lines, split
@@ -327,6 +327,21 @@ def test_where_no_recording_can_be_written_the_run_goes_on_without(repo: Path, t
     shutil.rmtree(runs)
     runs.write_text("a file where the folder should be")
     assert two_calls(repo).of(p.TurnFinished)[0].status == "done"
+
+
+KEPT = Path(__file__).parent / "recordings"  # made by earlier versions; between them they hold most kinds of entries
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in KEPT.iterdir()))
+def test_a_recording_of_an_earlier_version_makes_the_same_events(name: str) -> None:
+    """Their words may have changed since, as prompts and messages do; what is done, and in which order, has not."""
+    path = KEPT / f"{name}.jsonl"
+    recording = read(path.read_bytes(), str(path), p.VERSION)
+    for segment, past, made in split(recording.events, recording.segments):
+        again = Replay(segment, parts(), past, made, compared=False)
+        asyncio.run(again.run())
+        assert [kind for kind, _, _ in again.posted] == [type(r.event).__struct_config__.tag for r in made]
+        assert again.player.finished and not again.player.ran_out, again.player.next_kind
 
 
 # ── exported

@@ -1,8 +1,8 @@
-"""The tape while it is written, and the door by which things come in.
+"""Writes a recording while its session runs, and lets in one at a time what the engine waits for.
 
-What the engine waits for is let in one at a time, each when the engine has come to rest after the one before: then its
-order is all there is to say of it, and a replay takes the same steps. Recording never stops a session: what cannot be
-written down ends the recording, not the run. What is written is handed on when the journal is durable, never synced.
+Each is let in when the engine has come to rest after the one before: then its order is all there is to say of it, and a
+replay takes the same steps. Recording never stops a session: what cannot be written down ends the recording, not the
+run. What is written is handed on when the journal is durable, never synced.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 from quintet.domain.base.redaction import Redaction, Redactor
-from quintet.domain.journal import recording as tape
+from quintet.domain.journal.recording import Header, RecordEntry, fault_of, line
 
 T = TypeVar("T")
 REST = 8  # rounds of the loop; no consequence of what came in is more tasks and futures away
@@ -28,34 +28,39 @@ class Sink(Protocol):
 
 
 class Recorder:
-    """Writes entries, a stretch of text as one, and keeps the door by which they come in."""
+    """Writes entries, successive pieces of text as one, in an order that a replay can keep."""
 
     def __init__(self, sink: Sink, redactor: Redactor | None = None) -> None:
         self._sink: Sink | None = sink
         self._redactor = redactor or Redaction()
-        self._stretch: list[str] = []
-        self._stretch_kind = ""
+        self._pieces: list[str] = []  # of a text that is not written yet
+        self._text_kind = ""
         self._until_rest = 0  # rounds of the loop
-        self._waiting: deque[asyncio.Future[None]] = deque()  # at the door
-        self.count = 0  # of entries
+        self._waiting: deque[asyncio.Future[None]] = deque()  # to be let in
+        self.count = 0  # of entries and pieces
 
-    def begin(self, header: tape.Header) -> None:
+    def begin(self, header: Header) -> None:
         self._write(header)
 
     def add(self, kind: str, value: Any = None, error: BaseException | None = None) -> None:
-        if self._stretch:
-            pieces, self._stretch = self._stretch, []
-            self._write(tape.RecordEntry(self._stretch_kind, "".join(pieces)))
-        self._write(tape.RecordEntry(kind, value, tape.fault_of(error) if error else None))
-        self._stir()
+        self._write_text()
+        self._write(RecordEntry(kind, value, fault_of(error) if error else None))
+        self.count += 1
+        if not self._until_rest:
+            asyncio.get_running_loop().call_soon(self._tick)
+        self._until_rest = REST
 
     def text(self, kind: str, piece: str) -> None:
-        if self._stretch and kind != self._stretch_kind:
-            self._write(tape.RecordEntry(self._stretch_kind, "".join(self._stretch)))
-            self._stretch = []
-        self._stretch_kind = kind
-        self._stretch.append(piece)
-        self.count += 1  # and nothing stirs: who hears it does so before anybody else comes to word
+        if kind != self._text_kind:
+            self._write_text()
+        self._text_kind = kind
+        self._pieces.append(piece)
+        self.count += 1  # the engine is as near to rest as before: it takes the piece before anything else comes in
+
+    def _write_text(self) -> None:
+        if self._pieces:
+            pieces, self._pieces = self._pieces, []
+            self._write(RecordEntry(self._text_kind, "".join(pieces)))
 
     def flush(self) -> None:
         if self._sink:
@@ -69,11 +74,11 @@ class Recorder:
         if sink:
             sink.close()
 
-    def _write(self, value: tape.Header | tape.RecordEntry) -> None:
+    def _write(self, value: Header | RecordEntry) -> None:
         if self._sink:
             try:
-                line = tape.line(value)
-                self._sink.write(tape.line(self._redactor.clean(value)) if self._redactor.in_json(line) else line)
+                data = line(value)
+                self._sink.write(line(self._redactor.clean(value)) if self._redactor.in_json(data) else data)
             except (OSError, ValueError, TypeError):  # a full disk, or something that has no JSON form
                 self.close()
 
@@ -101,12 +106,12 @@ class Recorder:
     async def settled(self) -> None:
         """Returns when what came in before has had all its consequences, so that the next may come in."""
         if self._until_rest:
-            door = asyncio.get_running_loop().create_future()
-            self._waiting.append(door)
-            await door
+            let_in = asyncio.get_running_loop().create_future()
+            self._waiting.append(let_in)
+            await let_in
 
     async def come_in_at_last(self, kind: str, error: BaseException | None = None) -> None:
-        """For what has failed, or was cancelled: it has to come in, however often it is cancelled at the door.
+        """For what has failed, or was cancelled: it has to come in, however often it is cancelled before it is let in.
 
         That is not forgotten: its task's next wait ends so, as in a replay.
         """
@@ -123,19 +128,14 @@ class Recorder:
             assert task
             task.cancel()
 
-    def _stir(self) -> None:
-        self.count += 1
-        if not self._until_rest:
-            asyncio.get_running_loop().call_soon(self._tick)
-        self._until_rest = REST
-
     def _tick(self) -> None:
+        """One round of the loop with nothing new; after the last of them the next that waits is let in."""
         self._until_rest -= 1
         if not self._until_rest:
             while self._waiting and self._waiting[0].done():  # cancelled while it waited
                 self._waiting.popleft()
             if self._waiting:
                 self._waiting.popleft().set_result(None)
-                self._until_rest = REST  # who comes in now will stir things
+                self._until_rest = REST
         if self._until_rest:
             asyncio.get_running_loop().call_soon(self._tick)

@@ -14,32 +14,33 @@ from msgspec import Struct, json
 
 from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.workflow import Workflow
-from quintet.domain.journal import recording as tape
 from quintet.domain.journal.protocol import ModelRequested, Recorded, encode
-from quintet.domain.journal.recording import Header, RequestDigest, Segment
+from quintet.domain.journal.recording import Header, RequestDigest, Segment, digest
 from quintet.domain.journal.state import fold
-from quintet.domain.ports import ports
-from quintet.domain.ports.ports import Batch, ShellGrammar
+from quintet.domain.ports.ports import (
+    Agents,
+    Batch,
+    Checkpoints,
+    Clock,
+    HookRunner,
+    Ids,
+    Repository,
+    RuleBook,
+    ShellGrammar,
+)
 from quintet.domain.ports.tasks import Plans
 from quintet.domain.tasks.executors import Executors
+from quintet.domain.turn.review_subject import Subject
 from quintet.domain.turn.tool_spec import ToolSpec
 from quintet.engine.cycle.doctor import Look
 from quintet.engine.cycle.task_keeper import TaskKeeper
-from quintet.engine.replay.any_port import ReplayedPort
+from quintet.engine.replay import ports
+from quintet.engine.replay.models import ReplayedModels
+from quintet.engine.replay.player import Player, given
+from quintet.engine.replay.ports import PortForm, ReplayedPort
 from quintet.engine.replay.recorder import REST
-from quintet.engine.replay.replay_hands import ReplayHands
-from quintet.engine.replay.replay_ports import (
-    ReplayClock,
-    ReplayHooks,
-    ReplayIds,
-    ReplayModels,
-    ReplayRepository,
-    ReplayRuleBook,
-    ReplayStore,
-    Tape,
-    given,
-    replay_tool,
-)
+from quintet.engine.replay.store import ReplayedStore
+from quintet.engine.replay.tools import ReplayedToolAccess, replayed_tool
 from quintet.engine.session.core import Core
 from quintet.engine.session.owner import Owner
 from quintet.engine.turn.prompts import Prompts
@@ -47,10 +48,8 @@ from quintet.engine.turn.toolbox import Toolbox
 
 STILL = 40 * REST  # rounds of the loop in which nothing moves: nothing will
 CLOSED, LAST = "close", "last"
-
-
-def _port(name: str, port: type, recorded: Tape) -> Any:
-    return ReplayedPort(name, port, recorded, Agent=Agent, Workflow=Workflow)
+# What the annotations of ports mean that their modules import for type checkers only.
+NAMES = {"Agent": Agent, "Workflow": Workflow, "Subject": Subject}
 
 
 class Difference(Struct, frozen=True):
@@ -126,19 +125,19 @@ class Replay:
 
     async def run(self) -> ReplayOutcome:
         header = self._segment.header
-        recorded = self._tape = Tape(self._segment.entries)
+        player = self.player = Player(self._segment.entries)
         state = fold(past.event for past in self._past)
         owner = Owner(self._core(header, self._parts, self._past), state, header.lease)
-        recorded.wake = owner.wake
+        player.wake = owner.wake
         task = asyncio.create_task(self._life(owner))
         still, moved = 0, -1
-        while not task.done() and still < STILL and not recorded.stopped:
-            still, moved = (still + 1, moved) if recorded.progress == moved else (0, recorded.progress)
+        while not task.done() and still < STILL and not player.stopped:
+            still, moved = (still + 1, moved) if player.progress == moved else (0, player.progress)
             if still and still % REST == 0:
-                recorded.let_in()
+                player.let_in()
             await asyncio.sleep(0)
-        waits_for = "" if recorded.finished or recorded.stopped or recorded.ran_out else recorded.next_kind
-        recorded.stop()
+        waits_for = "" if player.finished or player.stopped or player.ran_out else player.next_kind
+        player.stop()
         await _end_all()
         if not task.cancelled() and (error := task.exception()):
             raise error
@@ -147,58 +146,67 @@ class Replay:
     async def _life(self, owner: Owner) -> None:
         header = self._segment.header
         await owner.start(header.reason, header.opening, header.agent)
-        await self._tape.wait(CLOSED)
+        await self.player.wait(CLOSED)
         await owner.close()
 
     def _core(self, header: Header, parts: Parts, past: list[Recorded]) -> Core:
-        recorded = self._tape
-        own = {tool.name: replay_tool(tool, recorded) for tool in header.own_tools}
-        presentation = header.settings.tools.presentation
-        store = ReplayStore(recorded, header.lease.session, past, self._heard)
+        player = self.player
+
+        def port(declared: type, form: PortForm) -> Any:
+            return ReplayedPort(declared, form, player, NAMES)
+
+        def asked(kind: str, wanted: Any) -> Callable[..., Any]:
+            return lambda *_: player.ask(kind, wanted)
+
+        async def page(*_: object) -> str:
+            return str(given(await player.wait("page"), str))
+
+        own = {tool.name: replayed_tool(tool, player) for tool in header.own_tools}
+        access: Any = ReplayedToolAccess(player)
+        store: Any = ReplayedStore(player, header.lease.session, past, self._journalled)
         return Core(
             project=header.project,
             store=store,
             durable=store.durable,
-            settled=recorded.inbox_next,
-            clock=ReplayClock(recorded),
-            ids=ReplayIds(recorded),
+            settled=player.inbox_next,
+            clock=port(Clock, ports.CLOCK),
+            ids=port(Ids, ports.IDS),
             settings=header.settings,
-            toolbox=Toolbox({**parts.specs, **own}, ReplayHands(recorded), parts.grammar, header.terms, presentation),
+            toolbox=Toolbox(
+                {**parts.specs, **own}, access, parts.grammar, header.terms, header.settings.tools.presentation
+            ),
             prompts=self._prompts,
-            rule_book=ReplayRuleBook(recorded),
-            repository=ReplayRepository(recorded),
-            open_elsewhere=lambda _: bool(recorded.ask("open_elsewhere", bool, False)),
-            checkpoints=_port("checkpoints", ports.Checkpoints, recorded),
-            agents=_port("agents", ports.Agents, recorded),
-            plans=_port("plans", Plans, recorded),
-            executors=cache(lambda: _port("executors", Executors, recorded)),
-            tasks=cache(lambda: _port("tasks", TaskKeeper, recorded)),
-            look=lambda: _port("look", Look, recorded),
-            make_model=ReplayModels(recorded, self._was_asked).get,
+            rule_book=port(RuleBook, ports.RULE_BOOK),
+            repository=port(Repository, ports.REPOSITORY),
+            checkpoints=port(Checkpoints, ports.CHECKPOINTS),
+            agents=port(Agents, ports.AGENTS),
+            plans=port(Plans, ports.PLANS),
+            executors=cache(lambda: port(Executors, ports.EXECUTORS)),
+            tasks=cache(lambda: port(TaskKeeper, ports.TASKS)),
+            look=lambda: port(Look, ports.LOOK),
+            make_model=ReplayedModels(player, self._requested).get,
             process_start=lambda pid: "",
             agents_page=header.agents_page,
-            keep_artifact=lambda *_: str(recorded.ask("artifact", str, "")),
-            keep_page=self._page,
-            hook_runner=ReplayHooks(recorded),
+            hook_runner=port(HookRunner, ports.HOOKS),
+            open_elsewhere=asked("open_elsewhere", bool),
+            keep_artifact=asked("artifact", str),
+            keep_page=page,
+            settings_text=asked("settings", str),
+            chance=asked("chance", float),
             answer_schema=header.answer_schema,
             person=header.person,
-            chance=lambda: float(recorded.ask("chance", float, 0.0)),
-            settings_text=lambda: str(recorded.ask("settings", str, "")),
         )
-
-    async def _page(self, *_: object) -> str:
-        return str(given(await self._tape.wait("page"), str))
 
     # ── comparing
 
-    def _heard(self, batch: Batch) -> Sequence[int]:
+    def _journalled(self, batch: Batch) -> Sequence[int]:
         """Compares events as they are journalled; returns the numbers they had, or might have had."""
         seqs = []
         for kind, data in batch.events:
             place = len(self.posted)
             self._latest = self._made[place].seq if place < len(self._made) else self._latest + 1
             seqs.append(self._latest)
-            if not (self._tape.stopped or (self._tape.ran_out and not self._complete)):
+            if not (self.player.stopped or (self.player.ran_out and not self._complete)):
                 self.posted.append((kind, data, batch.at))
                 if self._compared:
                     self._compare(kind, data, batch.at)
@@ -226,9 +234,9 @@ class Replay:
             self.outcome.calls += kind == "tool_started"
             self.outcome.requests += kind == "model_requested"
         if seq >= last:
-            self._tape.stop()
+            self.player.stop()
 
-    def _was_asked(self, then: RequestDigest | None, now: RequestDigest) -> None:
+    def _requested(self, then: RequestDigest | None, now: RequestDigest) -> None:
         self.asked.append(now)
         if not self._compared or then is None or then == now or self._different_request:
             return
@@ -236,7 +244,7 @@ class Replay:
         place = len(self.asked) - 1
         seq = self._requests[place].seq if place < len(self._requests) else 0
         hint = f"what differs is in the request itself: {_SAID[name]}"
-        shipped = {page: tape.digest(text) for page, text in self._prompts.in_use()[1].items()}
+        shipped = {page: digest(text) for page, text in self._prompts.in_use()[1].items()}
         changed = [p for p in {**shipped, **self._segment.header.shipped} if not self._same_page(p, shipped)]
         if name == "system" and changed:
             hint += f"; prompts that changed since: {', '.join(sorted(changed))}"
@@ -250,7 +258,7 @@ class Replay:
     def _differs(self, difference: Difference) -> None:
         if self.outcome.equal:
             self.outcome.equal, self.outcome.difference = False, difference
-            self._tape.stop()
+            self.player.stop()
 
     def _judged(self, waits_for: str) -> ReplayOutcome:
         outcome = self.outcome
@@ -319,14 +327,14 @@ def lines(outcome: ReplayOutcome) -> list[str]:
     if outcome.difference is None:
         told = [f"equal: {made}"]
     else:
-        told = [f"different: {made} are equal, then", *_told(outcome.difference)]
+        told = [f"different: {made} are equal, then", *_difference_lines(outcome.difference)]
     if not outcome.complete:
         left = f", {outcome.left} events before the journal does" if outcome.left else ""
         told.append(f"the recording ends early{left}: its process did not close it")
     return told
 
 
-def _told(found: Difference) -> list[str]:
+def _difference_lines(found: Difference) -> list[str]:
     where = f"event     {found.event or 'one more'}  {found.type}{f', field {found.field}' if found.field else ''}"
     recorded, replayed = _excerpts(found.recorded, found.replayed)
     said = [where, f"recorded  {recorded or '(nothing)'}", f"replayed  {replayed or '(nothing)'}"]

@@ -1,0 +1,86 @@
+"""What tool calls learn from outside, recorded and replayed, and the user's own tools without their code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import structs
+
+from quintet.domain.journal.recording import OwnTool
+from quintet.domain.permission.rules import Rule
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch
+from quintet.engine.replay.player import Player
+from quintet.engine.replay.ports import PortForm, RecordedPort, ReplayedPort
+from quintet.engine.replay.recorder import Recorder
+from quintet.engine.turn.hands import Hands
+
+TOOL_ACCESS = PortForm(unrecorded={"end_shell": None})
+
+
+class RecordedToolAccess(RecordedPort):
+    def __init__(self, access: Hands, recorder: Recorder) -> None:
+        super().__init__(access, TOOL_ACCESS, recorder)
+        self._rules: tuple[Rule, ...] = ()
+        self._looks = 0
+
+    def rules(self) -> tuple[Rule, ...]:
+        try:
+            rules: tuple[Rule, ...] = self._port.rules()
+        except Exception as error:
+            self._recorder.add("rules", error=error)
+            raise
+        self._recorder.add("rules", None if rules == self._rules else rules)  # nothing: as before
+        self._rules = rules
+        return rules
+
+    def put_right(self) -> tuple[str, ...]:
+        self._looks += 1
+        found: tuple[str, ...] = self._port.put_right()
+        if found:  # most often there is nothing
+            self._recorder.add(f"put_right.{self._looks}", found)
+        return found
+
+
+class ReplayedToolAccess(ReplayedPort):
+    def __init__(self, player: Player) -> None:
+        super().__init__(Hands, TOOL_ACCESS, player)
+        self._rules: tuple[Rule, ...] = ()
+        self._looks = 0
+
+    def rules(self) -> tuple[Rule, ...]:
+        changed = self._player.ask("rules", tuple[Rule, ...] | None)
+        self._rules = self._rules if changed is None else changed
+        return self._rules
+
+    def put_right(self) -> tuple[str, ...]:
+        self._looks += 1
+        kind = f"put_right.{self._looks}"
+        return self._player.ask(kind, tuple[str, ...]) if self._player.holds(kind) else ()
+
+
+def recorded_tool(spec: ToolSpec, recorder: Recorder) -> ToolSpec:
+    """A user's own tool: what it makes of arguments is its own code, and comes from outside."""
+
+    def bind(arguments: str) -> dict[str, Any]:
+        return recorder.asked("bind", lambda: spec.bind(arguments))
+
+    return structs.replace(spec, bind=bind, touch=lambda values: recorder.asked("touch", lambda: spec.touch(values)))
+
+
+def replayed_tool(own: OwnTool, player: Player) -> ToolSpec:
+    async def run(*_: Any, **__: Any) -> ToolResult:
+        return ToolResult("a replay runs no tool", CallStatus.ERROR)
+
+    return ToolSpec(
+        name=own.name,
+        description=own.description,
+        profile=own.profile,
+        effects=frozenset(own.effects),
+        schema=lambda: own.parameters,
+        bind=lambda arguments: player.ask("bind", dict[str, Any]),
+        touch=lambda values: player.ask("touch", Touch),
+        run=run,
+        needs=own.needs,
+        toolset=own.toolset,
+        confined=own.confined,
+    )
