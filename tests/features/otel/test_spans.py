@@ -99,6 +99,22 @@ def test_what_was_still_open_ends_with_its_turn() -> None:
     assert request.attributes["gen_ai.provider.name"] == "quintet"
 
 
+def test_a_reply_that_was_cut_off_says_what_cut_it() -> None:
+    spans = Spans("q5-made", MODELS, "1.2", content=False)
+    events = list(Made().events(3))
+    asked = next(place for place, r in enumerate(events) if isinstance(r.event, p.ModelRequested))
+    request = events[asked].event
+    assert isinstance(request, p.ModelRequested)
+    for recorded in events[: asked + 1]:
+        spans.apply(recorded)
+    half = p.ModelReplied(step=request.step, text="I re", partial=True)
+    failed = p.ModelFailed(step=request.step, error=p.ErrorInfo("LLM_HTTP_ERROR", "cut"))
+    assert spans.apply(p.Recorded(98, events[-2].at, half)) == []
+    (span,) = spans.apply(p.Recorded(99, events[-1].at, failed))
+    assert (span.error, span.attributes["error.type"]) == ("LLM_HTTP_ERROR", "LLM_HTTP_ERROR")
+    assert span.end and span.end > span.begin
+
+
 def test_a_turn_that_began_before_anybody_looked_is_left_alone() -> None:
     spans = Spans("q5-made", {}, "1.2", content=False)
     events = [r for r in Made().events(4) if not isinstance(r.event, p.TurnStarted)]

@@ -1,7 +1,6 @@
-"""What model requests were made and what they cost: one pass over a journal's events. A start of an AI CLI is one, too.
+"""What model requests were made and what they cost. A start of an AI CLI is one, too.
 
-A request is what `model_requested` says of it, joined by its step with the reply or the failure that ended it. Costs
-are those on record, at the prices of the time; a price that is set later changes nothing that was.
+Costs are those on record, at the prices of the time; a price that is set later changes nothing that was.
 """
 
 from __future__ import annotations
@@ -9,24 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.text_table import GAP, table
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, WorkMode
-from quintet.domain.journal.protocol import (
-    ExecutorEnded,
-    ModelConsulted,
-    ModelFailed,
-    ModelReplied,
-    ModelRequested,
-    Recorded,
-    TurnFinished,
-)
+from quintet.domain.journal.protocol import ExecutorEnded, ModelConsulted, ModelReplied, ModelRequested, Recorded
 from quintet.domain.tasks.executors import ExecutorRole
 from quintet.domain.turn.messages import Usage
+from quintet.engine.reports.activities import Activities, Activity, ActivityKind
 
 # The types of events read here.
 KINDS = ("model_requested", "model_replied", "model_failed", "model_consulted", "executor_ended", "turn_finished")
@@ -66,94 +58,61 @@ class Requests:
     """Follows a journal, in one go or bit by bit: `apply` gives the lines that an event completes."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Recorded] = {}  # by step
-        self._partial: dict[str, Recorded] = {}  # replies that were cut off; what cut them may still be told
-        self._steps: dict[str, list[str]] = {}  # of the turns that have not finished
+        self._activities = Activities()
 
     def apply(self, recorded: Recorded) -> list[RequestLine]:
-        match recorded.event:
-            case ModelRequested(step=step, turn=turn):
-                self._open[step] = recorded
-                self._steps.setdefault(turn, []).append(step)
-            case ModelReplied(step=step, partial=True):
-                self._partial[step] = recorded
-            case ModelReplied(step=step):
-                return self._closed(step, "ok", recorded)
-            case ModelFailed(step=step, error=error, retry_in=again):
-                return self._closed(step, "error" if again is None else "retry", recorded, error.code)
-            case ModelConsulted() as event:
-                return [_whole(recorded, event, event.call, CONSULT, event.model)]
-            case ExecutorEnded(ok=ok, failure=failure, retry_in=again) as event:
-                outcome = "ok" if ok else "retry" if again is not None else "error" if failure else "interrupted"
-                line = _whole(recorded, event, event.call, event.role, event.executor)
-                return [structs.replace(line, outcome=outcome, level=_LEVEL_OF[outcome], code=str(failure or ""))]
-            case TurnFinished(turn=turn):
-                steps = [step for step in self._steps.pop(turn, ()) if step in self._open]
-                return [line for step in steps for line in self._closed(step, "interrupted", self._partial.get(step))]
-        return []
+        return request_lines(self._activities.apply(recorded))
 
     def still_open(self) -> list[RequestLine]:
-        return [_line(recorded, "open") for recorded in self._open.values()]
-
-    def _closed(self, step: str, outcome: str, end: Recorded | None, code: str = "") -> list[RequestLine]:
-        asked = self._open.pop(step, None)
-        partial = self._partial.pop(step, None)
-        return [_line(asked, outcome, end, code, partial)] if asked else []
+        return request_lines(self._activities.still_open(ActivityKind.REQUEST))
 
 
-def _line(
-    asked: Recorded, outcome: str, end: Recorded | None = None, code: str = "", partial: Recorded | None = None
-) -> RequestLine:
-    event = asked.event
-    assert isinstance(event, ModelRequested)
-    replies = [r.event for r in (end, partial) if r and isinstance(r.event, ModelReplied)]
+def request_lines(activities: Iterable[Activity]) -> list[RequestLine]:
+    return [_line(activity) for activity in activities if activity.kind is ActivityKind.REQUEST]
+
+
+def _line(request: Activity) -> RequestLine:
+    event = request.begun.event
+    told: ModelReplied | ModelConsulted | ExecutorEnded | None
+    match event:
+        case ModelRequested():
+            user_mode, stage, model, attempt = event.user_mode, event.stage, event.model, event.attempt
+            tool_count, reasoning = event.tool_count, event.reasoning
+            told = request.reply if request.outcome != "open" else None
+        case ModelConsulted():
+            user_mode, stage, model, attempt = _user_mode(event.axes), CONSULT, event.model, 1
+            tool_count, reasoning, told = 0, False, event
+        case ExecutorEnded():
+            user_mode, stage, model, attempt = _user_mode(event.axes), event.role, event.executor, event.attempt
+            tool_count, reasoning, told = 0, False, event
+        case _:
+            raise TypeError(f"{type(event).__name__} is no request")
     return RequestLine(
-        seq=asked.seq,
-        at=asked.at,
-        level=_LEVEL_OF[outcome],
+        seq=request.begun.seq,
+        at=request.begun.at,
+        level=_LEVEL_OF[request.outcome],
         conversation=event.conversation,
         run=event.run,
         turn=event.turn,
-        step=event.step,
-        user_mode=event.user_mode,
-        stage=event.stage,
-        model=event.model,
-        attempt=event.attempt,
-        tool_count=event.tool_count,
-        reasoning=event.reasoning,
-        axes=event.axes,
-        badge=badge.full(event.axes),
-        outcome=outcome,
-        code=code,
-        usage=replies[0].usage if replies else Usage(),
-        cost=replies[0].cost if replies else 0.0,
-        seconds=span(asked.at, end.at) if end else None,
-    )
-
-
-def _whole(recorded: Recorded, event: ModelConsulted | ExecutorEnded, step: str, stage: str, model: str) -> RequestLine:
-    """A request that is told by one event, when it is over."""
-    return RequestLine(
-        seq=recorded.seq,
-        at=recorded.at,
-        level="info",
-        conversation=event.conversation,
-        run=event.run,
-        turn=event.turn,
-        step=step,
-        user_mode="Chat" if event.axes.work_mode is WorkMode.CHAT else "Agent",
+        step=request.key,
+        user_mode=user_mode,
         stage=stage,
         model=model,
-        attempt=getattr(event, "attempt", 1),
-        tool_count=0,
-        reasoning=False,
+        attempt=attempt,
+        tool_count=tool_count,
+        reasoning=reasoning,
         axes=event.axes,
         badge=badge.full(event.axes),
-        outcome="ok",
-        usage=event.usage,
-        cost=event.cost,
-        seconds=event.seconds,
+        outcome=request.outcome,
+        code=request.code,
+        usage=told.usage if told else Usage(),
+        cost=told.cost if told else 0.0,
+        seconds=request.seconds,
     )
+
+
+def _user_mode(axes: Axes) -> str:
+    return "Chat" if axes.work_mode is WorkMode.CHAT else "Agent"
 
 
 def requests(events: Iterable[Recorded]) -> list[RequestLine]:
@@ -161,11 +120,6 @@ def requests(events: Iterable[Recorded]) -> list[RequestLine]:
     follower = Requests()
     lines = [line for recorded in events for line in follower.apply(recorded)]
     return sorted([*lines, *follower.still_open()], key=lambda line: line.seq)
-
-
-def span(begin: str, end: str) -> float:
-    """Seconds between two instants of the journal; a clock that was set back gives none."""
-    return round(max(0.0, (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()), 3)
 
 
 class LogFilter(Struct, frozen=True):

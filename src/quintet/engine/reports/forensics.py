@@ -1,7 +1,7 @@
 """One session step by step: what was asked of which model, what was called, by which decision, at which axes and cost.
 
-A fold over the session's events in one pass. What models and tools said is clipped on the way in, and of a very long
-session the newest entries are kept, so that neither memory nor a page made of it grows with the journal; totals,
+A view over the session's activities, in one pass. What models and tools said is clipped on the way in, and of a very
+long session the newest entries are kept, so that neither memory nor a page made of it grows with the journal; totals,
 bands and spans always cover all of it.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from datetime import datetime
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -19,8 +19,8 @@ from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import describe
-from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports import accounts
+from quintet.engine.reports.activities import Activity, ActivityKind, epoch
 from quintet.engine.reports.session_report import Report, Reporter
 
 MOST_ENTRIES = 12_000  # kept, the newest ones
@@ -76,6 +76,7 @@ class NoteEntry(Struct, tag_field="kind", tag="note"):
 
 
 Entry = RequestEntry | CallEntry | NoteEntry
+E = TypeVar("E", bound=Entry)
 
 
 class Band(Struct):
@@ -115,10 +116,6 @@ def clipped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}\n… {len(text) - most:,} more characters"
 
 
-def epoch(at: str) -> float:
-    return datetime.fromisoformat(at).timestamp()
-
-
 class Examiner:
     """Takes a session's events in order; `findings` is what they come to so far."""
 
@@ -126,59 +123,50 @@ class Examiner:
         self._clip = clip
         self._only = None if turn is None else OneTurn(turn)
         self._reporter = Reporter()
-        self._requests = accounts.Requests()
         self._entries: deque[Entry] = deque(maxlen=MOST_ENTRIES)
         self._count = 0
-        self._asked: dict[str, RequestEntry] = {}  # by step, until it ended
-        self._calls: dict[str, CallEntry] = {}  # by call, until it finished
-        self._questions: dict[str, NoteEntry] = {}
+        self._of: dict[tuple[ActivityKind, str], Entry] = {}  # the entries of what is open
         self._bands: list[Band] = []
         self._spans: list[TimedSpan] = []
         self._stage_seconds: dict[str, float] = {}
         self._first_turn = 1 if turn is None else turn
         self._turn = self._first_turn - 1
-        self._turn_began = 0.0
 
     def apply(self, recorded: p.Recorded) -> None:
         if self._only and not self._only.wants(recorded):
             return
-        self._reporter.apply(recorded)
         match recorded.event:
             case p.SessionOpened() as e:
                 self._band(recorded.at, e.axes)
             case p.TurnStarted() as e:
                 self._turn += 1
-                self._turn_began = epoch(recorded.at)
                 self._band(recorded.at, e.axes)
-            case p.TurnFinished() as e:
-                self._span("turn", self._turn_began, epoch(recorded.at), e.status)
-            case p.ModelRequested() as e:
-                self._asked[e.step] = RequestEntry(recorded.seq, recorded.at, self._turn)
-                self._keep(self._asked[e.step])
-            case p.ModelReplied() as e if entry := self._asked.get(e.step):
-                entry.said = clipped(e.text, self._clip)
-                entry.calls = tuple(call.name for call in e.calls)
+            case p.ModelRequested(step=step):
+                self._of[ActivityKind.REQUEST, step] = self._kept(RequestEntry(recorded.seq, recorded.at, self._turn))
             case p.CallDecided() as e:
-                self._decided(recorded, e)
+                entry = self._call(recorded, e.call, e.tool, e.arguments)
+                entry.seq = recorded.seq  # the number that `quintet why` takes
+                entry.verdict, entry.reason, entry.rule = e.verdict, e.reason, e.rule
+                entry.effects, entry.badge, entry.sandbox = e.effects, badge.full(e.axes), e.sandbox
             case p.ToolStarted() as e:
                 self._call(recorded, e.call, e.tool, e.arguments)
             case p.ToolFinished() as e:
-                self._finished(recorded, e)
+                self._call(recorded, e.call, e.tool, "")
             case p.QuestionAsked() as e:
-                self._questions[e.question] = self._note(recorded, e.text, "\n".join(e.detail), "warning")
-            case p.QuestionAnswered() as e:
-                self._answered(recorded, e)
+                note = self._note(recorded, e.text, "\n".join(e.detail), "warning")
+                self._of[ActivityKind.QUESTION, e.question] = note
+            case p.TurnFinished() | p.ModelReplied() | p.QuestionAnswered():
+                """Told by the activity that it ends."""
             case _:
                 self._other(recorded)
-        for line in self._requests.apply(recorded):
-            self._ended(line)
+        for activity in self._reporter.apply(recorded):
+            self._ended(activity)
 
     def findings(self) -> Forensics:
         if self._only:
             self._only.check()
-        for line in self._requests.still_open():
-            if entry := self._asked.get(line.step):
-                entry.request = line
+        for request in self._reporter.activities.still_open(ActivityKind.REQUEST):
+            self._requested(request)
         return Forensics(
             report=self._reporter.report(),
             entries=list(self._entries),
@@ -190,66 +178,77 @@ class Examiner:
             clip=self._clip,
         )
 
-    def _keep(self, entry: Entry) -> None:
+    def _kept(self, entry: E) -> E:
         self._count += 1
         self._entries.append(entry)
+        return entry
 
     def _band(self, at: str, axes: Axes) -> None:
         if not self._bands or badge.labels(self._bands[-1].axes) != badge.labels(axes):
             self._bands.append(Band(epoch(at), axes))
 
-    def _span(self, lane: str, begin: float, end: float, outcome: str, cost: float = 0.0) -> None:
-        self._spans.append(TimedSpan(lane, begin, max(begin, end), outcome, cost))
+    def _span(self, lane: str, begin: float, seconds: float, outcome: str, cost: float = 0.0) -> None:
+        self._spans.append(TimedSpan(lane, begin, begin + max(0.0, seconds), outcome, cost))
 
-    def _ended(self, line: accounts.RequestLine) -> None:
-        if entry := self._asked.pop(line.step, None):
+    def _ended(self, activity: Activity) -> None:
+        match activity.kind:
+            case ActivityKind.TURN if activity.ended:
+                begin = epoch(activity.begun.at)
+                self._span("turn", begin, epoch(activity.ended.at) - begin, activity.outcome)
+            case ActivityKind.REQUEST:
+                line = self._requested(activity)
+                took = line.seconds or 0.0
+                self._span(line.stage, epoch(line.at), took, line.outcome, line.cost)
+                self._stage_seconds[line.stage] = self._stage_seconds.get(line.stage, 0.0) + took
+            case ActivityKind.CALL:
+                self._called(activity)
+            case ActivityKind.QUESTION:
+                self._answered(activity)
+        self._of.pop((activity.kind, activity.key), None)
+
+    def _requested(self, request: Activity) -> accounts.RequestLine:
+        (line,) = accounts.request_lines([request])
+        entry = self._of.get((request.kind, request.key))
+        if isinstance(entry, RequestEntry):
             entry.request = line
-        began, took = epoch(line.at), line.seconds or 0.0
-        self._span(line.stage, began, began + took, line.outcome, line.cost)
-        self._stage_seconds[line.stage] = self._stage_seconds.get(line.stage, 0.0) + took
+            if reply := request.reply:
+                entry.said = clipped(reply.text, self._clip)
+                entry.calls = tuple(call.name for call in reply.calls)
+        return line
 
     def _call(self, recorded: p.Recorded, call: str, tool: str, arguments: str) -> CallEntry:
-        entry = self._calls.get(call)
-        if entry is None:
-            entry = CallEntry(recorded.seq, recorded.at, self._turn, call, tool)
-            self._calls[call] = entry
-            self._keep(entry)
+        entry = self._of.get((ActivityKind.CALL, call))
+        if not isinstance(entry, CallEntry):
+            entry = self._kept(CallEntry(recorded.seq, recorded.at, self._turn, call, tool))
+            self._of[ActivityKind.CALL, call] = entry
         if arguments:
             entry.subject = brief(arguments, SUBJECT)
             entry.arguments = clipped(arguments, self._clip)
         return entry
 
-    def _decided(self, recorded: p.Recorded, event: p.CallDecided) -> None:
-        entry = self._call(recorded, event.call, event.tool, event.arguments)
-        entry.seq = recorded.seq  # the number that `quintet why` takes
-        entry.verdict, entry.reason, entry.rule = event.verdict, event.reason, event.rule
-        entry.effects, entry.badge, entry.sandbox = event.effects, badge.full(event.axes), event.sandbox
-
-    def _finished(self, recorded: p.Recorded, event: p.ToolFinished) -> None:
-        entry = self._call(recorded, event.call, event.tool, "")
-        del self._calls[event.call]
+    def _called(self, call: Activity) -> None:
+        entry = self._of[call.kind, call.key]
+        assert isinstance(entry, CallEntry) and call.ended and isinstance(call.ended.event, p.ToolFinished)
+        event = call.ended.event
         entry.status, entry.seconds, entry.changed = event.status, event.seconds, event.changed
         entry.summary, entry.output = event.summary, clipped(event.content, self._clip)
-        if event.status is not CallStatus.DENIED or entry.seconds:
-            ended = epoch(recorded.at)
-            self._span("tools", ended - event.seconds, ended, event.status)
-        else:
-            self._span("tools", epoch(recorded.at), epoch(recorded.at), event.status)
+        self._span("tools", epoch(call.ended.at) - event.seconds, event.seconds, event.status)
 
-    def _answered(self, recorded: p.Recorded, event: p.QuestionAnswered) -> None:
-        if entry := self._questions.pop(event.question, None):
-            answer = {"y": "yes", "n": "no", "a": "always"}.get(event.choice, event.choice)
-            told = answer if event.by == "user" else f"closed: {event.by}"
-            waited = accounts.span(entry.at, recorded.at)
-            entry.text += f" → {told}{f', {event.note}' if event.note else ''} after {waited:.1f} s"
+    def _answered(self, question: Activity) -> None:
+        entry = self._of.get((question.kind, question.key))
+        assert isinstance(entry, NoteEntry) and question.ended
+        event = question.ended.event
+        assert isinstance(event, p.QuestionAnswered)
+        answer = {"y": "yes", "n": "no", "a": "always"}.get(event.choice, event.choice)
+        told = answer if event.by == "user" else f"closed: {event.by}"
+        entry.text += f" → {told}{f', {event.note}' if event.note else ''} after {question.seconds:.1f} s"
 
     def _note(self, recorded: p.Recorded, text: str, detail: str = "", role: str = "") -> NoteEntry:
         kind = str(type(recorded.event).__struct_config__.tag)
         head = " ".join(text.split())
         entry = NoteEntry(recorded.seq, recorded.at, self._turn, kind, clipped(head, self._clip), "", role)
         entry.detail = clipped(detail, self._clip)
-        self._keep(entry)
-        return entry
+        return self._kept(entry)
 
     def _other(self, recorded: p.Recorded) -> None:
         match recorded.event:

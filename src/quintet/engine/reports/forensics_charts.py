@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
-from quintet.engine.reports.forensics import Band, Forensics, TimedSpan, epoch
+from quintet.engine.reports.activities import epoch
+from quintet.engine.reports.forensics import Band, Forensics, TimedSpan
 from quintet.engine.reports.forensics_text import turn_of
 
 GAP = 0.012  # of the width, at most, for what lies between two turns

@@ -8,6 +8,7 @@ from quintet.domain.base.safe_text import visible
 from quintet.domain.base.text_table import table
 from quintet.domain.journal.describe import Line
 from quintet.engine.reports import accounts
+from quintet.engine.reports.activities import span
 from quintet.engine.reports.forensics import CallEntry, Entry, Forensics, NoteEntry, RequestEntry
 from quintet.engine.reports.session_report import TurnRow, report_lines
 
@@ -83,7 +84,7 @@ def turn_of(found: Forensics, number: int) -> TurnRow | None:
 
 def after(began: str, at: str) -> str:
     """How long after the beginning, as h:mm:ss.t without leading zeros."""
-    whole = accounts.span(began, at)
+    whole = span(began, at)
     minutes, seconds = divmod(whole, 60)
     hours, minutes = divmod(int(minutes), 60)
     if hours:

@@ -1,12 +1,11 @@
 """One session from its beginning to now: axes over time, turns, requests, tools, approvals, files, cost, ratings.
 
-A fold over the session's events, in one pass. A fork's report begins with the events it shares with its parent.
+A view over the session's activities, in one pass. A fork's report begins with the events it shares with its parent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from msgspec import Struct, field
 
@@ -16,6 +15,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports import accounts
+from quintet.engine.reports.activities import Activities, Activity, ActivityKind
 from quintet.engine.session.questions import ALWAYS, NO, YES
 
 TEXT_LENGTH = 60  # of a turn's input, as a report shows it
@@ -89,29 +89,45 @@ class Reporter:
     """Takes a session's events in order; `report` is what they come to so far."""
 
     def __init__(self) -> None:
+        self.activities = Activities()
         self._report = Report()
-        self._requests = accounts.Requests()
         self._lines: list[accounts.RequestLine] = []
         self._turns: dict[str, TurnRow] = {}
         self._tools: dict[str, ToolRow] = {}
-        self._approvals: set[str] = set()  # questions that wait
         self._ended: tuple[str, TurnRow] | None = None  # the turn that ended last, and when
 
-    def apply(self, recorded: p.Recorded) -> None:
+    def apply(self, recorded: p.Recorded) -> list[Activity]:
+        """Returns what the event ended."""
         self._report.events += 1
         self._report.until = recorded.at
-        self._lines += self._requests.apply(recorded)
-        handler = _HANDLERS.get(type(recorded.event))
-        if handler:
-            handler(self, recorded, recorded.event)
+        match recorded.event:
+            case p.SessionOpened() as e:
+                self._opened(recorded, e)
+            case p.SessionTaken() if self._ended and self._ended[0] == recorded.at:
+                self._ended[1].seconds = None  # this owner ended it; when it really stopped is not on record
+            case p.DialsTurned() as e:
+                row = AxesRow(recorded.seq, recorded.at, badge.full(e.after), e.actor, e.scope, e.reason)
+                self._report.axes.append(row)
+            case p.TurnStarted() as e:
+                self._turns[e.turn] = TurnRow(e.turn, e.run, recorded.at, e.text, badge.full(e.axes))
+            case p.TurnRated() as e if turn := self._turns.get(e.turn):
+                turn.rating, turn.note = e.rating, e.note
+            case p.QuestionAsked(kind="approve"):
+                self._report.approvals.asked += 1
+        ended = self.activities.apply(recorded)
+        self._lines += accounts.request_lines(ended)
+        for activity in ended:
+            self._count(activity)
+        return ended
 
     def report(self) -> Report:
-        found = accounts.costs([*self._lines, *self._requests.still_open()], "stage")
+        open_requests = accounts.request_lines(self.activities.still_open(ActivityKind.REQUEST))
+        found = accounts.costs([*self._lines, *open_requests], "stage")
         report = self._report
         report.stages, report.total, report.unpriced = found.rows, found.total, found.unpriced
         report.turns = list(self._turns.values())
         report.tools = sorted(self._tools.values(), key=lambda row: (-row.calls, row.tool))
-        report.approvals.waiting = len(self._approvals)
+        report.approvals.waiting = sum(map(_approval, self.activities.still_open(ActivityKind.QUESTION)))
         report.seconds = round(sum(turn.seconds or 0.0 for turn in report.turns), 3)
         ratings = [turn.rating for turn in report.turns if turn.rating]
         report.rating = round(sum(ratings) / len(ratings), 2) if ratings else None
@@ -124,67 +140,34 @@ class Reporter:
         reason = f"forked from {event.parent}" if event.parent else "opened"
         report.axes.append(AxesRow(recorded.seq, recorded.at, badge.full(event.axes), "user", "now", reason))
 
-    def _taken(self, recorded: p.Recorded, event: p.SessionTaken) -> None:
-        if (
-            self._ended and self._ended[0] == recorded.at
-        ):  # this owner ended it; when it really stopped is not on record
-            self._ended[1].seconds = None
-
-    def _turned(self, recorded: p.Recorded, event: p.DialsTurned) -> None:
-        row = AxesRow(recorded.seq, recorded.at, badge.full(event.after), event.actor, event.scope, event.reason)
-        self._report.axes.append(row)
-
-    def _turn_started(self, recorded: p.Recorded, event: p.TurnStarted) -> None:
-        self._turns[event.turn] = TurnRow(event.turn, event.run, recorded.at, event.text, badge.full(event.axes))
-
-    def _turn_finished(self, recorded: p.Recorded, event: p.TurnFinished) -> None:
-        if turn := self._turns.get(event.turn):
-            turn.status, turn.reason, turn.steps = event.status, event.reason, event.steps
-            turn.usage, turn.cost = event.usage, event.cost
-            turn.seconds = accounts.span(turn.at, recorded.at)
-            self._ended = (recorded.at, turn)
-
-    def _rated(self, recorded: p.Recorded, event: p.TurnRated) -> None:
-        if turn := self._turns.get(event.turn):
-            turn.rating, turn.note = event.rating, event.note
-
-    def _tool_finished(self, recorded: p.Recorded, event: p.ToolFinished) -> None:
-        row = self._tools.setdefault(event.tool, ToolRow(event.tool))
-        row.calls += 1
-        row.failed += event.status is CallStatus.ERROR
-        row.denied += event.status is CallStatus.DENIED
-        row.interrupted += event.status is CallStatus.INTERRUPTED
-        row.seconds = round(row.seconds + event.seconds, 3)
-        for path in event.changed:
-            self._report.changed[path] = self._report.changed.get(path, 0) + 1
-
-    def _asked(self, recorded: p.Recorded, event: p.QuestionAsked) -> None:
-        if event.kind == "approve":
-            self._report.approvals.asked += 1
-            self._approvals.add(event.question)
-
-    def _answered(self, recorded: p.Recorded, event: p.QuestionAnswered) -> None:
-        if event.question not in self._approvals:
-            return
-        self._approvals.remove(event.question)
-        counts = self._report.approvals
-        counts.approved += event.choice in (YES, ALWAYS)
-        counts.always += event.choice == ALWAYS
-        counts.refused += event.choice == NO
-        counts.closed += event.choice == ""
+    def _count(self, activity: Activity) -> None:
+        match activity.ended and activity.ended.event:
+            case p.TurnFinished() as e:
+                turn = self._turns[e.turn]
+                turn.status, turn.reason, turn.steps = e.status, e.reason, e.steps
+                turn.usage, turn.cost, turn.seconds = e.usage, e.cost, activity.seconds
+                assert activity.ended
+                self._ended = (activity.ended.at, turn)
+            case p.ToolFinished() as e:
+                row = self._tools.setdefault(e.tool, ToolRow(e.tool))
+                row.calls += 1
+                row.failed += e.status is CallStatus.ERROR
+                row.denied += e.status is CallStatus.DENIED
+                row.interrupted += e.status is CallStatus.INTERRUPTED
+                row.seconds = round(row.seconds + e.seconds, 3)
+                for path in e.changed:
+                    self._report.changed[path] = self._report.changed.get(path, 0) + 1
+            case p.QuestionAnswered(choice=choice) if _approval(activity):
+                counts = self._report.approvals
+                counts.approved += choice in (YES, ALWAYS)
+                counts.always += choice == ALWAYS
+                counts.refused += choice == NO
+                counts.closed += choice == ""
 
 
-_HANDLERS: dict[type, Callable[[Reporter, p.Recorded, Any], None]] = {
-    p.SessionOpened: Reporter._opened,
-    p.SessionTaken: Reporter._taken,
-    p.DialsTurned: Reporter._turned,
-    p.TurnStarted: Reporter._turn_started,
-    p.TurnFinished: Reporter._turn_finished,
-    p.TurnRated: Reporter._rated,
-    p.ToolFinished: Reporter._tool_finished,
-    p.QuestionAsked: Reporter._asked,
-    p.QuestionAnswered: Reporter._answered,
-}
+def _approval(question: Activity) -> bool:
+    event = question.begun.event
+    return isinstance(event, p.QuestionAsked) and event.kind == "approve"
 
 
 def report(events: Iterable[p.Recorded]) -> Report:

@@ -1,13 +1,12 @@
 """A journal as OpenTelemetry spans: a turn is `invoke_agent`, each request in it `chat`, each call `execute_tool`.
 
-A fold that yields plain values; names and attributes follow the GenAI semantic conventions, what they have no name for
-is under `quintet.`. What people, models and tools said is left out unless `content` is wanted.
+A view over the session's activities. Names and attributes follow the GenAI semantic conventions, what they have no name
+for is under `quintet.`. What people, models and tools said is left out unless `content` is wanted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct, structs
@@ -17,6 +16,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.tool_spec import CallStatus
+from quintet.engine.reports.activities import Activities, Activity, ActivityKind, epoch
 
 AGENT = "quintet"
 Value = str | int | float | bool | tuple[str, ...]
@@ -43,44 +43,36 @@ class Spans:
         self._content = content
         self._common: dict[str, Value] = {"gen_ai.conversation.id": session}
         self._agent: dict[str, Value] = {"gen_ai.agent.name": AGENT, "gen_ai.agent.version": version}
+        self._activities = Activities()
         self._turn: Span | None = None
-        self._open: dict[str, Span] = {}  # requests by step, calls by call
-        self._verdicts: dict[str, str] = {}  # of calls that have not begun
 
     def apply(self, recorded: p.Recorded) -> list[Span]:
-        return list(self._spans(recorded.event, moment(recorded.at)))
-
-    def _spans(self, event: p.Event, now: int) -> Iterator[Span]:
-        match event:
+        ended = self._activities.apply(recorded)
+        now = moment(recorded.at)
+        match recorded.event:
             case p.TurnStarted() as e:
-                told = self._said("input", "user", e.text)
-                about: dict[str, Value] = {"quintet.turn": e.turn, "quintet.run": e.run, **_axes(e.axes), **told}
+                said = self._said("input", "user", e.text)
+                about: dict[str, Value] = {"quintet.turn": e.turn, "quintet.run": e.run, **_axes(e.axes), **said}
                 self._turn = self._span(e.turn, "invoke_agent", AGENT, now, {**self._agent, **about}, parent="")
-                yield self._turn
+                return [self._turn]
             case p.TurnFinished() as e if self._turn and self._turn.key == e.turn:
-                for left in list(self._open):
-                    yield self._over(left, now, error="interrupted")
-                yield self._turn_over(self._turn, e, now)
-                self._turn = None
-                self._verdicts.clear()
-            case p.ModelRequested() as e:
-                self._open[e.step] = self._requested(e, now)
-            case p.ModelReplied() as e if e.step in self._open:
-                said = self._said("output", "assistant", e.text, e.finish)
-                more = {"gen_ai.response.finish_reasons": (str(e.finish),), "quintet.cost": e.cost, **said}
-                yield self._over(e.step, now, _usage(e.usage) | more, "interrupted" if e.partial else "")
-            case p.ModelFailed() as e if e.step in self._open:
-                yield self._over(e.step, now, error=e.error.code)
-            case p.CallDecided() as e:
-                self._verdicts[e.call] = e.verdict
-            case p.ToolStarted() as e:
-                self._open[e.call] = self._called(e, now)
-            case p.ToolFinished() as e if e.call in self._open:
-                told = {"gen_ai.tool.call.result": e.content} if self._content else {}
-                failed = "" if e.status is CallStatus.OK else str(e.status)
-                yield self._over(e.call, now, {"quintet.files_changed": len(e.changed), **told}, failed)
+                left = self._activities.still_open(ActivityKind.CALL)
+                over = [*self._over([*ended, *left], now), self._turn_over(self._turn, e, now)]
+                self._turn, self._activities = None, Activities()
+                return over
+        return self._over(ended, now)
 
-    def _requested(self, event: p.ModelRequested, now: int) -> Span:
+    def _over(self, activities: list[Activity], now: int) -> list[Span]:
+        """The spans of requests and calls; what is still open ends now."""
+        spans = []
+        for activity in activities:
+            if isinstance(event := activity.begun.event, p.ModelRequested):
+                spans.append(self._request(activity, event, now))
+            elif activity.started:
+                spans.append(self._call(activity, activity.started, now))
+        return spans
+
+    def _request(self, request: Activity, event: p.ModelRequested, now: int) -> Span:
         configured = self._models.get(event.model)
         model = configured.model if configured else event.model
         attributes: dict[str, Value] = {
@@ -91,39 +83,48 @@ class Spans:
             "quintet.tool_count": event.tool_count,
             **_axes(event.axes),
         }
-        return self._span(event.step, "chat", model, now, attributes, client=True)
+        if reply := request.reply:
+            finish: dict[str, Value] = {"gen_ai.response.finish_reasons": (str(reply.finish),)}
+            said = self._said("output", "assistant", reply.text, reply.finish)
+            attributes |= {**_usage(reply.usage), **finish, "quintet.cost": reply.cost, **said}
+        span = self._span(request.key, "chat", model, moment(request.begun.at), attributes, client=True)
+        error = "" if request.outcome == "ok" else request.code or "interrupted"
+        return _ended(span, moment(request.ended.at) if request.ended else now, error)
 
-    def _called(self, event: p.ToolStarted, now: int) -> Span:
+    def _call(self, call: Activity, started: p.Recorded, now: int) -> Span:
+        event = started.event
+        assert isinstance(event, p.ToolStarted)
+        decided = call.decided.event if call.decided else None
         attributes: dict[str, Value] = {
             "gen_ai.tool.name": event.tool,
             "gen_ai.tool.call.id": event.call,
             "gen_ai.tool.type": "function",
-            "quintet.verdict": self._verdicts.pop(event.call, ""),
+            "quintet.verdict": decided.verdict if isinstance(decided, p.CallDecided) else "",
         }
         if self._content:
             attributes["gen_ai.tool.call.arguments"] = event.arguments
-        return self._span(event.call, "execute_tool", event.tool, now, attributes)
+        error = "interrupted"
+        if call.ended and isinstance(end := call.ended.event, p.ToolFinished):
+            error = "" if end.status is CallStatus.OK else str(end.status)
+            attributes["quintet.files_changed"] = len(end.changed)
+            if self._content:
+                attributes["gen_ai.tool.call.result"] = end.content
+        return _ended(self._span(event.call, "execute_tool", event.tool, moment(started.at), attributes), now, error)
 
     def _span(
         self,
         key: str,
         operation: str,
         subject: str,
-        now: int,
+        begin: int,
         attributes: dict[str, Value],
         *,
         parent: str | None = None,
         client: bool = False,
     ) -> Span:
         turn = self._turn.key if self._turn else ""
-        told = {"gen_ai.operation.name": operation, **self._common, **attributes}
-        return Span(key, f"{operation} {subject}", now, told, turn if parent is None else parent, client)
-
-    def _over(self, key: str, now: int, more: dict[str, Value] | None = None, error: str = "") -> Span:
-        span = self._open.pop(key)
-        failed = {"error.type": error} if error else {}
-        told = {**span.attributes, **(more or {}), **failed}
-        return structs.replace(span, attributes=told, end=max(now, span.begin), error=error)
+        about = {"gen_ai.operation.name": operation, **self._common, **attributes}
+        return Span(key, f"{operation} {subject}", begin, about, turn if parent is None else parent, client)
 
     def _turn_over(self, turn: Span, event: p.TurnFinished, now: int) -> Span:
         error = "" if event.status == "done" else event.error.code if event.error else event.status
@@ -133,10 +134,9 @@ class Spans:
             "quintet.delivery": event.delivery,
             "quintet.steps": event.steps,
             "quintet.cost": event.cost,
-            **({"error.type": error} if error else {}),
             **self._said("output", "assistant", event.answer, "stop"),
         }
-        return structs.replace(turn, attributes={**turn.attributes, **more}, end=max(now, turn.begin), error=error)
+        return _ended(structs.replace(turn, attributes={**turn.attributes, **more}), now, error)
 
     def _said(self, way: str, role: str, text: str, finish: str = "") -> dict[str, Value]:
         """A message, as the conventions spell them, if content is wanted."""
@@ -148,9 +148,14 @@ class Spans:
         return {f"gen_ai.{way}.messages": msgspec.json.encode([message]).decode()}
 
 
+def _ended(span: Span, end: int, error: str) -> Span:
+    failed: dict[str, Value] = {"error.type": error} if error else {}
+    return structs.replace(span, attributes={**span.attributes, **failed}, end=max(end, span.begin), error=error)
+
+
 def moment(at: str) -> int:
     """An instant of the journal in nanoseconds."""
-    return round(datetime.fromisoformat(at).timestamp() * 1000) * 1_000_000
+    return round(epoch(at) * 1000) * 1_000_000
 
 
 def _axes(axes: Axes) -> dict[str, Value]:
