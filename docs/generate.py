@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, NoReturn, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 from quintet.app.tool_registry import ALL
+from quintet.cli import commands
 from quintet.cli import main as cli
 from quintet.domain.agents.run import RunErrorCode
 from quintet.domain.base import errors
@@ -28,8 +29,9 @@ from quintet.domain.dials.axes import AXIS_WORDS
 from quintet.domain.dials.transitions import Scope
 from quintet.domain.journal import protocol
 from quintet.domain.permission.effects import ordered
-from quintet.domain.settings.settings import SettingInfo, Settings, catalogue
+from quintet.domain.settings.tables import SettingInfo
 from quintet.engine.commands.table import TABLE
+from quintet.features.registry import tables
 
 REFERENCE = Path(__file__).parent / "reference"
 MADE = "*Made by `scripts/docs` from the program; edit the source, not this page.*"
@@ -118,8 +120,8 @@ def _settings() -> Iterator[str]:
         "(`QUINTET_LIMITS_MAX_COST=5`), flags. `quintet settings` shows each value and where it came from. The last "
         "column says what a project's own file may do with a setting before you trust its folder (`quintet trust`)."
     )
-    infos = catalogue().values()
-    for section in get_type_hints(Settings):
+    infos = tables().catalogue().values()
+    for section in tables().sections:
         mine = [info for info in infos if info.key.split(".")[0] == section]
         prefix = mine[0].key.rpartition(".")[0]
         yield f"## `[{prefix}]`"
@@ -221,7 +223,7 @@ class _Parsed(Exception):
 
 def _parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Every command's parser: each is asked to parse, and caught before it does."""
-    for name in ("", *cli.commands()):
+    for name in ("", *commands.names()):
         try:
             yield name, _caught([name, ""] if name else [])
         except errors.UsageError as refused:  # a command of commands names them when it is given none of them
@@ -277,9 +279,7 @@ def _struct(kind: type[Struct], title: str) -> Iterator[str]:
 
 
 def _about_section(section: str) -> Iterator[str]:
-    kind = get_type_hints(Settings)[section]
-    table = get_args(kind)[1] if get_origin(kind) is dict else kind
-    if doc := _doc(table):
+    if doc := _doc(tables().struct_of(section)):
         yield doc
 
 

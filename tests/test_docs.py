@@ -12,7 +12,7 @@ import pytest
 
 from quintet.adapters.agents.package import read_package
 from quintet.app.tool_registry import ALL, BY_NAME
-from quintet.cli import main as cli
+from quintet.cli import commands
 from quintet.domain.agents.route import resolve
 from quintet.domain.base import errors
 from quintet.domain.dials.axes import AXIS_WORDS, Axes, PermissionProfile, Surface, WorkMode
@@ -20,9 +20,9 @@ from quintet.domain.dials.transitions import Scope
 from quintet.domain.journal import protocol
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Sandbox, Terms, Verdict, decide
-from quintet.domain.settings.settings import catalogue
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 from quintet.engine.commands.table import TABLE
+from quintet.features.registry import tables
 from quintet.surfaces.headless import EXIT
 
 ROOT = Path(__file__).parent.parent
@@ -61,13 +61,13 @@ def test_every_slash_command_is_documented() -> None:
 
 def test_every_command_of_the_command_line_is_documented() -> None:
     page = reference("cli.md")
-    assert [command for command in cli.commands() if f"## `quintet {command}" not in page] == []
+    assert [command for command in commands.names() if f"## `quintet {command}" not in page] == []
     assert [word for word in ("-p", "--resume", "--output-format", "sessions fork", "--yes") if word not in page] == []
 
 
 def test_every_setting_is_documented() -> None:
     page = reference("settings.md")
-    assert [key for key in catalogue() if f"| `{key}` |" not in page] == []
+    assert [key for key in tables().catalogue() if f"| `{key}` |" not in page] == []
 
 
 def test_every_tool_is_documented() -> None:

@@ -12,8 +12,9 @@ from quintet.adapters.settings.gate_terms import make_terms
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.settings.settings import ExecutorSettings, SandboxSettings, Settings
+from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.domain.tasks.executors import Assignment, Ended, ExecutorPart, ExecutorRole
+from quintet.features.ai_clis.settings import ExecutorSettings
 from quintet.features.ai_clis.wiring import make_executors
 
 FAKE = Path(__file__).parents[1] / "fake_clis" / "fake_cli.py"
@@ -39,7 +40,9 @@ class Executing:
     def __init__(self, root: Path, walls: Sandbox, executors: dict[str, ExecutorSettings] | None = None) -> None:
         self.root = root
         self.places = locate(str(root))
-        settings = Settings(sandbox=SandboxSettings(use=walls, loopback="open"), executors=executors or {})
+        settings = Settings(
+            sandbox=SandboxSettings(use=walls, loopback="open"), features={"executors": executors or {}}
+        )
         self.executors = make_executors(self.places, settings, make_terms(self.places, settings))
 
     def assignment(self, executor: str, prompt: str, *, writes: bool = True, **others: Any) -> Assignment:

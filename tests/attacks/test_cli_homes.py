@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from quintet.cli.aside import left_behind
+from quintet.adapters.protected.left_behind import left_behind
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.settings.settings import ExecutorSettings, Settings
+from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.executors import Ended
 from quintet.features.ai_clis.installed import KINDS
+from quintet.features.ai_clis.settings import ExecutorSettings
 from tests.adapters.executing import Executing, put_on_path
 from tests.attacks.test_killed import until
 from tests.attacks.world import put

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.files.paths import locate
-from quintet.cli.aside import left_behind, left_note
+from quintet.adapters.protected.left_behind import left_behind, left_note
 from quintet.cli.main import main
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Sandbox

@@ -10,11 +10,11 @@ from quintet.adapters.agents.catalogue import all_agents
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
-from quintet.adapters.settings.mcp_servers import servers
 from quintet.adapters.settings.project_pieces import Link, pieces
 from quintet.adapters.settings.trust import trust_of
 from quintet.app.places_of_prompts import own_prompts
 from quintet.cli.trust_question import effects, trust_question
+from quintet.features.mcp.server_files import servers
 from tests.trusted import trust_now
 
 CANARY = "canary-of-somewhere-else"

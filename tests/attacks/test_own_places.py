@@ -21,9 +21,9 @@ from quintet.adapters.sandbox.uncontained import Uncontained
 from quintet.adapters.settings.gate_terms import protection_of
 from quintet.domain.base.errors import UsageError
 from quintet.domain.permission.protected_paths import PROTECTION
-from quintet.domain.ports.mcp import McpServer
 from quintet.domain.settings.settings import Settings
 from quintet.features.mcp.pool import McpPool
+from quintet.features.mcp.values import McpServer
 from tests.attacks.conftest import World
 from tests.attacks.running import Attacker
 from tests.attacks.world import make_repository, put

@@ -13,8 +13,8 @@ from quintet.adapters.settings.gate_terms import make_terms
 from quintet.app.open import make_containment
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
-from quintet.domain.ports.mcp import McpServer
 from quintet.domain.turn.tool_spec import CallStatus
+from quintet.features.mcp.values import McpServer
 from quintet.features.mcp.wiring import make_mcp
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive

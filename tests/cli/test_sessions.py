@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.domain.settings.settings import catalogue
+from quintet.features.registry import tables
 from tests.adapters.model_server import Reply
 from tests.surfaces.program import Model, Program, call
 
@@ -22,7 +22,7 @@ def test_settings_show_every_value_and_where_it_came_from(quintet: Program) -> N
     assert found["limits.max_cost"] == (2.5, str(user))
     assert found["limits.retries"] == (1, "QUINTET_LIMITS_RETRIES")
     assert found["limits.max_seconds"] == (0.0, "default")
-    assert {key for key in catalogue() if ".NAME." not in key} == set(found)
+    assert {key for key in tables().catalogue() if ".NAME." not in key} == set(found)
 
     shown = quintet.run("settings", **variables).clean(0).out
     lines = [line.split() for line in shown.splitlines()]

@@ -29,7 +29,7 @@ IMPORTED = (
     "quintet.app.open",
     "quintet.cli.commands",
     "quintet.cli.agents",
-    "quintet.cli.history_lookups",
+    "quintet.cli.session_search",
     "quintet.cli.reports",
     "quintet.cli.tasks",
     "quintet.cli.tools",

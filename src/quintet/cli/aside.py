@@ -12,6 +12,7 @@ from quintet.adapters.protected.left_behind import left_behind, names, protectio
 from quintet.adapters.protected.moved_aside import STORES, new_store, put_back
 from quintet.adapters.protected.unsettled import put_all_aside
 from quintet.adapters.settings import layers as config
+from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.safe_text import visible
 from quintet.surfaces.tables import say, say_json
@@ -19,23 +20,6 @@ from quintet.surfaces.tables import say, say_json
 if TYPE_CHECKING:
     from quintet.adapters.protected.unsettled import Left
     from quintet.domain.settings.settings import Settings
-
-MODULE = "cli.aside"
-
-
-def aside_actions(lookup: Callable[..., Callable[[list[str]], int]]) -> dict[str, Callable[[list[str]], int]]:
-    """`list`, `move`, `keep` and `back`, each with its parser."""
-
-    def path(parser: ArgumentParser) -> None:
-        parser.add_argument("path", metavar="PATH", help="in the project, as the notice named it")
-
-    left = "what a killed session may have left in protected places"
-    return {
-        "list": lookup("aside list", f"W{left[1:]}; exit code 1 if anything.", None, MODULE),
-        "move": lookup("aside move", f"Move {left} out of the project.", None, MODULE),
-        "keep": lookup("aside keep", f"Take {left} as yours.", None, MODULE),
-        "back": lookup("aside back", "Take back what was moved out of the project.", path, MODULE),
-    }
 
 
 def aside_list(arguments: Namespace) -> int:
@@ -120,3 +104,19 @@ def _listed(folder: str) -> list[str]:
         return os.listdir(folder)
     except FileNotFoundError:
         return []
+
+
+def _path(parser: ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="in the project, as the notice named it")
+
+
+_LEFT = "what a killed session may have left in protected places"
+ASIDE = actions(
+    "aside",
+    {
+        "list": lookup("aside list", f"W{_LEFT[1:]}; exit code 1 if anything.", aside_list),
+        "move": lookup("aside move", f"Move {_LEFT} out of the project.", aside_move),
+        "keep": lookup("aside keep", f"Take {_LEFT} as yours.", aside_keep),
+        "back": lookup("aside back", "Take back what was moved out of the project.", aside_back, _path),
+    },
+)

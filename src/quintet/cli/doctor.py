@@ -9,6 +9,7 @@ from quintet.adapters.processes.clock import SystemClock
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.settings import layers as config
 from quintet.app.task_wiring import make_keeper, make_look
+from quintet.cli.parsing import lookup
 from quintet.cli.trust_question import not_loaded
 from quintet.domain.base.errors import UsageError
 from quintet.domain.tasks.health import Finding, HealthScope, Severity
@@ -53,3 +54,11 @@ def _fixed(places: Places, look: Look) -> list[str]:
             await store.close()
 
     return asyncio.run(run())
+
+
+DOCTOR = lookup(
+    "doctor",
+    "What is wrong with this project, its state and its machine; exit code 1 if there is an error.",
+    doctor,
+    lambda p: p.add_argument("action", nargs="?", choices=("fix",), help="mend what can be mended, and say it"),
+)

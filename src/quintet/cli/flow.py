@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from quintet.cli.flags import dial_flags, make_parser, turned
+from quintet.cli.parsing import dial_flags, make_parser, turned
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -7,16 +7,15 @@ import os
 import sys
 
 from quintet import __version__
-from quintet.cli.flags import dial_flags, make_parser, turned
+from quintet.cli.parsing import dial_flags, make_parser, turned
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
     from typing import Any
 
 DESCRIPTION = "A coding agent you steer by five dials."
-EPILOG = """\
+COMMANDS = """\
 commands:
   quintet                     a session here, on a screen; --plain: line by line
   quintet -p "…"              one headless turn, the answer on stdout (- or nothing: read stdin)
@@ -27,7 +26,6 @@ commands:
   quintet sessions list | show ID [--events] | fork ID | purge ID
   quintet rewind [ID] [N] [files|conversation|both]   back to before a turn
   quintet models list | test [NAME]        the models you can route to
-  quintet executors           AI CLIs that can do the work, and what is missing
   quintet agents list | show NAME | check | new NAME     personas with menus
   quintet route --agent NAME -- "…"        which command an input would be there
   quintet tools list | show NAME | doctor  what there is, and what is missing here
@@ -38,9 +36,6 @@ commands:
   quintet prompts show STAGE               what a model would be told, part by part
   quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done
   quintet secrets list | set NAME | remove NAME   what is kept from models, and given to commands
-  quintet library add PATH… | list | search QUERY | show DOC | remove DOC   documents to look things up in
-  quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools
-  quintet mcp-server          our tools, offered to other agents
   quintet doctor [fix]        what is wrong here, and mend what can be
   quintet aside [move|keep|back PATH]  files that were kept out of the project
   quintet report [ID]         what a session did, changed, asked and cost
@@ -50,7 +45,8 @@ commands:
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
   quintet trust               let this folder's own settings loosen things, and load its own tools
-
+"""
+EXIT_CODES = """
 exit codes: 0 done, 1 error, 2 usage, 3 blocked or needs approval, 4 limit, 130 interrupted
 """
 
@@ -107,29 +103,36 @@ def _let_stdout_go() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    known = commands()
-    if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and arguments[2] in known:
-        rest = arguments[3:]
-        action = rest[: bool(rest) and not rest[0].startswith("-")]  # of a command that has several
-        arguments = [arguments[2], *action, *arguments[:2], *rest[len(action) :]]
+    if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and not arguments[2].startswith("-"):
+        arguments = _in_place(arguments)
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
         return _session(_main_parser().parse_args(arguments))
-    command = known.get(name)
+    from quintet.cli import commands
+
+    command = commands.find(name)
     if command is None:
         from quintet.domain.base.did_you_mean import did_you_mean
         from quintet.domain.base.errors import UsageError
 
         raise UsageError(
-            f"{name} is not a command.{did_you_mean(name, known)}",
+            f"{name} is not a command.{did_you_mean(name, commands.names())}",
             hint=f'To give it as a request: quintet -p "{" ".join(arguments)[:60]}"',
         )
     return command(arguments[1:])
 
 
+def _in_place(arguments: list[str]) -> list[str]:
+    """`-C DIR command action …` as `command action -C DIR …`."""
+    flag, name, rest = arguments[:2], arguments[2], arguments[3:]
+    has_action = bool(rest) and not rest[0].startswith("-")
+    action = rest[:1] if has_action else []
+    return [name, *action, *flag, *rest[len(action) :]]
+
+
 def _main_parser() -> ArgumentParser:
     parser = make_parser("", DESCRIPTION)
-    parser.epilog = EPILOG
+    parser.epilog = _epilog()
     parser.add_argument("-V", "--version", action="version", version=f"quintet {__version__}")
     parser.add_argument(
         "-p", "--print", nargs="?", const="-", default=None, metavar="TEXT", dest="text", help="headless"
@@ -137,6 +140,13 @@ def _main_parser() -> ArgumentParser:
     parser.add_argument("--plain", action="store_true", help="line by line, for any terminal")
     _session_flags(parser)
     return parser
+
+
+def _epilog() -> str:
+    from quintet.features.registry import features
+
+    more = "".join(f"  {line}\n" for feature in features() for line in feature.usage)
+    return COMMANDS + more + EXIT_CODES
 
 
 def _session_flags(parser: ArgumentParser) -> None:
@@ -161,13 +171,7 @@ def _session_flags(parser: ArgumentParser) -> None:
     session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
 
 
-def _flow(arguments: list[str]) -> int:
-    from quintet.cli.flow import flow
-
-    return flow(arguments)
-
-
-def _headless_command(arguments: list[str]) -> int:
+def headless(arguments: list[str]) -> int:
     if arguments[:1] == ["autonomous"]:
         from quintet.cli.flow import flow
 
@@ -309,17 +313,10 @@ def _stdin_text() -> str:
     return text
 
 
-def _tour(arguments: list[str]) -> int:
+def tour(arguments: list[str]) -> int:
     make_parser("tour", "A minute's tour on a small repository in a temporary folder.").parse_args(arguments)
     import asyncio
 
-    from quintet.app.open import tour
+    from quintet.app import open as app
 
-    return asyncio.run(tour())
-
-
-def commands() -> dict[str, Callable[[list[str]], int]]:
-    """Every command by its name."""
-    from quintet.cli.commands import LOOKUPS
-
-    return {**LOOKUPS, "headless": _headless_command, "flow": _flow, "tour": _tour}
+    return asyncio.run(app.tour())

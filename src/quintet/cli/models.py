@@ -12,6 +12,7 @@ from typing import Any
 from quintet.adapters.files.paths import locate
 from quintet.adapters.models import discovery
 from quintet.adapters.settings import layers as config
+from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, QuintetError
 from quintet.domain.settings.settings import RoutingSettings, Settings
@@ -145,3 +146,17 @@ def _verdict(result: dict[str, Any]) -> tuple[str, ...]:
     tokens = f"{result['input_tokens']}+{result['output_tokens']}" if result["ok"] else "-"
     said = "; ".join(words for words in (result["error"], result["hint"]) if words)
     return (result["name"], result["code"] or "ok", f"{result['seconds']:.2f} s", tokens, said)
+
+
+MODELS = actions(
+    "models",
+    {
+        "list": lookup("models list", "Models: those you configured, the offline rules, what is here.", models_list),
+        "test": lookup(
+            "models test",
+            "One tiny request to each configured model, or to one; exit code 1 if any fails.",
+            models_test,
+            lambda p: p.add_argument("name", nargs="?", default="", help="its name in your settings"),
+        ),
+    },
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from quintet.adapters.agents.agents_md import agents_page
 from quintet.adapters.files.paths import Places, locate
@@ -11,6 +11,7 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
 from quintet.app.places_of_prompts import PROMPTS, own_prompts
 from quintet.app.tool_registry import BY_NAME
+from quintet.cli.parsing import actions, dial_flags, make_parser, turned
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
 from quintet.domain.dials import badge
@@ -101,3 +102,30 @@ def _stage(word: str) -> Stage:
     except ValueError:
         stages = [str(stage) for stage in Stage]
         raise UsageError(f'stage "{word}": not one of {", ".join(stages)}.{did_you_mean(word, stages)}') from None
+
+
+def _flags(parser: ArgumentParser) -> None:
+    dial_flags(parser)
+    parser.add_argument("--toolset", default="", metavar="NAME", help="the toolset in use; ROOT if left out")
+    parser.add_argument("--reasoning", action="store_true", help="with visible reasoning")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+
+
+def policy_command(arguments: list[str]) -> int:
+    parser = make_parser("policy", "A stage as the policy plans it: its tools, prompts and reasoning.")
+    parser.add_argument("--stage", default="act", metavar="STAGE", help="warmup, act, tool_followup, delivery_check …")
+    _flags(parser)
+    parsed = parser.parse_args(arguments)
+    return show_policy(parsed, turned(parsed))
+
+
+def _prompts(arguments: list[str]) -> int:
+    parser = make_parser("prompts show", "Exactly what a model would be told in a stage, part by part.")
+    parser.add_argument("stage", help="warmup, act, tool_followup, micro_step, delivery_check or qa_review")
+    parser.add_argument("--input", default="", metavar="TEXT", help="the user's input, where a part speaks of it")
+    _flags(parser)
+    parsed = parser.parse_args(arguments)
+    return show_prompts(parsed, turned(parsed))
+
+
+PROMPTS_COMMAND = actions("prompts", {"show": _prompts})

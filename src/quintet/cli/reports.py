@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NoReturn
 
@@ -18,6 +18,7 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.adapters.sqlite.rows import Rows
+from quintet.cli.parsing import lookup
 from quintet.cli.sessions import needed, stored
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.journal.protocol import Recorded
@@ -154,3 +155,48 @@ def _write_page(found: Forensics, path: str) -> None:
             f"{path}: cannot be written ({error.strerror})", hint="Name another FILE after --html."
         ) from error
     say([os.path.abspath(path)])
+
+
+def _logs(parser: ArgumentParser) -> None:
+    parser.add_argument("--session", default="", metavar="ID", help="of one session, not of the whole project")
+    parser.add_argument("--follow", action="store_true", help="go on with new ones as they end; JSON one a line")
+    parser.add_argument("--level", choices=tuple(accounts.LEVELS), default="info", help="this one and above")
+    parser.add_argument("--stage", default="", metavar="STAGE", help="only this stage's, for example act")
+    parser.add_argument("-n", type=int, default=None, metavar="N", dest="lines", help="the last N only")
+
+
+def _by(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--by", choices=accounts.GROUPINGS, default="model", help="what to add up by; a day is one of UTC"
+    )
+    parser.add_argument(
+        "--since", default="", metavar="WHEN", help="only from a day or time of UTC on, or 7d, 12h, 30m ago"
+    )
+
+
+def _forensics(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "run", nargs="?", default="", help="a session's id, the beginning of one, or latest; else the newest"
+    )
+    parser.add_argument("--turn", type=int, default=None, metavar="N", help="one turn of it, counted from 1")
+    parser.add_argument(
+        "--html",
+        nargs="?",
+        const="",
+        default=None,
+        metavar="FILE",
+        help="as one page with charts, that needs nothing else; forensics-ID.html here if no FILE is named",
+    )
+
+
+LOGS = lookup("logs", "Every model request: when, for what, at which axes, its cost and end.", logs, _logs)
+COST = lookup("cost", "Tokens and money, over all sessions of this project.", cost, _by)
+REPORT = lookup(
+    "report",
+    "One session: its axes, turns, requests, tools, approvals, files, cost and ratings.",
+    report,
+    lambda p: p.add_argument("id", nargs="?", default="", help="its id or the beginning of one; else the newest"),
+)
+FORENSICS = lookup(
+    "forensics", "One session step by step: requests, calls, decisions, axes, cost.", forensics, _forensics
+)

@@ -5,37 +5,17 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
 from typing import Any
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.secrets import store as secret_store
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
+from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import UsageError
 from quintet.surfaces.tables import say, say_json, say_table
 
-MODULE = "cli.secrets"
 LONGEST = 100_000
-
-
-def secret_actions(lookup: Callable[..., Callable[[list[str]], int]]) -> dict[str, Callable[[list[str]], int]]:
-    """`list`, `set` and `remove`, each with its parser."""
-
-    def name(parser: ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="as a variable is called: letters, digits and _")
-
-    def where(parser: ArgumentParser) -> None:
-        name(parser)
-        place = parser.add_mutually_exclusive_group()
-        place.add_argument("--keyring", action="store_const", const="keyring", dest="where", help="nowhere else")
-        place.add_argument("--file", action="store_const", const="file", dest="where", help="though there is a keyring")
-
-    return {
-        "list": lookup("secrets list", "The secrets known here, by name, and which commands get them.", None, MODULE),
-        "set": lookup("secrets set", "Keep a secret; its value is asked for, or read from stdin.", where, MODULE),
-        "remove": lookup("secrets remove", "Forget a secret that was set.", name, MODULE),
-    }
 
 
 def secrets_list(arguments: Namespace) -> int:
@@ -88,3 +68,24 @@ def _value(name: str) -> str:
     if not value or len(value) > LONGEST or "\0" in value:
         raise UsageError(f"a value of 1 to {LONGEST} characters is wanted for {name}")
     return value
+
+
+def _name(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="as a variable is called: letters, digits and _")
+
+
+def _where(parser: ArgumentParser) -> None:
+    _name(parser)
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--keyring", action="store_const", const="keyring", dest="where", help="nowhere else")
+    place.add_argument("--file", action="store_const", const="file", dest="where", help="though there is a keyring")
+
+
+SECRETS = actions(
+    "secrets",
+    {
+        "list": lookup("secrets list", "The secrets known here, by name, and which commands get them.", secrets_list),
+        "set": lookup("secrets set", "Keep a secret; its value is asked for, or read from stdin.", secrets_set, _where),
+        "remove": lookup("secrets remove", "Forget a secret that was set.", secrets_remove, _name),
+    },
+)

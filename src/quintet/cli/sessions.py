@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 import msgspec
 
@@ -19,8 +19,8 @@ from quintet.adapters.processes.proc_fs import process_start
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_read
 from quintet.adapters.sqlite.rows import Rows
+from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, UsageError
-from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.journal.store_rows import SessionRow
@@ -179,31 +179,6 @@ def sessions_purge(arguments: Namespace) -> int:
     return 0
 
 
-def settings(arguments: Namespace) -> int:
-    places = locate(arguments.directory)
-    loaded = config.load(places)
-    rows = config.shown(loaded)
-    for warning in loaded.warnings:
-        complain(warning)
-    if arguments.json:
-        say_json([{"key": key, "value": value, "source": source} for key, value, source in rows])
-        return 0
-    say(config.as_lines(loaded))
-    say(
-        [
-            "",
-            f"yours      {on_one_line(places.user_settings)}{_absent(places.user_settings)}",
-            f"project's  {on_one_line(places.project_settings)}{_absent(places.project_settings)}",
-            "variables  QUINTET_SECTION_KEY, for example QUINTET_LIMITS_MAX_COST=5",
-        ]
-    )
-    return 0
-
-
-def _absent(path: str) -> str:
-    return "" if os.path.exists(path) else "  (not there)"
-
-
 def why(arguments: Namespace) -> int:
     from quintet.engine.session import reasons
 
@@ -217,3 +192,100 @@ def why(arguments: Namespace) -> int:
     else:
         say([*lines, f"event    {recorded.seq} of session {session}, {recorded.at}"])
     return 0
+
+
+def _id(parser: ArgumentParser) -> object:
+    return parser.add_argument("id", help="the session's id, or the beginning of one")
+
+
+def _search(arguments: Namespace) -> int:
+    from quintet.cli.session_search import sessions_search
+
+    return sessions_search(arguments)
+
+
+def _words(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "words", nargs="+", help='all of these words; "two words" are a phrase, wor* is the beginning of a word'
+    )
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="so many at most; 20")
+
+
+def _fork(arguments: Namespace) -> int:
+    import asyncio
+
+    from quintet.app.open import fork
+
+    forked = asyncio.run(fork(arguments.directory, arguments.id, arguments.at))
+    sys.stdout.write(f'{{"session": "{forked}"}}\n' if arguments.json else f"{forked}\n")
+    return 0
+
+
+def _rewind(arguments: Namespace) -> int:
+    import asyncio
+
+    words: list[str] = arguments.words
+    session = words.pop(0) if words and not words[0].isdecimal() else ""
+    return asyncio.run(_rewound(arguments, session, words[:1] if arguments.preview else words))
+
+
+async def _rewound(arguments: Namespace, session: str, words: list[str]) -> int:
+    from quintet.app.open import LATEST, open_session
+    from quintet.domain.dials.axes import Surface
+    from quintet.surfaces.one_command import one_command
+
+    line = " ".join(("/rewind", *words))
+    async with open_session(arguments.directory, surface=Surface.HEADLESS, resume=session or LATEST) as opened:
+        return await one_command(opened, line, as_json=arguments.json)
+
+
+def _rewind_words(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "words", nargs="*", metavar="[SESSION] [N] [files|conversation|both]", help="the newest session if left out"
+    )
+    parser.add_argument("--preview", action="store_true", help="only show what it would do")
+
+
+STATUS = lookup(
+    "status",
+    "Where this project's newest session stands.",
+    status,
+    lambda p: p.add_argument("--session", default="", metavar="ID", help="another session than the newest"),
+)
+SESSIONS = actions(
+    "sessions",
+    {
+        "list": lookup("sessions list", "Sessions of this project, newest first.", sessions_list),
+        "show": lookup(
+            "sessions show",
+            "One session's journal.",
+            sessions_show,
+            lambda p: (_id(p), p.add_argument("--events", action="store_true", help="as JSON lines")),
+        ),
+        "search": lookup(
+            "sessions search",
+            "What was said and done in this project's sessions, by its words, newest first.",
+            _search,
+            _words,
+        ),
+        "purge": lookup(
+            "sessions purge",
+            "Delete a session and its journal for good.",
+            sessions_purge,
+            lambda p: (_id(p), p.add_argument("--yes", action="store_true", help="do it")),
+        ),
+        "fork": lookup(
+            "sessions fork",
+            "A new session that begins with another's finished turns.",
+            _fork,
+            lambda p: (
+                _id(p),
+                p.add_argument("--at", default="", metavar="N", help="up to turn N; /rewind numbers them"),
+            ),
+        ),
+    },
+)
+REWIND = lookup(
+    "rewind", "Back to before a turn: lists the turns, shows what N would do, or does it.", _rewind, _rewind_words
+)
+WHY = lookup("why", "What stands behind an event.", why, lambda p: p.add_argument("event", type=int, help="its number"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.database import clear_errors, connect_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
 from quintet.adapters.tasks.task_folder import TaskFolder
+from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange
@@ -145,3 +146,38 @@ def tasks_move(arguments: Namespace) -> int:
     else:
         say([f"task {task.id}  {made.before} → {made.after}  {task.title}"])
     return 0
+
+
+def _status(parser: ArgumentParser) -> None:
+    about = "only these: todo, running, done …; several with commas"
+    parser.add_argument("--status", action="append", default=[], metavar="STATUS", help=about)
+
+
+def _id(parser: ArgumentParser) -> None:
+    parser.add_argument("id", help="the task's id")
+
+
+def _files(parser: ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a page with front matter (id, title) and a body")
+
+
+def _move(parser: ArgumentParser) -> None:
+    _id(parser)
+    parser.add_argument("status", help="what it becomes, if it can")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
+
+
+_TASKS = actions(
+    "tasks",
+    {
+        "list": lookup("tasks list", "This project's tasks; the next one is marked.", tasks_list, _status),
+        "show": lookup("tasks show", "One task: its page, where it stands, how it came there.", tasks_show, _id),
+        "add": lookup("tasks add", "Tasks from files: all of them, or none if one is wrong.", tasks_add, _files),
+        "move": lookup("tasks move", "Move a task to another status, its row and its file.", tasks_move, _move),
+    },
+)
+
+
+def tasks(arguments: list[str]) -> int:
+    status = arguments[:1] and arguments[0].startswith("--status")
+    return _TASKS(["list", *arguments] if status else arguments)

@@ -6,6 +6,7 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 from __future__ import annotations
 
 import os
+import sys
 from argparse import Namespace
 from typing import Any
 
@@ -13,7 +14,6 @@ import msgspec
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.project_files import ProjectFiles
-from quintet.adapters.processes.clock import RandomIds, SystemClock
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
 from quintet.adapters.settings.gate_terms import make_terms
@@ -21,22 +21,22 @@ from quintet.adapters.settings.rule_book import FileRuleBook
 from quintet.adapters.settings.trust import trust_of
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.tool_registry import BY_NAME
+from quintet.cli.parsing import actions, dial_flags, lookup, make_parser, turned
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.permission import gate
 from quintet.domain.permission.access import access, is_command
-from quintet.domain.permission.effects import Effect, ordered
-from quintet.domain.permission.rules import ANY, Rule, names_both, subject_of
-from quintet.domain.ports.deploy import with_target
+from quintet.domain.permission.effects import ordered
+from quintet.domain.permission.rules import subject_of
 from quintet.domain.shell.judge import with_lines
 from quintet.domain.turn.tool_menu import toolsets_of, with_own
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
 
 
-def _specs(places: Places) -> dict[str, ToolSpec]:
+def specs_here(places: Places) -> dict[str, ToolSpec]:
     """Every tool there is here, the user's own last; what is wrong with one of those is said aside."""
     own = user_tools.load(places, trust_of(places.trust_file, places.root))
     for line in filter(None, (*own.warnings, own.held_back)):
@@ -44,7 +44,7 @@ def _specs(places: Places) -> dict[str, ToolSpec]:
     return {**BY_NAME, **own.specs}
 
 
-def _named(name: str, specs: dict[str, ToolSpec]) -> ToolSpec:
+def named_tool(name: str, specs: dict[str, ToolSpec]) -> ToolSpec:
     if name not in specs:
         raise UsageError(f"there is no tool {name}.{did_you_mean(name, specs)}")
     return specs[name]
@@ -52,13 +52,13 @@ def _named(name: str, specs: dict[str, ToolSpec]) -> ToolSpec:
 
 def checked(arguments: Namespace) -> None:
     """A call's tool and its arguments, before anything is begun for it."""
-    _bound(_named(arguments.name, _specs(locate(arguments.directory))), arguments.args)
+    _bound(named_tool(arguments.name, specs_here(locate(arguments.directory))), arguments.args)
 
 
 def _bound(spec: ToolSpec, arguments: str, terms: gate.Terms | None = None) -> tuple[dict[str, Any], Touch]:
     try:
         bound = spec.bind(arguments)
-        touch = with_target(spec.touch(bound), terms.targets if terms else {})
+        touch = spec.touch(bound)
         if terms is None or terms.sandbox is gate.Sandbox.BWRAP:
             return bound, with_lines(touch, BashGrammar().parse, is_there=os.path.lexists)
         return bound, with_lines(touch, BashGrammar().parse, ProjectFiles(terms.root).leads_to)
@@ -67,7 +67,7 @@ def _bound(spec: ToolSpec, arguments: str, terms: gate.Terms | None = None) -> t
 
 
 def tools_list(arguments: Namespace) -> int:
-    tools = [_tool(spec) for spec in _specs(locate(arguments.directory)).values()]
+    tools = [_tool(spec) for spec in specs_here(locate(arguments.directory)).values()]
     if arguments.json:
         say_json(tools)
         return 0
@@ -81,7 +81,7 @@ def tools_list(arguments: Namespace) -> int:
 
 
 def tools_show(arguments: Namespace) -> int:
-    specs = _specs(locate(arguments.directory))
+    specs = specs_here(locate(arguments.directory))
     if arguments.name not in specs:
         raise NotFound(f"there is no tool {arguments.name}.{did_you_mean(arguments.name, specs)}")
     tool = _tool(specs[arguments.name])
@@ -114,7 +114,7 @@ def tools_doctor(arguments: Namespace) -> int:
     from quintet.tools.swe_phases import OWN_PYTHON
 
     places = locate(arguments.directory)
-    loaded, specs = config.load(places), _specs(places).values()
+    loaded, specs = config.load(places), specs_here(places).values()
     sandbox = parts.sandbox_in_force(loaded.settings.sandbox.use)
     network = parts.own_network(loaded.settings.sandbox.use, loaded.settings.sandbox.loopback)
     may_run = loaded.trusted or sandbox.ready
@@ -137,10 +137,10 @@ def tools_doctor(arguments: Namespace) -> int:
     return 0 if all(tool.state == "ready" for tool in tools) else 1
 
 
-def permit(arguments: Namespace, dials: AxesChange) -> int:
+def _permit(arguments: Namespace, dials: AxesChange) -> int:
     """The gate's decision on a call that is not made."""
     axes, places = dials.applied_to(INTERACTIVE), locate(arguments.directory)
-    spec = _named(arguments.tool, _specs(places))
+    spec = named_tool(arguments.tool, specs_here(places))
     terms = msgspec.structs.replace(
         make_terms(places, config.load(places).settings, arguments.sandbox),
         person=arguments.person,
@@ -185,65 +185,55 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     }
 
 
-def rules_list(arguments: Namespace) -> int:
-    rules = FileRuleBook(locate(arguments.directory).rules_file).rules()
-    if arguments.json:
-        say_json(msgspec.to_builtins(rules))
-    elif not rules:
-        say(["no rules yet: an approval answered with `always` makes one, and so does `quintet rules add`"])
-    else:
-        heading = ("RULE", "SAYS", "TOOL", "ABOUT", "EFFECTS", "WHERE")
-        rows = [
-            (rule.id, rule.verdict, rule.tool, rule.pattern, " ".join(rule.effects), rule.project or "everywhere")
-            for rule in rules
-        ]
-        say_table(rows, heading=heading)
-    return 0
+def _call(arguments: list[str]) -> int:
+    parser = make_parser("tools call", "One call by your own hand: through the gate, in the sandbox, on record.")
+    parser.add_argument("name", help="the tool")
+    parser.add_argument("--args", default="{}", metavar="JSON", help="its arguments")
+    dial_flags(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parsed = parser.parse_args(arguments)
+    checked(parsed)
+    return call_made(parsed, parsed.name, parsed.args)
 
 
-def rules_add(arguments: Namespace) -> int:
-    """A rule of the user's own: deny what fits, or allow it unasked for the effects named."""
-    places = locate(arguments.directory)
-    tool, bracket, inside = arguments.tool.partition("(")
-    pattern = inside.removesuffix(")") if bracket else arguments.pattern  # as in mcp_tool(server:tool)
-    spec = _named(tool, _specs(places)) if tool != ANY else None
-    effects = frozenset(_effect(word) for word in arguments.effects.replace(",", " ").split())
-    if spec and spec.name == "mcp_tool" and arguments.verdict == "allow":
-        effects = effects or spec.effects - gate.READING
-        if not names_both(tool, pattern):
-            raise UsageError("it has to name server and tool, as in mcp_tool(github:list_issues)")
-    if arguments.verdict == "allow" and not effects:
-        raise UsageError("an allow rule names what it lifts: --effects build,network")
-    if never := effects & gate.ALWAYS_ASKS:
-        raise UsageError(f"{', '.join(ordered(never))} always asks; no rule can lift that")
-    rule = Rule(
-        id=RandomIds().new("rule"),
-        verdict=arguments.verdict,
-        tool=tool,
-        pattern=pattern,
-        effects=ordered(effects),
-        project="" if arguments.everywhere else places.root,
-        created=SystemClock().now(),
+def call_made(parsed: Namespace, name: str, arguments: str) -> int:
+    """One call of a tool by the user's own hand, at the dials that were given."""
+    import asyncio
+
+    from quintet.app.open import open_session
+    from quintet.domain.dials.axes import Surface
+    from quintet.surfaces.one_call import OneCall
+
+    async def made() -> int:
+        person = sys.stdin is not None and sys.stdin.isatty()
+        dials = turned(parsed)
+        async with open_session(parsed.directory, surface=Surface.HEADLESS, person=person, axes=dials) as session:
+            return await OneCall(session, as_json=parsed.json, known=("OWN_TOOLS",)).run(name, arguments)
+
+    return asyncio.run(made())
+
+
+def permit(arguments: list[str]) -> int:
+    parser = make_parser("permit", "What the gate would decide about a call; nothing is run.")
+    parser.add_argument("--tool", required=True, metavar="NAME", help="the tool")
+    parser.add_argument("--args", default="{}", metavar="JSON", help="its arguments")
+    dial_flags(parser)
+    parser.add_argument("--person", action="store_true", default=True, help="somebody is attached (the default)")
+    parser.add_argument("--no-person", action="store_false", dest="person", help="nobody is attached")
+    parser.add_argument(
+        "--sandbox", choices=("bwrap", "partial", "none"), default="", help="another sandbox than the one here"
     )
-    FileRuleBook(places.rules_file).add(rule)
-    say([rule.id]) if not arguments.json else say_json(msgspec.to_builtins(rule))
-    return 0
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parsed = parser.parse_args(arguments)
+    return _permit(parsed, turned(parsed))
 
 
-def _effect(word: str) -> Effect:
-    try:
-        return Effect(word)
-    except ValueError:
-        choices = [str(effect) for effect in Effect]
-        raise UsageError(f'effect "{word}": not one of {", ".join(choices)}.{did_you_mean(word, choices)}') from None
-
-
-def rules_revoke(arguments: Namespace) -> int:
-    rule = FileRuleBook(locate(arguments.directory).rules_file).revoke(arguments.id)
-    if arguments.json:
-        say_json(msgspec.to_builtins(rule))
-    else:
-        from quintet.domain.permission.rules import describe
-
-        say([f"revoked {rule.id}: {describe(rule)}"])
-    return 0
+TOOLS = actions(
+    "tools",
+    {
+        "list": lookup("tools list", "Every tool: its toolsets, least profile and effects.", tools_list),
+        "show": lookup("tools show", "One tool, with its parameters.", tools_show, lambda p: p.add_argument("name")),
+        "doctor": lookup("tools doctor", "Which tools are ready here, and what the others need.", tools_doctor),
+        "call": _call,
+    },
+)

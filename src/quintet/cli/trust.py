@@ -6,11 +6,12 @@ With nobody at the terminal, or with --yes, the command itself is the yes.
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings.project_pieces import pieces
 from quintet.adapters.settings.trust import accept, set_trust, trust_of, trusted_folders
+from quintet.cli.parsing import lookup
 from quintet.cli.trust_question import difference, effects, named
 from quintet.domain.base.safe_text import on_one_line, visible
 from quintet.domain.permission.trusted_content import Pieces, changes
@@ -95,3 +96,18 @@ def _check(places: Places, *, as_json: bool) -> int:
         say([*_doing(effects(places, {one.name: found[one.name] for one in since})), ""])
         say([visible(line) for one in since for line in difference(places, trust, one.name, found)])
     return 1 if since else 0
+
+
+def _flags(parser: ArgumentParser) -> None:
+    parser.add_argument("--revoke", action="store_true", help="take the trust back")
+    parser.add_argument("--list", action="store_true", help="list the trusted folders")
+    parser.add_argument("--check", action="store_true", help="show what is new or changed since you trusted it")
+    parser.add_argument("--yes", action="store_true", help="do not ask, at a terminal either")
+
+
+TRUST = lookup(
+    "trust",
+    "Show what this folder's own settings, tools and servers would do, ask, and trust it with them.",
+    trust,
+    _flags,
+)

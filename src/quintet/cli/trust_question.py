@@ -146,9 +146,11 @@ def _servers(own: Settings, entries: dict[str, Any]) -> list[str]:
     from quintet.adapters.settings.mcp_servers import in_words
     from quintet.domain.permission.secret_exposure import given_to, may_be_secret
 
+    given = getattr(own.features.get("mcp"), "variables", ())  # set only where that feature is there
+
     def refused(server: str, variable: str) -> bool:
         secret = may_be_secret(variable, own.secrets.patterns)
-        return secret and not given_to(server, variable, own.mcp.variables)
+        return secret and not given_to(server, variable, given)
 
     return in_words(entries, refused)
 

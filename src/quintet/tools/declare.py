@@ -38,6 +38,7 @@ def tool(
     toolset: str = "",
     confined: bool = False,
     asks: bool = False,
+    service: str = "",
 ) -> Callable[[Function], ToolSpec]:
     """Make a ToolSpec of an async function `(bench, **arguments)`.
 
@@ -45,7 +46,7 @@ def tool(
     one call would do; without it, all of that, and every text among them may be a path it reads. `wire` maps names
     Python cannot spell, `needs` names outside parts it does not work without, `toolset` is the place of a user's own.
     A `confined` one cannot reach outside the project: there is no use in asking about it. One that `asks` may ask a
-    model, and is not begun when the money is spent.
+    model, and is not begun when the money is spent. The `service` of a feature may know more of what a call touches.
     """
     frozen = frozenset(_one_of(Effect, "effect", word) for word in effects)
     least = _one_of(PermissionProfile, "profile", profile)
@@ -68,6 +69,7 @@ def tool(
             toolset=toolset,
             confined=confined,
             asks=asks,
+            service=service,
         )
 
     return make

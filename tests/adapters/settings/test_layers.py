@@ -8,7 +8,8 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.dials.axes import PermissionProfile, RunControl, WorkMode
-from quintet.domain.settings.settings import ModelSettings, Settings, catalogue
+from quintet.domain.settings.settings import ModelSettings, Settings
+from quintet.features.registry import tables
 from tests.trusted import trust_now
 
 MODEL = '[models.mine]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "m"\n'
@@ -122,7 +123,7 @@ def test_every_setting_is_shown_with_its_value_and_source(project: Project) -> N
     path = project.user(MODEL + "[limits]\nmax_cost = 2.5\n")
     loaded = project.load()
     rows = {key: (value, source) for key, value, source in config.shown(loaded)}
-    assert {key for key in catalogue() if ".NAME." not in key} <= set(rows)
+    assert {key for key in tables().catalogue() if ".NAME." not in key} <= set(rows)
     assert rows["limits.max_cost"] == (2.5, path)
     assert rows["models.mine.model"] == ("m", path)
     assert rows["limits.max_turns"] == (50, "default")
@@ -296,7 +297,7 @@ def test_a_trusted_project_may_loosen(project: Project) -> None:
 
 def test_an_acp_agent_of_your_own_needs_a_command(project: Project) -> None:
     project.user('[executors.codex]\nhome = "/c"\n[executors.mine]\ncommand = "mine --acp"\n')
-    assert project.load().settings.executors["mine"].command == "mine --acp"
+    assert project.load().settings.features["executors"]["mine"].command == "mine --acp"
     path = project.user('[executors.other]\nmodel = "m"\n')
     with pytest.raises(SettingsError, match=r"executors\.other has no command") as raised:
         project.load()

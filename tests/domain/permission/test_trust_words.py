@@ -8,7 +8,7 @@ from quintet.domain.base.listing import listed
 from quintet.domain.permission.trust_words import WantedServer, file_lines, server_line, settings_lines
 from quintet.domain.permission.trusted_content import ProjectSetting, ignored
 from quintet.domain.settings.meta import OWN
-from quintet.domain.settings.settings import catalogue
+from quintet.features.registry import tables
 
 AS_YOU = "as you, outside the sandbox"
 
@@ -64,7 +64,7 @@ def test_the_gravest_come_first_and_what_is_harmless_last() -> None:
 
 
 def test_no_setting_goes_without_a_word() -> None:
-    keys = [key for key, info in catalogue().items() if info.reach != OWN and not key.startswith("mcp.")]
+    keys = [key for key, info in tables().catalogue().items() if info.reach != OWN and not key.startswith("mcp.")]
     for key in keys:
         value = ("canary",) if key.startswith("hooks.") else "canary"
         assert any("canary" in line or key in line or "browser" in line for line in lines({key: value})) or any(

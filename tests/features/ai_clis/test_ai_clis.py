@@ -16,7 +16,6 @@ from quintet.domain.base.redaction import Redaction
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Grant
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.settings.settings import ExecutorSettings
 from quintet.domain.tasks.executors import (
     KEPT_LINES,
     Assignment,
@@ -39,6 +38,7 @@ from quintet.features.ai_clis.dialect import Dialect, Start
 from quintet.features.ai_clis.gemini import Gemini
 from quintet.features.ai_clis.lines import LineSplitter, Whole
 from quintet.features.ai_clis.run import UNREADABLE
+from quintet.features.ai_clis.settings import ExecutorSettings
 from tests.adapters.executing import AGENT, EACH, Executing, put_on_path
 from tests.looking import alive
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from quintet.domain.permission.gate import Verdict
-from quintet.domain.settings.deploy_settings import DeploySettings
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.features.deploy.local import LocalDeployments
+from quintet.features.deploy.settings import DeploySettings
 from tests.tools.calling import Caller
 
 APP = """\
@@ -155,7 +155,7 @@ def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path, m
 
 
 def targets(root: Path, **named: DeploySettings) -> Caller:
-    return Caller(root, deploy=named)
+    return Caller(root, targets=named)
 
 
 def test_a_target_runs_the_users_line_in_the_folder(repo: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_projects_own_targets_count_once_it_is_trusted(repo: Path, trusted: bo
     if trusted:
         trust_now(repo)
     loaded = config.load(places)
-    assert list(loaded.settings.deploy) == (["live"] if trusted else [])
+    assert list(loaded.settings.named("deploy", DeploySettings)) == (["live"] if trusted else [])
     assert bool(loaded.warnings) is not trusted
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from quintet.domain.dials.axes import INTERACTIVE, Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.permission.gate import Verdict
-from quintet.domain.settings.outside_settings import ForgeSettings
 from quintet.features.forge.github import GitHub
+from quintet.features.forge.settings import ForgeSettings
 from quintet.features.forge.token import find_token
 from tests.hub import HEAD, TOKEN, Hub, hub, limited, user
 from tests.loopback import Answer

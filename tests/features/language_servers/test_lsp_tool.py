@@ -54,7 +54,7 @@ def asking(root: Path, body: Body, **options: Any) -> None:
         before = set(descendants(os.getpid()))
         servers = LocalLanguageServers(ProjectFiles(str(root)), **options)
         try:
-            await body(Asking(root, servers=servers))
+            await body(Asking(root, language_servers=servers))
         finally:
             await servers.close()
         assert set(descendants(os.getpid())) - before == set()

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from quintet.domain.ports.mcp import McpServer
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.features.mcp.pool import McpPool
+from quintet.features.mcp.values import McpServer
 from tests.places import TESTS
 from tests.tools.calling import Caller
 

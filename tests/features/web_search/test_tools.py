@@ -30,7 +30,7 @@ ARTICLE = (
 def web(root: Path, server: Server | None = None, **settings: Any) -> Caller:
     """The tools, with one loopback server allowed."""
     allow = (f"127.0.0.1:{server.port}",) if server else ()
-    return Caller(root, web=OpenWeb(WebSettings(**{"allow_hosts": allow, "seconds": 60.0, **settings})))
+    return Caller(root, web_search=OpenWeb(WebSettings(**{"allow_hosts": allow, "seconds": 60.0, **settings})))
 
 
 def article(asked: Asked) -> Answer:
@@ -191,7 +191,7 @@ def test_a_name_is_looked_up_once_and_connected_to_where_it_led_then(repo: Path)
 
     with serving(article) as server:
         settings = WebSettings(allow_hosts=(f"127.0.0.1:{server.port}", "127.0.0.1/32"), seconds=60.0)
-        tools = Caller(repo, web=OpenWeb(settings, resolve))
+        tools = Caller(repo, web_search=OpenWeb(settings, resolve))
         tools.ok("web_get_contents", urls=[f"http://pinned.test:{server.port}/"])
         assert asked == ["pinned.test"]
         assert server.asked[0].headers["host"] == f"pinned.test:{server.port}"
@@ -203,7 +203,7 @@ def test_a_host_with_one_private_address_among_others_is_refused(repo: Path) -> 
     async def resolve(host: str, port: int) -> Sequence[str]:
         return ["93.184.215.14", "192.168.0.7"]
 
-    tools = Caller(repo, web=OpenWeb(WebSettings(), resolve))
+    tools = Caller(repo, web_search=OpenWeb(WebSettings(), resolve))
     assert "leads to 192.168.0.7" in tools.fails("web_get_contents", urls=["http://mixed.test/"])
 
 
@@ -225,7 +225,7 @@ def test_a_page_larger_than_the_bound_is_read_to_the_bound(repo: Path) -> None:
 def test_a_server_that_says_nothing_is_given_up(repo: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as quiet:
         port = quiet.getsockname()[1]
-        tools = Caller(repo, web=OpenWeb(WebSettings(allow_hosts=(f"127.0.0.1:{port}",), seconds=0.3)))
+        tools = Caller(repo, web_search=OpenWeb(WebSettings(allow_hosts=(f"127.0.0.1:{port}",), seconds=0.3)))
         said = tools.fails("web_get_contents", urls=[f"http://127.0.0.1:{port}/"])
     assert "no answer in 0.3 s" in said
 

@@ -18,7 +18,7 @@ from quintet.domain.base.env_file import read_env
 from quintet.domain.base.redaction import Chunks, Redaction, Stream
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.domain.permission.secret_exposure import exposures, is_secret_name
-from quintet.domain.ports.web_forge_secrets import SecretName
+from quintet.domain.ports.secrets import SecretName
 from quintet.domain.settings.outside_settings import SecretSettings
 from quintet.domain.settings.settings import Settings
 
@@ -34,7 +34,8 @@ class Vault:
         self._settings: SecretSettings = settings.secrets
         self._environment = os.environ if environment is None else environment
         keys = [model.api_key_env for model in settings.models.values()]
-        self._keys = frozenset((*keys, settings.web.brave_key_env, settings.web.exa_key_env, settings.forge.token_env))
+        keys += [*_variables(settings.web), *(name for one in settings.features.values() for name in _variables(one))]
+        self._keys = frozenset(keys)
         self._learnt: set[str] = set()
         self._stamps: tuple[Any, ...] | None = None
         self._held: dict[str, tuple[str, str]] = {}  # name → value, source
@@ -179,3 +180,9 @@ def _text(path: str) -> str:
     except OSError:
         pass  # what cannot be read by us cannot be shown by us
     return ""
+
+
+def _variables(table: object) -> list[str]:
+    """The variables that a table of settings names as holding a key or a token: those of its fields `…_env`."""
+    fields = getattr(table, "__struct_fields__", ())
+    return [getattr(table, name) for name in fields if name.endswith("_env") and isinstance(getattr(table, name), str)]

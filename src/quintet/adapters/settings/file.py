@@ -19,7 +19,8 @@ from quintet.adapters.settings import layers as config
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.ports.prompt import SettingShown
-from quintet.domain.settings.settings import SettingInfo, catalogue, pattern
+from quintet.domain.settings.tables import SettingInfo
+from quintet.features.registry import tables
 
 
 class UserSettings:
@@ -30,7 +31,7 @@ class UserSettings:
 
     def rows(self) -> list[SettingShown]:
         loaded = config.load(self._places, self._flags)
-        known = catalogue()
+        known = tables().catalogue()
         own = {leaf.key for leaf in config.from_text(config.read_text(self.path), self.path)}
         return [
             SettingShown(
@@ -46,8 +47,8 @@ class UserSettings:
 
     def change(self, key: str, text: str) -> None:
         """Set a setting in the user's file to what `text` says, as TOML or as a bare word."""
-        known = catalogue()
-        info = known.get(pattern(key))
+        known = tables().catalogue()
+        info = known.get(tables().pattern(key))
         if info is None:
             raise SettingsError(f"{key} is not a setting.{did_you_mean(key, known)}")
         value = _value(key, text, info, self.path)
@@ -99,7 +100,7 @@ class UserSettings:
 
 
 def _info(known: dict[str, SettingInfo], key: str) -> SettingInfo:
-    return known[pattern(key)]
+    return known[tables().pattern(key)]
 
 
 def _choices(info: SettingInfo) -> list[str]:

@@ -24,7 +24,6 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         specs=protect.specs,
         reports=protect.reports,
         expose=settings.secrets.expose,
-        targets=settings.deploy,
         shelves=(places.outputs,),
         hooks=hooks_in(places.root),
         loopback_open=sandbox.loopback_open(kind, settings.sandbox.loopback),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Literal, get_origin
 
@@ -21,25 +21,12 @@ from quintet.adapters.settings.trust import trust_of
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.permission.trusted_content import SETTINGS, ProjectSetting, Trust, ignored
-from quintet.domain.settings.settings import (
-    FREE,
-    NAMED,
-    OWN,
-    REPLAYED,
-    TIGHTEN,
-    RoutingSettings,
-    SettingInfo,
-    Settings,
-    build,
-    catalogue,
-    is_tighter,
-    pattern,
-)
-from quintet.domain.tasks.executors import AI_CLIS
+from quintet.domain.settings.settings import FREE, OWN, REPLAYED, TIGHTEN, RoutingSettings, Settings, is_tighter
+from quintet.domain.settings.tables import SettingInfo
+from quintet.features.registry import tables
 
 PREFIX = "QUINTET_"
 MOST_BYTES = 1_000_000
-SECTIONS = frozenset(Settings.__struct_fields__)
 NOT_SETTINGS = frozenset({"QUINTET_VENV_DIR", "QUINTET_DEBUG"})
 
 
@@ -77,7 +64,7 @@ def load(places: Places, flags: Mapping[str, Any] | None = None, user_text: str 
     if not (user or project or variables or given):
         return loaded
     sections = {leaf.key.partition(".")[0] for leaf in (*user, *project, *variables, *given)}
-    known = catalogue(sections & SECTIONS)
+    known = tables().catalogue(sections)
     _take(loaded, user, known)
     _take(loaded, project, known, untrusted="" if covered else _why(trust))
     _take(loaded, variables, known)
@@ -124,11 +111,13 @@ def _take(
     """`untrusted` is None for what is the user's; else why the project's file may not loosen anything, or empty."""
     left_out: list[Leaf] = []
     for leaf in leaves:
-        info = known.get(pattern(leaf.key))
-        if info is None and leaf.key in SECTIONS:
+        info = known.get(tables().pattern(leaf.key))
+        if info is None and leaf.key in tables().sections:
             raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: a table is wanted, [{leaf.key}]")
         if info is None:
-            loaded.warnings.append(f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, catalogue())}")
+            loaded.warnings.append(
+                f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, tables().catalogue())}"
+            )
             continue
         value = checked(leaf, info)
         before = loaded.values.get(leaf.key, (info.default, "default"))[0]
@@ -156,12 +145,12 @@ def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:
 
 def would_change(places: Places, data: bytes) -> list[ProjectSetting]:
     """What a project's settings file with this content sets that it may not set untrusted."""
-    known = catalogue()
+    known = tables().catalogue()
     user = LoadedSettings(Settings())
     _take(user, _from_file(places.user_settings), known)
     found = []
     for leaf in from_text(_decoded(data, places.project_settings), places.project_settings):
-        info = known.get(pattern(leaf.key))
+        info = known.get(tables().pattern(leaf.key))
         if info is None or info.reach == OWN or leaf.key == "protect.secrets":
             continue
         value = checked(leaf, info)
@@ -251,7 +240,9 @@ def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, A
 
 def _is_value(key: str) -> bool:
     """Whether a table is the value of one setting, not a table of settings."""
-    return pattern(key) in ("mcp.servers.NAME.env", "mcp.servers.NAME.headers")
+    pattern = tables().pattern(key)
+    info = tables().catalogue((key.partition(".")[0],)).get(pattern) if pattern != key else None
+    return info is not None and get_origin(info.kind) is dict
 
 
 def _line_of(text: str, key: str) -> int:
@@ -297,15 +288,7 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             if needed not in table:
                 source = next(source for key, (_, source) in values.items() if key.startswith(f"models.{name}."))
                 raise SettingsError(f"{source}: models.{name} has no {needed}")
-    for name, table in tree.get("mcp", {}).get("servers", {}).items():
-        if bool(table.get("command")) == bool(table.get("url")):
-            source = next(source for key, (_, source) in values.items() if key.startswith(f"mcp.servers.{name}."))
-            raise SettingsError(f"{source}: mcp.servers.{name} wants a command or a url: one of the two")
-    for name, table in tree.get("executors", {}).items():
-        if name not in AI_CLIS and not table.get("command"):
-            source = next(source for key, (_, source) in values.items() if key.startswith(f"executors.{name}."))
-            raise SettingsError(f"{source}: executors.{name} has no command: what starts this ACP agent?")
-    settings = build(tree)
+    settings = tables().build(tree)
     names = [*settings.models, "builtin"]
     for model_mode in RoutingSettings.__struct_fields__:
         routed = getattr(settings.routing, model_mode)
@@ -313,18 +296,33 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             source = values[f"routing.{model_mode}"][1]
             hint = did_you_mean(routed, names)
             raise SettingsError(f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}')
-    vectors = settings.library.embeddings
-    if vectors and vectors not in settings.models:
-        source, hint = values["library.embeddings"][1], did_you_mean(vectors, settings.models)
-        raise SettingsError(f'{source}: library.embeddings = "{vectors}": it is not in [models].{hint}')
+    for name, table in settings.features.items():
+        for at, problem in _problems(name, table, settings):
+            source = next(source for key, (_, source) in values.items() if key.startswith(f"{at}."))
+            raise SettingsError(f"{source}: {problem}")
     return settings
+
+
+def _problems(at: str, table: Any, settings: Settings) -> Iterator[tuple[str, str]]:
+    """What a feature's own tables say is wrong with them, each with its place."""
+    if isinstance(table, dict):
+        for name, one in table.items():
+            yield from _problems(f"{at}.{name}", one, settings)
+        return
+    if not isinstance(table, Struct):
+        return
+    check = getattr(table, "problem", None)
+    if check and (problem := check(at, settings)):
+        yield at, problem
+    for name in table.__struct_fields__:
+        yield from _problems(f"{at}.{name}", getattr(table, name), settings)
 
 
 def shown(loaded: LoadedSettings) -> list[tuple[str, Any, str]]:
     """Every setting with its value and where it came from."""
-    named = tuple(f"{table}." for table in NAMED)
+    named = tuple(f"{table}." for table in tables().named)
     rows = []
-    for key, info in catalogue().items():
+    for key, info in tables().catalogue().items():
         if not key.startswith(named):
             value, source = loaded.values.get(key, (info.default, "default"))
             rows.append((key, value, source))

@@ -9,18 +9,13 @@ the user's settings name it.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from quintet.adapters.settings.project_pieces import read_own, server_piece, written
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.trust_words import WantedServer, server_line
-from quintet.domain.permission.trusted_content import Trust
-from quintet.domain.ports.mcp import OWN_SETTINGS, McpServer
-from quintet.domain.settings.mcp_settings import McpServerSettings
 
 FILE = ".mcp.json"
 PROJECT_SETTINGS = ".quintet/settings.toml"
@@ -29,10 +24,10 @@ MOST_BYTES = 1_000_000
 MOST_SHOWN = 200  # characters of a command line
 NAMES = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp"})
-_VARIABLE = regex(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+VARIABLE = regex(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
-class _Entry(msgspec.Struct):
+class McpEntry(msgspec.Struct):
     """One server of a `.mcp.json`; what other agents add to it is left alone."""
 
     command: str = ""
@@ -44,51 +39,6 @@ class _Entry(msgspec.Struct):
     network: bool = False
     timeout: float = 60.0
     disabled: bool = False
-
-
-Fills = Callable[[str, str], str]  # why a server may not have a variable; empty if it may
-
-
-def servers(
-    root: str,
-    own: Mapping[str, McpServerSettings],
-    trust: Trust,
-    variables: Mapping[str, str],
-    *,
-    theirs: Collection[str] = (),
-    refuses: Fills = lambda server, variable: "",
-) -> tuple[list[McpServer], list[str]]:
-    """Every server, the user's own first, and what is wrong with the project's file.
-
-    `theirs` are those of `own` that the project's settings name. `refuses` is asked about each variable that a file of
-    the project's wants.
-    """
-    found = {}
-    for name, given in own.items():
-        origin = PROJECT_SETTINGS if name in theirs else OWN_SETTINGS
-        found[name] = _made(name, origin, _entry(given), variables, refuses if name in theirs else None)
-    brought, notes = _of_project(root, trust)
-    for name, entry in brought.items():
-        if name in found:
-            notes.append(f"{FILE}: {name} is passed over: your settings have a server of that name")
-        elif isinstance(entry, str):
-            found[name] = McpServer(name, FILE, problem=entry)
-        else:
-            found[name] = _made(name, FILE, entry, variables, refuses)
-    return list(found.values()), notes
-
-
-def _entry(given: McpServerSettings) -> _Entry:
-    return _Entry(
-        given.command,
-        list(given.args),
-        given.env,
-        given.url,
-        given.headers,
-        network=given.network,
-        timeout=given.timeout,
-        disabled=not given.enabled,
-    )
 
 
 def entries(data: bytes) -> tuple[dict[str, Any], list[str]]:
@@ -107,7 +57,7 @@ def in_words(entries: Mapping[str, Any], refused: Callable[[str, str], bool]) ->
     lines = []
     for name, given in entries.items():
         try:
-            entry = msgspec.convert(given, _Entry)
+            entry = msgspec.convert(given, McpEntry)
         except msgspec.ValidationError:  # it is not started either
             continue
         command = " ".join((entry.command, *entry.args))[:MOST_SHOWN]
@@ -119,89 +69,4 @@ def in_words(entries: Mapping[str, Any], refused: Callable[[str, str], bool]) ->
 
 
 def _variables(given: Any) -> list[str]:
-    return list(dict.fromkeys(match[1] for match in _VARIABLE.finditer(json.dumps(given, ensure_ascii=False))))
-
-
-def _of_project(root: str, trust: Trust) -> tuple[dict[str, _Entry | str], list[str]]:
-    """The project's servers, or of one what is wrong with it; and what is wrong with the file."""
-    data = read_own(root, FILE)
-    if data is None:
-        return {}, []
-    if not trust.trusted:
-        return {}, [f"{FILE} is ignored until you trust this folder (`quintet trust`)"]
-    given, notes = entries(data)
-    found: dict[str, _Entry | str] = {}
-    for name, entry in given.items():
-        if not trust.covers(server_piece(name), written(entry)):
-            found[name] = "it is new or changed since you trusted this folder (`quintet trust`)"
-            continue
-        try:
-            found[name] = msgspec.convert(entry, _Entry)
-        except msgspec.ValidationError as error:
-            found[name] = f"{FILE}: {name}: {_plainly(error)}"
-    return found, notes
-
-
-def _plainly(error: msgspec.ValidationError) -> str:
-    return str(error).replace("`", "").replace("Expected", "wanted").replace(", got", ", found")
-
-
-def _made(
-    name: str, origin: str, entry: _Entry, variables: Mapping[str, str], refuses: Fills | None = None
-) -> McpServer:
-    missing: list[str] = []
-    refused: list[str] = []
-
-    def filled(text: str) -> str:
-        def value(match: re.Match[str]) -> str:
-            if refuses and match[1] in variables and (why := refuses(name, match[1])):
-                refused.append(why)
-                return ""
-            if match[1] not in variables and match[2] is None:
-                missing.append(match[1])
-            return variables.get(match[1]) or match[2] or ""
-
-        return _VARIABLE.sub(value, text)
-
-    command = tuple(filled(word) for word in (entry.command, *entry.args)) if entry.command else ()
-    env = {key: filled(value) for key, value in entry.env.items()}
-    url = filled(entry.url)
-    headers = {key: filled(value) for key, value in entry.headers.items()}
-    problem = _problem(name, entry, url, missing) or next(iter(refused), "")
-    if refused:  # nothing of it is made up
-        command, env, url, headers = (), {}, "", {}
-    return McpServer(name, origin, command, env, url, headers, entry.network, max(entry.timeout, 1.0), problem)
-
-
-def _problem(name: str, entry: _Entry, url: str, missing: Iterable[str]) -> str:
-    """Why the server cannot be used; empty if it can."""
-    if not NAMES.fullmatch(name):
-        return "its name is not one of letters, digits, _ . and -, at most 64"
-    if entry.disabled:
-        return OFF
-    if bool(entry.command) == bool(entry.url):
-        return "a command or a url is wanted: one of the two"
-    if entry.type == "sse":
-        return "it speaks sse, which MCP has given up; streamable HTTP is wanted (type http)"
-    if entry.type and entry.type not in (HTTP if entry.url else ("stdio",)):
-        return f'type "{entry.type}": stdio goes with a command, http with a url'
-    if entry.url and not url.startswith(("http://", "https://")):
-        return "its url is no http address"
-    if unset := list(dict.fromkeys(missing)):
-        return f"no such variable: {', '.join(unset)}"
-    return ""
-
-
-def as_told(server: McpServer) -> dict[str, Any]:
-    """A server for listings: what it is, without the values of its variables and headers."""
-    return {
-        "name": server.name,
-        "from": server.origin,
-        "transport": server.transport,
-        "target": server.target,
-        "env": list(server.env),
-        "headers": list(server.headers),
-        "network": server.network or server.transport == "http",
-        "timeout": server.timeout,
-        "problem": server.problem,
-    }
+    return list(dict.fromkeys(match[1] for match in VARIABLE.finditer(json.dumps(given, ensure_ascii=False))))

@@ -7,7 +7,6 @@ asked with nobody attached is not run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
@@ -20,7 +19,6 @@ from quintet.domain.permission.protected_paths import PROTECTION, Protection, in
 from quintet.domain.permission.rules import Rule, allowing, denying, describe, names_both
 from quintet.domain.permission.secret_exposure import exposures, granted
 from quintet.domain.permission.user_keys import keys_for
-from quintet.domain.settings.deploy_settings import DeploySettings
 from quintet.domain.shell.line_needs import apart
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 
@@ -51,7 +49,6 @@ class Terms(Struct, frozen=True):
     specs: tuple[str, ...] = ("specs/**", "docs/specs/**")  # what plan may write
     reports: tuple[str, ...] = ("reports/**",)  # what review and research may write
     expose: tuple[str, ...] = ()  # commands that get a secret: "NAME: command *"
-    targets: Mapping[str, DeploySettings] = {}  # what deploys to each
     shelves: tuple[str, ...] = ()  # folders of Quintet's own that may be read: outputs too long to show
     hooks: tuple[str, ...] = ()  # files and folders of the project that git takes hooks and configuration from
     loopback_open: bool = True  # a command with a network reaches this machine's own ports and abstract sockets too
@@ -116,8 +113,8 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
     if axes.run_control is RunControl.MANUAL and effects:
         question, lifts, rule = question or "run control is manual: each step asks", _NOTHING, None
     named = rule is not None and rule.pattern[:4] == "git "
-    approved, deploys = bool(question) or named, touch.deploys is not None
-    keys = keys_for(effects, touch.commands, touch.parts, approved=approved, deploys=deploys)
+    approved = bool(question) or named
+    keys = keys_for(effects, touch.commands, touch.parts, approved=approved, user_line=touch.user_line)
     grant = _grant(effects, touch, axes, terms, keys)
     if question:
         reason = question if terms.person else f"{question}; nobody is attached to ask"

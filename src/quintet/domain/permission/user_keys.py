@@ -103,16 +103,16 @@ def keys_for(
     parts: Sequence[LinePart],
     *,
     approved: bool,
-    deploys: bool = False,
+    user_line: bool = False,
 ) -> tuple[str, ...]:
     """The names of what a line is shown. `approved`: a person is asked about it, or a rule of theirs names it.
-    `deploys`: it is the line of a deploy target, which the user wrote; most of these log in by ssh."""
+    `user_line`: it is a line of the user's settings, as of a deploy target; most of these log in by ssh."""
     if not approved:
         return ()
     if Effect.PUBLISH in effects:
         begun = [key for command in commands for key in _begins(command)]
         needed = [name for key in begun for name in PUBLISHING.get(key, ())]
-        return tuple(dict.fromkeys((*(_SSH if deploys else ()), *needed)))
+        return tuple(dict.fromkeys((*(_SSH if user_line else ()), *needed)))
     if Effect.NETWORK in effects and parts and all(part.name == "git" for part in parts):
         return FETCHING
     return ()

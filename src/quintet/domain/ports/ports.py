@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
 
+from quintet.domain.base.errors import ToolFailed
 from quintet.domain.journal.file_changes import FileChange, LeftAlone, Restoration
 from quintet.domain.journal.store_rows import Batch as Batch
 from quintet.domain.journal.store_rows import Lease as Lease
@@ -14,7 +15,6 @@ from quintet.domain.journal.store_rows import SessionRow as SessionRow
 from quintet.domain.journal.store_rows import Unreadable as Unreadable
 from quintet.domain.permission.effects import Grant
 from quintet.domain.permission.rules import Rule
-from quintet.domain.ports.browser import Browser as Browser
 from quintet.domain.ports.files import Files as Files
 from quintet.domain.settings.hooks import HookEnd
 from quintet.domain.turn.messages import ToolCall
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
     from quintet.domain.agents.workflow import Workflow
     from quintet.domain.agents.workflow_progress import WorkflowProgress
     from quintet.domain.journal.protocol import Event, Recorded, Submitted
-    from quintet.domain.ports.deploy import Deployments
-    from quintet.domain.ports.library import Library
-    from quintet.domain.ports.mcp import McpServers
-    from quintet.domain.ports.web_forge_secrets import Forge, Secrets, Web
+    from quintet.domain.ports.secrets import Secrets
     from quintet.domain.shell.syntax import Script
     from quintet.domain.turn.consulting import Advisers
     from quintet.domain.turn.messages import Part, Request
@@ -302,38 +299,6 @@ class Agents(Protocol):
         """The folder that what the run leaves behind goes to."""
 
 
-class SourcePlace(Struct, frozen=True):
-    """Where something stands in a source file. Lines and columns count from 1, columns in characters."""
-
-    path: str  # relative to the project; absolute, or a server's own URI, for what is outside
-    line: int
-    column: int
-    text: str  # that line; empty for what is outside
-
-
-class Diagnostic(Struct, frozen=True):
-    line: int
-    column: int
-    severity: str  # error, warning, information or hint
-    code: str
-    message: str
-
-
-class LanguageServers(Protocol):
-    """Questions about the project's code, answered by language servers. Raises ToolFailed where there is no answer.
-
-    `path` is the absolute path of a project file, `text` its content.
-    """
-
-    async def definition(self, path: str, text: str, line: int, column: int) -> list[SourcePlace]: ...
-
-    async def references(self, path: str, text: str, line: int, column: int) -> list[SourcePlace]: ...
-
-    async def hover(self, path: str, text: str, line: int, column: int) -> str: ...
-
-    async def diagnostics(self, path: str, text: str) -> list[Diagnostic]: ...
-
-
 class Workbench(Struct):
     """What a running tool has at hand. `seen` holds the content hash of each file read in this run."""
 
@@ -352,13 +317,12 @@ class Workbench(Struct):
     may_wait: bool = False  # whether the model may wait for the user's answer
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)
-    servers: LanguageServers | None = None  # none where a project is only looked at
-    web: Web | None = None
-    forge: Forge | None = None
+    services: Mapping[str, Any] = field(default_factory=dict)  # what the session holds of each feature, by its name
     secrets: Secrets | None = None
-    library: Library | None = None
-    mcp: McpServers | None = None
     advisers: Advisers | None = None
-    deployments: Deployments | None = None
-    browser: Browser | None = None
     put_right: Callable[[], Sequence[str]] = tuple  # what the sandbox had to put right, and nobody has been told yet
+
+    def service(self, feature: str) -> Any:
+        if feature not in self.services:
+            raise ToolFailed(f"there is no {feature.replace('_', ' ')} here")
+        return self.services[feature]

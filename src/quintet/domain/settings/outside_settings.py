@@ -1,4 +1,4 @@
-"""The settings of the tools that reach outside: the web, the browser, the forge, secrets."""
+"""The settings of what leaves the machine, and of what must not: the web, secrets."""
 
 from __future__ import annotations
 
@@ -28,29 +28,6 @@ class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_bytes: Annotated[int, about("most that is read of one page, unpacked", TIGHTEN)] = 5_000_000
     seconds: Annotated[float, about("seconds that one page or search may take", TIGHTEN)] = 30.0
     redirects: Annotated[int, about("redirects that are followed for one page", TIGHTEN)] = 5
-
-
-class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The Chromium that the browser tools drive; what it may open of your own network is `web.allow_hosts`."""
-
-    path: Annotated[str, about("the browser's program; empty for the first Chromium or Chrome on PATH", TRUSTED)] = ""
-    timeout: Annotated[float, about("seconds to wait for a page to begin to load", TIGHTEN)] = 30.0
-    sandbox: Annotated[bool, about("keep pages in Chromium's own sandbox; root never has it", TRUSTED)] = True
-
-
-class ForgeSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """The forge that pull requests are on: GitHub, or a GitHub Enterprise of your own."""
-
-    url: Annotated[str, about("address of its REST API; GitHub Enterprise: https://HOST/api/v3", TRUSTED)] = (
-        "https://api.github.com"
-    )
-    token_env: Annotated[
-        str, about("environment variable that holds the token; empty: GH_TOKEN, GITHUB_TOKEN, then gh's own", TRUSTED)
-    ] = ""
-    seconds: Annotated[float, about("seconds that one request may take", TIGHTEN)] = 30.0
-    wait_seconds: Annotated[float, about("seconds that a call may wait for a rate limit to end", TIGHTEN)] = 600.0
-    checks_seconds: Annotated[float, about("seconds that a call may wait for checks to be complete", TIGHTEN)] = 1800.0
-    poll_seconds: Annotated[float, about("seconds between two looks at checks that are waited for", TRUSTED)] = 15.0
 
 
 class SecretSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,25 +6,21 @@ make it stricter), `trusted` (nothing). The user's file, the environment and fla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar
 
-import msgspec
 from msgspec import Struct, field
 
 from quintet.domain.dials.axes import ModelMode, PermissionProfile, RunControl, WorkMode
-from quintet.domain.settings.deploy_settings import DeploySettings
-from quintet.domain.settings.library_settings import LibrarySettings
-from quintet.domain.settings.mcp_settings import McpServerSettings, McpSettings
 from quintet.domain.settings.meta import FREE as FREE
 from quintet.domain.settings.meta import OWN as OWN
 from quintet.domain.settings.meta import TIGHTEN as TIGHTEN
 from quintet.domain.settings.meta import TRUSTED as TRUSTED
 from quintet.domain.settings.meta import about as _about
-from quintet.domain.settings.outside_settings import BrowserSettings, ForgeSettings, SecretSettings, WebSettings
+from quintet.domain.settings.outside_settings import SecretSettings, WebSettings
 from quintet.domain.settings.screen import KeySettings, Theme
 from quintet.domain.turn.tool_menu import Presentation
 
+T = TypeVar("T")
 REPLAYED = "replay:"  # before the file of a recording, in the place of a model's name
 
 
@@ -186,23 +182,6 @@ class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     free_bytes: Annotated[int, _about("bytes that have to be free on each disk that is written to")] = 100_000_000
 
 
-class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """An AI CLI: codex, claude or gemini as it is here, or under a name of yours an agent that speaks ACP."""
-
-    command: Annotated[
-        str,
-        _about("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
-    ] = ""
-    home: Annotated[str, _about("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = ""
-    folders: Annotated[
-        tuple[str, ...], _about("more folders of its own, where it keeps its things in several", TRUSTED)
-    ] = ()
-    model: Annotated[str, _about("model it is to use; empty for the one it is set to", TRUSTED)] = ""
-    pass_env: Annotated[
-        tuple[str, ...], _about("more environment variables that are passed on to it, by name", TRUSTED)
-    ] = ()
-
-
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When an executor that failed is started again."""
 
@@ -264,16 +243,7 @@ class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
 
 
-class ObservabilitySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is told of sessions to systems outside; where to is said by the standard OTEL_ variables."""
-
-    otel: Annotated[
-        bool, _about("send turns, requests and calls as OpenTelemetry spans; needs quintet[otel]", TRUSTED)
-    ] = False
-    otel_content: Annotated[bool, _about("with what was said, the arguments and results of calls", TRUSTED)] = False
-
-
-class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+class Settings(Struct, frozen=True):  # what a feature that is not here left in a recording is passed over
     dials: DialSettings = DialSettings()
     models: dict[str, ModelSettings] = field(default_factory=dict)
     routing: RoutingSettings = RoutingSettings()
@@ -287,90 +257,22 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     display: DisplaySettings = DisplaySettings()
     prompt: PromptSettings = PromptSettings()
     hooks: HookSettings = HookSettings()
-    observability: ObservabilitySettings = ObservabilitySettings()
     doctor: DoctorSettings = DoctorSettings()
     keys: KeySettings = KeySettings()
     web: WebSettings = WebSettings()
-    forge: ForgeSettings = ForgeSettings()
     secrets: SecretSettings = SecretSettings()
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
-    executors: dict[str, ExecutorSettings] = field(default_factory=dict)
     retry: RetrySettings = RetrySettings()
-    library: LibrarySettings = LibrarySettings()
-    deploy: dict[str, DeploySettings] = field(default_factory=dict)
-    mcp: McpSettings = McpSettings()
-    browser: BrowserSettings = BrowserSettings()
+    features: dict[str, Any] = field(default_factory=dict)  # tables of features, by their names in the file
 
+    def table(self, name: str, kind: type[T]) -> T:
+        """A feature's own table."""
+        return self.features[name] if name in self.features else kind()
 
-# Tables of things that you name yourself.
-NAMED: dict[str, type[Struct]] = {
-    "models": ModelSettings,
-    "executors": ExecutorSettings,
-    "mcp.servers": McpServerSettings,
-    "deploy": DeploySettings,
-}
-
-
-class SettingInfo(Struct, frozen=True):
-    key: str  # dotted, as in the file
-    kind: Any
-    default: Any
-    about: str
-    reach: str
-
-
-def catalogue(sections: Iterable[str] = Settings.__struct_fields__) -> dict[str, SettingInfo]:
-    """Every setting by its dotted key; those of what the user names are listed under `models.NAME` and the like.
-
-    With `sections` only theirs: to find out all of the types costs as much as a command that looks.
-    """
-    infos: dict[str, SettingInfo] = {}
-    for section in sections:
-        tables = {key: table for key, table in NAMED.items() if key.partition(".")[0] == section}
-        prefixes = {} if section in NAMED else {section: _section(section)}
-        prefixes |= {f"{key}.NAME": table for key, table in tables.items()}
-        for prefix, table in prefixes.items():
-            for name, hint in get_type_hints(table, include_extras=True).items():
-                if (key := f"{prefix}.{name}") in NAMED:
-                    continue
-                meta = _meta(hint)
-                default = _default(table, name)
-                infos[key] = SettingInfo(key, get_args(hint)[0], default, meta.description or "", meta.extra["reach"])
-    return infos
-
-
-def build(tree: Mapping[str, Any]) -> Settings:
-    """Settings from tables by section; the sections that are not there stand at their defaults."""
-    return Settings(**{section: msgspec.convert(table, _section(section)) for section, table in tree.items()})
-
-
-def _section(name: str) -> Any:
-    """The type of a section's table."""
-    return dict[str, NAMED[name]] if name in NAMED else type(_default(Settings, name))  # type: ignore[valid-type]
-
-
-def pattern(key: str) -> str:
-    """The catalogue's key for a setting: a name of the user's stands as NAME."""
-    for table in NAMED:
-        name, dot, rest = key.removeprefix(f"{table}.").rpartition(".")
-        if dot and name and key.startswith(f"{table}."):
-            return f"{table}.NAME.{rest}"
-    return key
-
-
-def _meta(hint: Any) -> Any:
-    assert get_origin(hint) is Annotated
-    return get_args(hint)[1]
-
-
-def _default(table: type[Struct], name: str) -> Any:
-    fields = table.__struct_fields__
-    defaults = table.__struct_defaults__
-    offset = len(fields) - len(defaults)
-    index = fields.index(name) - offset
-    found: Any = defaults[index] if index >= 0 else None
-    return found.factory() if hasattr(found, "factory") else found  # a table, empty if nothing is set
+    def named(self, name: str, kind: type[T]) -> dict[str, T]:
+        """A feature's tables that the user named."""
+        return self.features.get(name) or {}
 
 
 def is_tighter(key: str, value: Any, than: Any) -> bool:

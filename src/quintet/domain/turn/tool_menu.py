@@ -115,7 +115,8 @@ def with_own(own: Mapping[str, str]) -> dict[str, ToolMode]:
     """The toolsets with the user's own tools, name → toolset, at the end of theirs."""
     return {
         name: structs.replace(
-            toolset, tool_list=toolset.tool_list + tuple(t for t, home in own.items() if home == name)
+            toolset,
+            tool_list=tuple(dict.fromkeys((*toolset.tool_list, *(t for t, home in own.items() if home == name)))),
         )
         for name, toolset in TOOL_MODES.items()
     }

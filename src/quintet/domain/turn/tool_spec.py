@@ -39,10 +39,10 @@ class Touch(Struct, frozen=True):
     named: tuple[str, ...] = ()  # of what it reads, the files that it only looks for: `ls -l .env`
     folder: str = ""  # where it runs them
     verifies: str = ""  # the todo whose criteria it will check
-    server: str | None = None  # the MCP server it would start or reach; empty: the only one there is
+    server: str | None = None  # what the tool's service is asked about before the gate decides: an MCP server
     moves: tuple[str, str] | None = None  # from where, to where
     refused: str = ""  # why nobody can say yes, by what was found
-    deploys: tuple[str, str] | None = None  # what is to be deployed, and the target if it is the settings' own
+    user_line: bool = False  # the line is one that the user wrote into the settings
 
 
 class ToolSpec(Struct, frozen=True):
@@ -58,6 +58,7 @@ class ToolSpec(Struct, frozen=True):
     toolset: str = ""  # of a user's own tool; those of the shipped ones are in TOOL_MODES
     confined: bool = False  # cannot reach outside the project, whoever says yes
     asks: bool = False  # may ask a model, which has its price
+    service: str = ""  # the feature whose service says more of what a call touches, where it names a server
 
     def shown(self) -> ToolSchema:
         return ToolSchema(self.name, self.description, self.schema())

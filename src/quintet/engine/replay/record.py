@@ -12,7 +12,6 @@ from quintet import __version__
 from quintet.domain.journal.protocol import VERSION, Event
 from quintet.domain.journal.recording import FORMAT, Header, digest, own_tool
 from quintet.domain.ports.ports import Lease
-from quintet.domain.settings.mcp_settings import McpSettings
 from quintet.engine.replay import ports
 from quintet.engine.replay.models import RecordedModels
 from quintet.engine.replay.ports import recorded_port
@@ -39,7 +38,7 @@ def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[
         reason=reason,
         opening=tuple(opening),
         agent=agent,
-        settings=structs.replace(core.settings, mcp=McpSettings()),  # what servers are told may be secret
+        settings=structs.replace(core.settings, features={}),  # a feature's may hold secrets
         terms=toolbox.terms,
         person=core.person,
         answer_schema=core.answer_schema,

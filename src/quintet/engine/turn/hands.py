@@ -14,7 +14,6 @@ from msgspec import structs
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.permission.rules import Rule
-from quintet.domain.ports.mcp import with_server
 from quintet.domain.ports.ports import RuleBook, ShellState, Workbench
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch
 
@@ -66,9 +65,10 @@ class Hands:
         except (OSError, QuintetError):
             return ""
 
-    def served(self, touch: Touch) -> Touch:
-        """What a call does by the MCP server it looks at."""
-        return with_server(touch, self._bench.mcp.listed()[0]) if self._bench.mcp else touch
+    def served(self, spec: ToolSpec, touch: Touch) -> Touch:
+        """What a call does by the server it looks at, as the tool's service knows."""
+        service = self._bench.services.get(spec.service)
+        return service.touched(touch) if service else touch
 
     def shell(self, name: str) -> ShellState:
         return self._bench.shells.state(name)

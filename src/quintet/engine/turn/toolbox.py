@@ -23,7 +23,6 @@ from quintet.domain.permission.effects import Effect, Grant, exceeds
 from quintet.domain.permission.gate import Decision, Sandbox, Terms
 from quintet.domain.permission.put_right import PUT_RIGHT
 from quintet.domain.permission.rules import subject_of
-from quintet.domain.ports.deploy import with_target
 from quintet.domain.ports.ports import ShellGrammar, ShellState
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import swe_phases
@@ -115,11 +114,11 @@ class Toolbox:
             return refused(reason)
         try:
             arguments = spec.bind(call.arguments)
-            touch = with_target(with_criteria(spec.touch(arguments), standing.todos), self.terms.targets)
+            touch = with_criteria(spec.touch(arguments), standing.todos)
             outward = touch.addresses or touch.resource or touch.tells
             touch = _with_known(touch, standing) if outward else touch
             touch, held = self._typed(touch) if touch.shell else (self._judged(touch), None)
-            touch = self.hands.served(touch) if touch.server is not None else touch
+            touch = self.hands.served(spec, touch) if touch.server is not None else touch
             touch = self.hands.carried(touch) if touch.moves else touch
             rules = self.hands.rules()
         except QuintetError as error:

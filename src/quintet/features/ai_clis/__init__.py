@@ -3,3 +3,15 @@
 Each has a dialect: how it is started, what it needs of the machine, and what the lines of its stream mean. One runner
 starts them all behind the sandbox, bounds what they print, owns their deadlines, and ends the whole process tree.
 """
+
+from quintet.features.feature import Feature
+
+FEATURE = Feature(
+    name="ai_clis",
+    about="other AI CLIs that plan, do and verify tasks",
+    package=__name__,
+    named={"executors": "settings:ExecutorSettings"},
+    commands={"executors": "cli:EXECUTORS"},
+    usage=("quintet executors           AI CLIs that can do the work, and what is missing",),
+    executors="wiring:open_executors",
+)

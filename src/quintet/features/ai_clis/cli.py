@@ -10,8 +10,10 @@ from quintet import __version__
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
+from quintet.cli.parsing import lookup
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.tasks.executors import AI_CLIS, NATIVE, Availability
+from quintet.features.ai_clis.settings import ExecutorSettings
 from quintet.features.ai_clis.wiring import make_executors
 from quintet.surfaces.tables import say, say_json, say_table
 
@@ -23,7 +25,7 @@ def executors(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     settings = config.load(places).settings
     terms = make_terms(places, settings)
-    named = [name for name in settings.executors if name not in AI_CLIS]
+    named = [name for name in settings.named("executors", ExecutorSettings) if name not in AI_CLIS]
 
     async def look() -> list[Availability]:
         found = make_executors(places, settings, terms)
@@ -56,3 +58,10 @@ def _row(name: str, version: str, speaks: str = "-", path: str = "", problem: st
         "available": not problem,
         "problem": problem,
     }
+
+
+EXECUTORS = lookup(
+    "executors",
+    "Who can plan, carry out and verify: Quintet itself, AI CLIs and ACP agents; their versions, what is missing.",
+    executors,
+)

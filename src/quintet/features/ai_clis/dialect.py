@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.settings.settings import ExecutorSettings
 from quintet.domain.tasks.executor_flags import permission_flags, reading_flags
 from quintet.domain.tasks.executors import Assignment, ExecutorFailure, ExecutorPart
+from quintet.features.ai_clis.settings import ExecutorSettings
 
 MOST_TEXT = 200_000  # characters of one message; the file of all that was printed has the rest
 MOST_OUTPUT = 2_000  # characters of a call's output, or of a line that is no event

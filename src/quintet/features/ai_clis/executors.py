@@ -23,12 +23,12 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.redaction import Redactor
 from quintet.domain.permission.effects import Effect, Grant, ordered
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.settings.settings import ExecutorSettings
 from quintet.domain.tasks.executors import Assignment, Availability, Changed, ExecutorFailure, ExecutorPart
 from quintet.features.ai_clis.dialect import NETWORK_VARIABLES, Dialect, Start
 from quintet.features.ai_clis.ending import concluded, failed
 from quintet.features.ai_clis.installed import Program, find
 from quintet.features.ai_clis.run import RunningProgram
+from quintet.features.ai_clis.settings import ExecutorSettings
 
 VERSION_SECONDS = 15.0
 FLEETING = "was written where only it sees it, and does not last: it may write to the project and to its own home"

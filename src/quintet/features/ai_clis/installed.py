@@ -11,13 +11,13 @@ from msgspec import Struct
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.did_you_mean import did_you_mean
-from quintet.domain.settings.settings import ExecutorSettings
 from quintet.domain.tasks.executors import ACP, AI_CLIS, ExecutorFailure
 from quintet.features.ai_clis.acp import AcpAgent
 from quintet.features.ai_clis.claude import Claude
 from quintet.features.ai_clis.codex import Codex
 from quintet.features.ai_clis.dialect import Dialect
 from quintet.features.ai_clis.gemini import Gemini
+from quintet.features.ai_clis.settings import ExecutorSettings
 
 KINDS: dict[str, type[Dialect]] = {"codex": Codex, "claude": Claude, "gemini": Gemini}
 MOST_FOLDERS_UP = 4

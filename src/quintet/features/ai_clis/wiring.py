@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places
@@ -13,6 +14,10 @@ from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.permission.gate import Terms
 from quintet.domain.settings.settings import Settings
 from quintet.features.ai_clis.executors import LocalExecutors
+from quintet.features.ai_clis.settings import ExecutorSettings
+
+if TYPE_CHECKING:
+    from quintet.app.services import Opening
 
 
 def make_executors(
@@ -31,4 +36,10 @@ def make_executors(
         )
         return sandbox.contain(terms.sandbox, ground)
 
-    return LocalExecutors(places.root, private, settings.executors, contain, redactor or Redaction())
+    return LocalExecutors(
+        places.root, private, settings.named("executors", ExecutorSettings), contain, redactor or Redaction()
+    )
+
+
+def open_executors(opening: Opening) -> LocalExecutors:
+    return make_executors(opening.places, opening.settings, opening.terms, opening.vault)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.ports.browser import Direction, Target, Upload
 from quintet.features.browser.look import GOING, element, named
 from quintet.features.browser.tab import Tab
+from quintet.features.browser.values import Direction, Target, Upload
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle

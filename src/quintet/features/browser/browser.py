@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from quintet.adapters.files.private_files import private
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.ports.browser import HERE, Direction, Picture, Seen, Target, Upload, Video
 from quintet.domain.ports.ports import Files
 from quintet.domain.settings.settings import Settings
+from quintet.features.browser.settings import BrowserSettings
+from quintet.features.browser.values import HERE, Direction, Picture, Seen, Target, Upload, Video
 
 if TYPE_CHECKING:  # a session loads these at its first look at a page
     from quintet.adapters.http.fetch import Resolve, Served
+    from quintet.app.services import Opening
     from quintet.domain.permission.private_hosts import Access
     from quintet.features.browser.screencast import Screencast
     from quintet.features.browser.tab import Tab
@@ -33,6 +35,11 @@ STILL_LOADING = "a download is still under way; a later call tells when it is th
 
 
 class LocalBrowser:
+    """One browser for a session, started at its first use. What fails is a ToolFailed that says what to do.
+
+    `tab` is a tab's number, or HERE.
+    """
+
     def __init__(
         self,
         files: Files,
@@ -47,7 +54,7 @@ class LocalBrowser:
         self._files = files
         self._outputs = outputs
         self._settings = settings
-        self._timeout = settings.browser.timeout
+        self._timeout = settings.table("browser", BrowserSettings).timeout
         self._own_code = own_code
         self._resolve = resolve
         self._served = served
@@ -278,3 +285,13 @@ def _keep(folder: str, name: str, data: bytes) -> str:
     with open(path, "wb", opener=private) as file:
         file.write(data)
     return path
+
+
+def open_browser(opening: Opening) -> LocalBrowser:
+    def served() -> list[int]:
+        """The ports of loopback that something of this session's is up on."""
+        deployments = opening.services.get("deploy")
+        return deployments.ports() if deployments else []
+
+    trusted = opening.loaded.trusted
+    return LocalBrowser(opening.files, opening.places.outputs, opening.settings, own_code=trusted, served=served)

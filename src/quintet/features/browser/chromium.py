@@ -21,9 +21,8 @@ from quintet.adapters.processes.proc_fs import descendants, process_start
 from quintet.adapters.processes.processes import own_environment
 from quintet.adapters.settings.packages import package_part
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.settings.outside_settings import BrowserSettings
-from quintet.domain.turn.tool_readiness import MachinePart
 from quintet.features.browser.proxy import WayOut
+from quintet.features.browser.settings import BrowserSettings
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Playwright
@@ -69,10 +68,6 @@ def find(settings: BrowserSettings) -> str:
     raise ToolFailed(MISSING)
 
 
-def playwright_part() -> MachinePart:
-    return package_part("playwright", "playwright", PACKAGE)
-
-
 class RunningBrowser:
     """A browser that runs, its driver, the folder they share, and its way to other machines."""
 
@@ -114,7 +109,7 @@ class RunningBrowser:
 
 async def start(settings: BrowserSettings, way_out: WayOut) -> RunningBrowser:
     program = find(settings)
-    if missing := playwright_part().missing:
+    if missing := package_part("playwright", "playwright", PACKAGE).missing:
         raise ToolFailed(f"the browser tools need {missing}")
     await asyncio.to_thread(__import__, "playwright.async_api")  # half a second that the loop need not wait
     from playwright.async_api import Error, async_playwright

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.ports.page_view import MOST_CHARACTERS, MOST_LINES, MOST_URL, PageView, cut
+from quintet.features.browser.page_view import MOST_CHARACTERS, MOST_LINES, MOST_URL, PageView, cut
 from quintet.features.browser.tab import Tab
 
 if TYPE_CHECKING:

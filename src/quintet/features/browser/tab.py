@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.private_hosts import Access
-from quintet.domain.ports.page_view import PageView
 from quintet.features.browser.chromium import HEIGHT, WIDTH
+from quintet.features.browser.page_view import PageView
 
 if TYPE_CHECKING:
     from playwright.async_api import (

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from quintet.adapters.http.fetch import Resolve, Served
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.private_hosts import Access
-from quintet.domain.ports.browser import HERE
 from quintet.domain.ports.ports import Files
 from quintet.domain.settings.settings import Settings
 from quintet.features.browser import navigate as navigation
@@ -23,7 +22,9 @@ from quintet.features.browser.contexts import Contexts
 from quintet.features.browser.downloads import Downloads
 from quintet.features.browser.project_pages import ProjectPages
 from quintet.features.browser.proxy import WayOut
+from quintet.features.browser.settings import BrowserSettings
 from quintet.features.browser.tab import Tab
+from quintet.features.browser.values import HERE
 
 if TYPE_CHECKING:
     from playwright.async_api import Download, Page, Response
@@ -42,7 +43,7 @@ class Tabs:
         self.running: RunningBrowser | None = None
         self.pages = ProjectPages(files, own_code)
         self.downloads = Downloads(outputs, self.tell)
-        self._settings = settings.browser
+        self._settings = settings.table("browser", BrowserSettings)
         self._way_out = WayOut(settings.web.allow_hosts, resolve, served)
         self._starting: asyncio.Task[RunningBrowser] | None = None
         self._contexts = Contexts(self.pages, self._on_page)

@@ -7,17 +7,20 @@ addresses ask. A page of the project is `read` and has no network; with one it i
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect
-from quintet.domain.ports.browser import HERE, Browser, Direction, Seen, Target, Upload
-from quintet.domain.ports.page_view import changes
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
+from quintet.features.browser.page_view import changes
+from quintet.features.browser.values import HERE, Direction, Seen, Target, Upload
 from quintet.tools.declare import counted, tool
+
+if TYPE_CHECKING:
+    from quintet.features.browser.browser import LocalBrowser
 
 NEEDS = ("chromium", "playwright")
 LOOKING = frozenset({Effect.FETCH})
@@ -222,10 +225,9 @@ async def recording_stop(bench: Workbench) -> ToolResult:
     return ToolResult("\n".join([f"{video.path} ({about})", *_noted(video.notes)]), summary=f"{video.seconds:.0f} s")
 
 
-def _browser(bench: Workbench) -> Browser:
-    if bench.browser is None:
-        raise ToolFailed("there is no browser here")
-    return bench.browser
+def _browser(bench: Workbench) -> LocalBrowser:
+    browser: LocalBrowser = bench.service("browser")
+    return browser
 
 
 def _target(element_id: int | str, coordinates: tuple[float, ...]) -> Target:

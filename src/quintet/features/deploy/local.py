@@ -6,22 +6,38 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.ports.deploy import Deployed
-from quintet.domain.settings.deploy_settings import DeploySettings
+from quintet.features.deploy.settings import DeploySettings
+
+if TYPE_CHECKING:
+    from quintet.app.services import Opening
 
 HOST = "127.0.0.1"
 CONNECT_SECONDS = 1.0
 
 
+class Deployed(Struct, frozen=True):
+    """Something that is up on this machine."""
+
+    name: str  # of its background shell
+    url: str
+    folder: str
+
+
 class LocalDeployments:
+    """What was deployed in this session, and where to."""
+
     def __init__(self, targets: Mapping[str, DeploySettings]) -> None:
         self.targets = targets
         self.up: dict[str, Deployed] = {}
 
     def free_port(self, wanted: int) -> int:
+        """That port of loopback, or any for 0. Raises ToolFailed if it is taken."""
         with socket.socket() as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -35,6 +51,7 @@ class LocalDeployments:
         return [port for one in self.up.values() if (port := urlsplit(one.url).port)]
 
     async def answers(self, port: int) -> bool:
+        """Whether somebody listens there."""
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(CONNECT_SECONDS):
                 _, writer = await asyncio.open_connection(HOST, port)
@@ -43,3 +60,7 @@ class LocalDeployments:
                 await writer.wait_closed()
             return True
         return False
+
+
+def open_deployments(opening: Opening) -> LocalDeployments:
+    return LocalDeployments(opening.settings.named("deploy", DeploySettings))

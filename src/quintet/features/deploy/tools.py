@@ -7,13 +7,17 @@ import posixpath
 import time
 from typing import Any, Literal
 
+from msgspec import structs
+
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
-from quintet.domain.ports.deploy import Deployed, Deployments
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.turn.tool_spec import ToolResult, Touch
+from quintet.domain.settings.settings import Settings
+from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
+from quintet.features.deploy.local import Deployed, LocalDeployments
+from quintet.features.deploy.settings import DeploySettings
 from quintet.tools.declare import tool
 from quintet.tools.shell import shown
 
@@ -30,11 +34,11 @@ def _deploys(arguments: dict[str, Any]) -> Touch:
     command, folder, app = arguments["command"], arguments["dir"], arguments["app"]
     reads = (folder,) if folder else ()
     if command in ("logs", "expose"):
-        return Touch(frozenset(), reads, folder=folder, deploys=(command, app))
+        return Touch(frozenset(), reads, folder=folder)
     line = SERVE.format(port=arguments["port"]) if command == "frontend" else app
     lines = (line,) if line else ()
     effects = frozenset({Effect.EXECUTE, Effect.NETWORK}) if lines else frozenset()
-    return Touch(effects, reads, lines=lines, folder=folder, deploys=(command, app))
+    return Touch(effects, reads, lines=lines, folder=folder)
 
 
 @tool(effects=set(Effect) - {Effect.FETCH}, profile=PermissionProfile.NORMAL, touch=_deploys, needs=("bash",))
@@ -50,9 +54,7 @@ async def deploy(bench: Workbench, command: Command, dir: str = "", port: int = 
     :port: the port to listen on; 0 for any that is free
     :app: backend: the shell line that starts the app, which finds its port in $PORT; else a target's name
     """
-    deployments = bench.deployments
-    if deployments is None:
-        raise ToolFailed("nothing can be deployed here")
+    deployments: LocalDeployments = bench.service("deploy")
     if app in deployments.targets:
         return await _configured(bench, deployments, command, dir, app)
     if command in ("logs", "expose"):
@@ -69,7 +71,9 @@ async def deploy(bench: Workbench, command: Command, dir: str = "", port: int = 
     return await _put_up(bench, deployments, command, app, cwd, port)
 
 
-async def _put_up(bench: Workbench, deployments: Deployments, name: str, app: str, cwd: str, wanted: int) -> ToolResult:
+async def _put_up(
+    bench: Workbench, deployments: LocalDeployments, name: str, app: str, cwd: str, wanted: int
+) -> ToolResult:
     """Start it in a background shell of that name, and wait until it answers."""
     if name in _running(bench):
         await bench.shells.kill(name, "it was deployed anew")
@@ -94,7 +98,7 @@ async def _put_up(bench: Workbench, deployments: Deployments, name: str, app: st
     return ToolResult(said, summary=deployed.url)
 
 
-def _looked_at(bench: Workbench, deployments: Deployments, command: str, name: str) -> ToolResult:
+def _looked_at(bench: Workbench, deployments: LocalDeployments, command: str, name: str) -> ToolResult:
     """The log or the address of what is up on this machine."""
     known = deployments.up
     if name and name not in known:
@@ -111,7 +115,9 @@ def _looked_at(bench: Workbench, deployments: Deployments, command: str, name: s
     return ToolResult("\n".join([*lines, "Only this machine can reach it."]), summary=lines[0])
 
 
-async def _configured(bench: Workbench, deployments: Deployments, command: str, folder: str, name: str) -> ToolResult:
+async def _configured(
+    bench: Workbench, deployments: LocalDeployments, command: str, folder: str, name: str
+) -> ToolResult:
     """Run the line that the settings have for a target."""
     target = deployments.targets[name]
     line = getattr(target, command)
@@ -128,7 +134,7 @@ async def _configured(bench: Workbench, deployments: Deployments, command: str, 
     return shown(done, target.timeout)
 
 
-def _no_target(name: str, deployments: Deployments) -> str:
+def _no_target(name: str, deployments: LocalDeployments) -> str:
     targets = ", ".join(deployments.targets) or "none"
     hint = did_you_mean(name, deployments.targets)
     return f"{name} is no target.{hint} Targets: {targets}; [deploy.NAME] in the settings makes one."
@@ -162,3 +168,27 @@ def _refuse_secrets(bench: Workbench, folder: str) -> None:
                 raise ToolFailed(f"{path} would be served, with every version: choose the folder of the pages alone")
             if entry.kind == "folder" and entry.name != "node_modules":
                 folders.append(path)
+
+
+def deploy_tool(settings: Settings) -> ToolSpec:
+    """The tool, with the targets that the settings name; with such it is on record as a tool of the user's own."""
+    targets = settings.named("deploy", DeploySettings)
+    if not targets:
+        return deploy
+
+    def touch(arguments: dict[str, Any]) -> Touch:
+        name = arguments["app"]
+        plain = _deploys(arguments)
+        return _to_target(plain, name, targets[name], arguments["command"]) if name in targets else plain
+
+    return structs.replace(deploy, touch=touch, toolset="deploy")
+
+
+def _to_target(touch: Touch, name: str, target: DeploySettings, command: str) -> Touch:
+    """What deploying to a configured target touches: the line that the settings have for it, and its reach."""
+    line = getattr(target, command)
+    if not line:
+        return structs.replace(touch, effects=frozenset(), lines=())  # it will be told so, and nothing is run
+    reach = Effect.PUBLISH if target.production and command != "logs" else Effect.NETWORK
+    why = f"deploy.{name}, a production target" if reach is Effect.PUBLISH else f"deploy.{name}"
+    return structs.replace(touch, effects=frozenset({Effect.EXECUTE, reach}), lines=(line,), why=why, user_line=True)

@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -18,8 +18,11 @@ import msgspec
 from quintet.adapters.http.fetch import Fetched, Fetcher
 from quintet.domain.base import bounded_json
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.settings.outside_settings import ForgeSettings
+from quintet.features.forge.settings import ForgeSettings
 from quintet.features.forge.token import MISSING, find_token, web_host
+
+if TYPE_CHECKING:
+    from quintet.app.services import Opening
 
 MOST_BYTES = 30_000_000
 REDIRECTS = 3
@@ -38,6 +41,8 @@ def _unheard(text: str) -> None:
 
 
 class GitHub:
+    """Paths are below its address; `tell` hears while something is waited for."""
+
     def __init__(self, settings: ForgeSettings, *, first_delay: float = 1.0, learn: Tell = _unheard) -> None:
         self._learn = learn  # told of the token, which is a secret
         self._settings = settings
@@ -183,3 +188,7 @@ def _said(got: Fetched) -> list[str]:
     errors = listed if isinstance(listed, list) else []
     details = [str(e.get("message") or e.get("code") or e) if isinstance(e, dict) else str(e) for e in errors]
     return [words for words in (str(answer.get("message", "")), "; ".join(details)) if words]
+
+
+def open_forge(opening: Opening) -> GitHub:
+    return GitHub(opening.settings.table("forge", ForgeSettings), learn=opening.vault.learn)

@@ -6,13 +6,17 @@ A pull request whose commits are here is reviewed here, as a range; one whose co
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from quintet.adapters.git.repository import GitRepository
 from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
-from quintet.domain.ports.web_forge_secrets import Forge
 from quintet.domain.turn.review_subject import ChangedFile, Subject
+from quintet.features.forge.github import GitHub
 from quintet.features.forge.pull_request import elsewhere, named, repo_of
+
+if TYPE_CHECKING:
+    from quintet.app.services import Opening
 
 AWAY = "forge:"  # before owner/name@commit, for a commit that is not here
 RAW = "application/vnd.github.raw+json"
@@ -23,13 +27,13 @@ def _unheard(text: str) -> None:
 
 
 class ForgeRepository:
-    def __init__(self, here: GitRepository, forge: Forge | None) -> None:
+    def __init__(self, here: GitRepository, forge: GitHub) -> None:
         self._here = here
         self._forge = forge
 
     async def subject(self, wanted: str) -> Subject:
         pull = named(wanted)
-        if not pull or self._forge is None:
+        if not pull:
             return await self._here.subject(wanted)
         repo, number = pull
         address = wanted if repo else await self._here.remote()
@@ -49,7 +53,7 @@ class ForgeRepository:
         except (QuintetError, OSError) as error:
             raise UsageError(f"pull request {repo}#{number} cannot be reviewed: {error}") from error
 
-    async def _pull(self, forge: Forge, repo: str, number: int) -> Subject:
+    async def _pull(self, forge: GitHub, repo: str, number: int) -> Subject:
         path, name = f"repos/{quote(repo)}/pulls/{number}", f"{repo}#{number}"
         pull = await forge.read(path, _unheard)
         base, head = pull["base"]["sha"], pull["head"]["sha"]
@@ -63,7 +67,7 @@ class ForgeRepository:
         return Subject(name, changes, "", f"{AWAY}{repo}@{head}", number, repo)
 
     async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int | None]:
-        if not revision.startswith(AWAY) or self._forge is None:
+        if not revision.startswith(AWAY):
             return await self._here.line_counts(paths, revision)
         repo, _, commit = revision.removeprefix(AWAY).rpartition("@")
         counts: dict[str, int | None] = {}
@@ -82,3 +86,7 @@ class ForgeRepository:
             else:
                 counts[path] = text.count("\n") + (not text.endswith("\n") and bool(text))
         return counts
+
+
+def open_subjects(opening: Opening, here: GitRepository) -> ForgeRepository:
+    return ForgeRepository(here, opening.services["forge"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from quintet.adapters.processes.host_programs import host_path, program
-from quintet.domain.settings.outside_settings import ForgeSettings
+from quintet.features.forge.settings import ForgeSettings
 
 GH_SECONDS = 10.0
 _HOSTED = ("GH_TOKEN", "GITHUB_TOKEN")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.ports.web_forge_secrets import Forge
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.features.forge import pull_request as pulls
 from quintet.tools.declare import counted, tool
 from quintet.tools.kept_texts import kept
+
+if TYPE_CHECKING:
+    from quintet.features.forge.github import GitHub
 
 MOST_LOG = 30_000
 PER_PAGE = 30
@@ -201,7 +203,7 @@ def _listed(repo: dict[str, Any]) -> str:
     return f"{repo['full_name']}  {said}".rstrip()
 
 
-def _at(bench: Workbench, repo: str) -> tuple[Forge, str]:
+def _at(bench: Workbench, repo: str) -> tuple[GitHub, str]:
     """The forge, and where on it a repository is."""
     forge, found = _forge(bench), pulls.repo_of(repo)
     if other := pulls.elsewhere(repo, forge.host):
@@ -211,7 +213,6 @@ def _at(bench: Workbench, repo: str) -> tuple[Forge, str]:
     return forge, f"repos/{quote(found)}"
 
 
-def _forge(bench: Workbench) -> Forge:
-    if bench.forge is None:
-        raise ToolFailed("the forge is not within reach here")
-    return bench.forge
+def _forge(bench: Workbench) -> GitHub:
+    forge: GitHub = bench.service("forge")
+    return forge

@@ -1,0 +1,12 @@
+"""What language servers know about the project's code."""
+
+from quintet.features.feature import Feature
+
+FEATURE = Feature(
+    name="language_servers",
+    about="definitions, references and problems, as language servers see them",
+    package=__name__,
+    tools=("tools:lsp_tool",),
+    parts={"language server": "parts:language_server"},
+    service="servers:open_servers",
+)

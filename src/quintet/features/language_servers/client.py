@@ -18,9 +18,10 @@ from msgspec import Struct
 from quintet.adapters.processes.piped_child import Piped
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.protected_paths import inside
-from quintet.domain.ports.ports import Diagnostic, Files, SourcePlace
+from quintet.domain.ports.ports import Files
 from quintet.features.language_servers.json_rpc import Connection, RpcRefused
 from quintet.features.language_servers.registry import Language
+from quintet.features.language_servers.values import Diagnostic, SourcePlace
 from quintet.features.language_servers.wire import (
     Capabilities,
     Initialized,

@@ -17,10 +17,12 @@ import msgspec
 from quintet.adapters.files.own_temporary import temporary_folder
 from quintet.adapters.processes.processes import child_environment, own_environment
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.permission.effects import Effect, Grant
-from quintet.domain.ports.ports import Diagnostic, Files, SourcePlace
+from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.ports.ports import Files
+from quintet.features.language_servers.values import Diagnostic, SourcePlace
 
 if TYPE_CHECKING:  # a session loads these at its first question
+    from quintet.app.services import Opening
     from quintet.features.language_servers.client import LanguageClient
     from quintet.features.language_servers.registry import Language, Server
 
@@ -152,3 +154,13 @@ class LocalLanguageServers:
         own = {"XDG_CACHE_HOME": self._cache, "CARGO_TARGET_DIR": os.path.join(self._cache, "target")}
         around = child_environment() if self._contained else own_environment()
         return {**around, **TOOLS_STAY_HOME, **own}
+
+
+def open_servers(opening: Opening) -> LocalLanguageServers:
+    contained = opening.terms.sandbox is Sandbox.BWRAP
+    return LocalLanguageServers(
+        opening.files,
+        own_code=opening.loaded.trusted or contained,
+        contained=contained,
+        wrap=lambda argv, cwd, grant: opening.containment.launch(argv, cwd, grant).argv,
+    )

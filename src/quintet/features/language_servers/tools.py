@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.listing import few
 from quintet.domain.permission.effects import Effect
-from quintet.domain.ports.ports import Diagnostic, SourcePlace, Workbench
+from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
+from quintet.features.language_servers.values import Diagnostic, SourcePlace
 from quintet.tools.declare import counted, tool
+
+if TYPE_CHECKING:
+    from quintet.features.language_servers.servers import LocalLanguageServers
 
 MOST_SHOWN = 100
 MOST_COLUMNS = 200  # of a source line
@@ -38,9 +42,7 @@ async def lsp_tool(
     :symbol: the name, as it stands in the file; not for file_diagnostics
     :line: the line the symbol stands on, its first occurrence if 0
     """
-    servers = bench.servers
-    if servers is None:
-        raise ToolFailed("there are no language servers here")
+    servers: LocalLanguageServers = bench.service("language_servers")
     real = bench.files.real(path)
     text = bench.files.read(real).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     if command == "file_diagnostics":

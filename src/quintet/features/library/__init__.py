@@ -1,0 +1,14 @@
+"""The library: documents the user added, searched page by page, and what an answer may cite of them."""
+
+from quintet.features.feature import Feature
+
+FEATURE = Feature(
+    name="library",
+    about="documents to look things up in",
+    package=__name__,
+    settings={"library": "settings:LibrarySettings"},
+    tools=("tools:librarian", "tools:librarian_search"),
+    commands={"library": "cli:LIBRARY"},
+    usage=("quintet library add PATH… | list | search QUERY | show DOC | remove DOC   documents to look things up in",),
+    service="library:open_library",
+)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -15,11 +15,13 @@ from quintet.adapters.processes.clock import SystemClock
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
+from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.safe_text import visible
-from quintet.domain.ports.library import FORMATS, Document, FoundPassages, PageText, Passage
 from quintet.features.library.library import EMPTY, LocalLibrary
+from quintet.features.library.passages import FORMATS, Document, FoundPassages, PageText, Passage
+from quintet.features.library.settings import LibrarySettings
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import complain, say, say_json, table
 
@@ -198,7 +200,7 @@ def library_add(arguments: Namespace) -> int:
     finally:
         bar.clear()
         store.close()
-    embedded = _embedded(places, bar) if settings.library.embeddings else ""
+    embedded = _embedded(places, bar) if settings.table("library", LibrarySettings).embeddings else ""
     failed = any(outcome.state == "failed" or _is_blank(outcome.document) for outcome in outcomes)
     if arguments.json:
         say_json(outcomes)
@@ -288,7 +290,7 @@ def _with_library(arguments: Namespace, work: Callable[[LocalLibrary], Awaitable
 
 async def _closing(places: Places, work: Callable[[LocalLibrary], Awaitable[T]]) -> T:
     settings = config.load(places).settings
-    clean = Vault(places, settings).text if settings.library.embeddings else str
+    clean = Vault(places, settings).text if settings.table("library", LibrarySettings).embeddings else str
     library = LocalLibrary(places.library, settings, clean)
     try:
         return await work(library)
@@ -299,3 +301,46 @@ async def _closing(places: Places, work: Callable[[LocalLibrary], Awaitable[T]])
 def _short(text: str, most: int = TITLE) -> str:
     text = visible(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _paths(parser: ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, or folders: then every document below them")
+
+
+def _search_words(parser: ArgumentParser) -> None:
+    parser.add_argument("query", nargs="+", help='words; "two words" are a phrase, wor* is the beginning of a word')
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="so many at most; 10")
+    parser.add_argument("--type", default="", metavar="FORMAT", help="only pdf, epub, markdown, html or text")
+
+
+def _show_words(parser: ArgumentParser) -> None:
+    parser.add_argument("document", metavar="DOC", help="its id, or words of its title or path that no other has")
+    parser.add_argument("--page", type=int, default=None, metavar="N", help="this page's text")
+
+
+def _document_names(parser: ArgumentParser) -> None:
+    parser.add_argument("documents", nargs="+", metavar="DOC", help="its id, or words that no other has")
+
+
+LIBRARY = actions(
+    "library",
+    {
+        "list": lookup("library list", "The documents of this project's library.", library_list),
+        "add": lookup(
+            "library add",
+            "Put documents in: PDF, EPUB, Markdown, HTML, text; exit code 1 if one of them cannot be read.",
+            library_add,
+            _paths,
+        ),
+        "search": lookup("library search", "The pages that fit, the best first.", library_search, _search_words),
+        "show": lookup("library show", "A document, or the text of one of its pages.", library_show, _show_words),
+        "remove": lookup(
+            "library remove", "Take documents out; the files stay where they are.", library_remove, _document_names
+        ),
+        "activate": lookup("library activate", "Search these documents again.", library_activate, _document_names),
+        "deactivate": lookup(
+            "library deactivate", "Keep documents, and leave them out of searches.", library_deactivate, _document_names
+        ),
+        "status": lookup("library status", "How much is in it, and by what it is searched.", library_status),
+    },
+)

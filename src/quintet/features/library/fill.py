@@ -15,7 +15,7 @@ from msgspec import Struct
 from quintet.domain.base.errors import DocumentUnreadable
 from quintet.domain.base.safe_text import visible
 from quintet.domain.permission.protected_paths import Protection
-from quintet.domain.ports.library import Document
+from quintet.features.library.passages import Document
 from quintet.features.library.read_document import Reading, open_document
 from quintet.features.library.store import LibraryStore, NewDocument
 

@@ -12,10 +12,20 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from quintet.domain.base.errors import ModelError, NotFound, SettingsError
-from quintet.domain.ports.library import Document, FoundPassages, LibraryStatus, PageText, Passage, fused, match_query
+from quintet.features.library.passages import (
+    Document,
+    FoundPassages,
+    LibraryStatus,
+    PageText,
+    Passage,
+    fused,
+    match_query,
+)
+from quintet.features.library.settings import LibrarySettings
 
 if TYPE_CHECKING:
     from quintet.adapters.models.embeddings import Embedder
+    from quintet.app.services import Opening
     from quintet.domain.settings.settings import Settings
     from quintet.features.library.store import LibraryStore
 
@@ -26,7 +36,9 @@ EMPTY = "the library is empty; `quintet library add PATH…` fills it"
 
 
 class LocalLibrary:
-    """`clean` takes secrets out of what the model is told that makes vectors."""
+    """The project's documents. A document that is not there is a NotFound.
+
+    `clean` takes secrets out of what the model is told that makes vectors."""
 
     def __init__(self, path: str, settings: Settings, clean: Callable[[str], str] = str) -> None:
         self._path = path
@@ -36,7 +48,7 @@ class LocalLibrary:
 
     @property
     def embeddings(self) -> str:
-        return self._settings.library.embeddings
+        return self._settings.table("library", LibrarySettings).embeddings
 
     async def close(self) -> None:
         if self._made:
@@ -141,6 +153,10 @@ class LocalLibrary:
                 store.close()
 
         return await asyncio.to_thread(done)
+
+
+def open_library(opening: Opening) -> LocalLibrary:
+    return LocalLibrary(opening.places.library, opening.settings, opening.vault.text)
 
 
 def _by_words(store: LibraryStore, query: str, limit: int, format: str) -> tuple[Passage, ...]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import QuintetError, ToolFailed
 from quintet.domain.permission.effects import Effect
-from quintet.domain.ports.library import FORMATS, Document, FoundPassages, Library, Passage, checked_citations
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
+from quintet.features.library.passages import FORMATS, Document, FoundPassages, Passage, checked_citations
 from quintet.tools.declare import counted, tool
+
+if TYPE_CHECKING:
+    from quintet.features.library.library import LocalLibrary
 
 T = TypeVar("T")
 Action = Literal["search", "list", "get_content", "activate", "deactivate", "status", "answer"]
@@ -84,13 +87,12 @@ async def librarian_search(bench: Workbench, query: str, limit: int = 10, source
     return _told(_summary(found), found, [f"searched for {query}"])
 
 
-def _library(bench: Workbench) -> Library:
-    if bench.library is None:
-        raise ToolFailed("there is no library here")
-    return bench.library
+def _library(bench: Workbench) -> LocalLibrary:
+    library: LocalLibrary = bench.service("library")
+    return library
 
 
-async def _searched(library: Library, query: str, limit: int, format: str = "") -> FoundPassages:
+async def _searched(library: LocalLibrary, query: str, limit: int, format: str = "") -> FoundPassages:
     if not query.strip():
         raise ToolFailed("librarian: a query is wanted: the words to look for")
     if not 1 <= limit <= MOST_FOUND:
@@ -111,7 +113,7 @@ def _summary(found: FoundPassages) -> str:
     return f"{counted(len(found.passages), 'page')}, found by {found.by}; the best first. {found.note}".strip()
 
 
-async def _answered(bench: Workbench, library: Library, question: str, found: FoundPassages) -> ToolResult:
+async def _answered(bench: Workbench, library: LocalLibrary, question: str, found: FoundPassages) -> ToolResult:
     """A model's answer with the citations that hold; the best passages as they are, where no model answers."""
     passages = await library.around(found.passages, EXCERPT_CHARACTERS)
     found = msgspec.structs.replace(found, passages=passages)
@@ -139,7 +141,7 @@ async def _answered(bench: Workbench, library: Library, question: str, found: Fo
     return msgspec.structs.replace(result, consulted=(advice.consulted,))
 
 
-async def _content(library: Library, document: str, page: int) -> ToolResult:
+async def _content(library: LocalLibrary, document: str, page: int) -> ToolResult:
     found = await _of(library.page(document, page))
     text = found.text or "(this page has no text: it is scanned, or a picture)"
     cut = len(text) - PAGE_CHARACTERS

@@ -1,1 +1,19 @@
-"""MCP servers as other programs offer them: which there are, how they are reached, what becomes of their answers."""
+"""MCP, both ways: other programs' tools and resources for a run, and our tools for other agents."""
+
+from quintet.features.feature import Feature
+
+FEATURE = Feature(
+    name="mcp",
+    about="other programs' tools, and our tools for other agents",
+    package=__name__,
+    settings={"mcp": "settings:McpSettings"},
+    named={"mcp.servers": "settings:McpServerSettings"},
+    tools=("tools:mcp_tool",),
+    commands={"mcp": "cli:MCP", "mcp-server": "serve:mcp_server"},
+    usage=(
+        "quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools",
+        "quintet mcp-server          our tools, offered to other agents",
+    ),
+    parts={"mcp": "parts:mcp"},
+    service="wiring:open_servers",
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -15,14 +15,16 @@ from quintet.adapters.files.paths import locate
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
-from quintet.adapters.settings.mcp_servers import OFF, as_told
 from quintet.app.open import make_containment
+from quintet.cli.parsing import actions, dial_flags, lookup, make_parser
+from quintet.cli.tools import call_made
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.base.json_schema import wanted
 from quintet.domain.base.safe_text import visible
-from quintet.domain.ports.mcp import McpOffer, McpServer
 from quintet.features.mcp.pool import McpPool
+from quintet.features.mcp.server_files import OFF, as_told
+from quintet.features.mcp.values import McpOffer, McpServer
 from quintet.features.mcp.wiring import make_mcp
 from quintet.surfaces.tables import complain, say, say_json, say_table
 from quintet.tools.declare import counted
@@ -171,3 +173,41 @@ def _pool(arguments: Namespace) -> tuple[McpPool, Callable[[], Awaitable[None]]]
 def _cut(text: str) -> str:
     text = visible(" ".join(text.split()))
     return text if len(text) <= MOST_COLUMNS else f"{text[: MOST_COLUMNS - 1]}…"
+
+
+def _server(parser: ArgumentParser) -> None:
+    parser.add_argument("server", help="its name")
+    parser.add_argument("tool", nargs="?", default="", help="one of its tools, to see its whole schema")
+
+
+def _servers(parser: ArgumentParser) -> None:
+    parser.add_argument("servers", nargs="*", metavar="SERVER", help="only these")
+
+
+def _call(arguments: list[str]) -> int:
+    parser = make_parser("mcp call", "One call of a server's tool by your own hand: through the gate, on record.")
+    parser.add_argument("server", help="its name")
+    parser.add_argument("tool", help="the tool")
+    parser.add_argument("arguments", nargs="?", default="{}", metavar="JSON", help="its arguments, an object")
+    dial_flags(parser)
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parsed = parser.parse_args(arguments)
+    return call_made(parsed, "mcp_tool", call_arguments(parsed))
+
+
+MCP = actions(
+    "mcp",
+    {
+        "list": lookup("mcp list", "The MCP servers: yours, and those of a trusted project.", mcp_list),
+        "tools": lookup(
+            "mcp tools", "What a server has: its tools and resources, or one tool whole.", mcp_tools, _server
+        ),
+        "call": _call,
+        "doctor": lookup(
+            "mcp doctor",
+            "Start each server and say how it went; exit code 1 if one cannot be used.",
+            mcp_doctor,
+            _servers,
+        ),
+    },
+)

@@ -21,10 +21,10 @@ from pydantic import FileUrl, ValidationError
 
 from quintet import __version__
 from quintet.adapters.processes.piped_child import Piped
-from quintet.domain.ports.mcp import McpServer
 from quintet.features.mcp.byte_limit import Gauge
 from quintet.features.mcp.http import bounded_http
 from quintet.features.mcp.stdio import pipe_lines
+from quintet.features.mcp.values import McpServer
 
 GOODBYE_SECONDS = 1.0
 HANDSHAKES = ("auto", "legacy")  # the second for servers that leave at a question they do not know

@@ -10,8 +10,8 @@ import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
 from quintet import __version__
-from quintet.domain.ports.mcp import McpServer
 from quintet.features.mcp.byte_limit import Flooded, Gauge
+from quintet.features.mcp.values import McpServer
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams

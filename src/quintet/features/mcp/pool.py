@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import structs
+
 from quintet.adapters.files.paths import key_of
 from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.processes.processes import child_environment, own_environment
@@ -23,7 +25,8 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.json_schema import misfit, wanted
 from quintet.domain.base.listing import few
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
-from quintet.domain.ports.mcp import OWN_SETTINGS, McpAnswer, McpOffer, McpServer
+from quintet.domain.turn.tool_spec import Touch
+from quintet.features.mcp.values import OWN_SETTINGS, McpAnswer, McpOffer, McpServer
 
 if TYPE_CHECKING:  # loaded at the first use of a server
     from quintet.adapters.processes.piped_child import Piped
@@ -63,7 +66,22 @@ class McpPool:
         self._ends: Counter[str] = Counter()
 
     def listed(self) -> tuple[list[McpServer], list[str]]:
+        """The servers, and what is wrong with the files that name them."""
         return self._listing()
+
+    def touched(self, touch: Touch) -> Touch:
+        """What a look at a server does besides: one that a project brought is started or reached by that.
+
+        A server of the user's own settings was put there to be used.
+        """
+        usable = [one for one in self.listed()[0] if not one.problem and (one.name == touch.server or not touch.server)]
+        found = usable[0] if len(usable) == 1 else None
+        if found is None or found.origin == OWN_SETTINGS:
+            return touch
+        effects = {Effect.NETWORK} if found.url or found.network else set()
+        effects |= set() if found.url else {Effect.EXECUTE}
+        why = f"{found.name}, which {found.origin} names, is {'reached' if found.url else 'started'}"
+        return structs.replace(touch, effects=touch.effects | effects, why=why)
 
     async def offer(self, server: str) -> McpOffer:
         return await self._asked(server, lambda open, limit: open.offer())

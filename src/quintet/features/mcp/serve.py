@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from quintet.adapters.settings.packages import package_part
 from quintet.adapters.settings.trust import trust_of
 from quintet.app.open import open_session
 from quintet.app.tool_registry import BY_NAME
+from quintet.cli.parsing import dial_flags, make_parser, turned
 from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
 from quintet.domain.dials.axes import AxesChange, Surface
@@ -73,3 +75,22 @@ def _token(arguments: Namespace) -> str:
     if not token:
         raise UsageError(f"--token-env {arguments.token_env}: there is no such variable, or it is empty")
     return token
+
+
+def mcp_server(arguments: list[str]) -> int:
+    parser = make_parser(
+        "mcp-server", "Offer Quintet's tools to other agents as an MCP server: over stdio, or HTTP on this machine."
+    )
+    parser.add_argument(
+        "--toolsets", default="swe", metavar="LIST", help="whose tools: swe (the default), git, data …; with commas"
+    )
+    parser.add_argument("--http", type=int, metavar="PORT", help="streamable HTTP on 127.0.0.1; 0 picks a port")
+    parser.add_argument(
+        "--token-env",
+        default="",
+        metavar="NAME",
+        help="with --http: variable that holds the token callers have to give",
+    )
+    dial_flags(parser)
+    parsed = parser.parse_args(arguments)
+    return asyncio.run(serve(parsed, turned(parsed)))

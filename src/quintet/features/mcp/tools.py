@@ -6,17 +6,20 @@ import json
 import mimetypes
 import os
 import time
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from quintet.domain.base import bounded_json
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.known_resources import TEMPLATE
-from quintet.domain.ports.mcp import McpAnswer, McpOffer, McpPart, McpServers, McpTool
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
+from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpTool
 from quintet.tools.declare import counted, tool
 from quintet.tools.kept_texts import kept
+
+if TYPE_CHECKING:
+    from quintet.features.mcp.pool import McpPool
 
 MOST_CHARACTERS = 30_000
 MOST_DESCRIBED = 300  # of one tool or resource in a list
@@ -35,7 +38,7 @@ def _touch(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.NETWORK}), asks="what a server's tool does is up to the server")
 
 
-@tool(effects={Effect.FETCH, Effect.NETWORK}, touch=_touch, needs=("mcp",))
+@tool(effects={Effect.FETCH, Effect.NETWORK}, touch=_touch, needs=("mcp",), service="mcp")
 async def mcp_tool(
     bench: Workbench,
     command: Literal["list_servers", "list_tools", "call_tool", "read_resource"],
@@ -52,9 +55,7 @@ async def mcp_tool(
     :tool_args: the tool's arguments, an object
     :resource_uri: what to read
     """
-    servers = bench.mcp
-    if servers is None:
-        raise ToolFailed("there are no MCP servers here")
+    servers: McpPool = bench.service("mcp")
     if command == "list_servers":
         return _servers(servers)
     server = server or _only(servers)
@@ -81,14 +82,14 @@ def _arguments(given: dict[str, Any] | str | None) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
-def _only(servers: McpServers) -> str:
+def _only(servers: McpPool) -> str:
     names = [server.name for server in servers.listed()[0] if not server.problem]
     if len(names) == 1:
         return names[0]
     raise ToolFailed(f"server: which one? There are: {', '.join(names)}" if names else f"no server: {HOW_TO_ADD}")
 
 
-def _servers(servers: McpServers) -> ToolResult:
+def _servers(servers: McpPool) -> ToolResult:
     listed, notes = servers.listed()
     lines = [f"{one.name}  {one.transport}  {one.problem or one.target}" for one in listed]
     lines += [f"({note})" for note in notes]

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from quintet.adapters.files.paths import Places, cache_folder
 from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.settings.trust import trust_of
 from quintet.domain.permission.secret_exposure import given_to, may_be_secret
-from quintet.domain.ports.mcp import McpServer
 from quintet.features.mcp.pool import McpPool
+from quintet.features.mcp.server_files import servers
+from quintet.features.mcp.settings import McpSettings
+from quintet.features.mcp.values import McpServer
+
+if TYPE_CHECKING:
+    from quintet.app.services import Opening
 
 
 def make_mcp(
@@ -22,11 +28,9 @@ def make_mcp(
     redacted: Callable[[str], str] = str,
 ) -> McpPool:
     def listing() -> tuple[list[McpServer], list[str]]:
-        from quintet.adapters.settings.mcp_servers import servers
-
         return servers(
             places.root,
-            loaded.settings.mcp.servers,
+            loaded.settings.table("mcp", McpSettings).servers,
             trust_of(places.trust_file, places.root),  # as it is now: a yes may come, or be taken back, meanwhile
             os.environ,
             theirs=_brought(loaded, places),
@@ -42,6 +46,11 @@ def make_mcp(
     )
 
 
+def open_servers(opening: Opening) -> McpPool:
+    vault = opening.vault
+    return make_mcp(opening.places, opening.loaded, opening.containment, vault.learn_from, vault.text)
+
+
 def _brought(loaded: LoadedSettings, places: Places) -> frozenset[str]:
     """The servers that the project's settings name, in whole or in part."""
     named = [key.split(".")[2] for key, (_, source) in loaded.values.items() if _is_of(key, source, places)]
@@ -54,7 +63,7 @@ def _is_of(key: str, source: str, places: Places) -> bool:
 
 def _refuses(loaded: LoadedSettings, redacted: Callable[[str], str], server: str, variable: str) -> str:
     """Why a server of the project does not get a variable of the user's; empty if it does."""
-    if given_to(server, variable, loaded.settings.mcp.variables):
+    if given_to(server, variable, loaded.settings.table("mcp", McpSettings).variables):
         return ""
     value = os.environ.get(variable, "")
     if may_be_secret(variable, loaded.settings.secrets.patterns) or _hides(value, redacted):

@@ -1,0 +1,12 @@
+"""The web: searched by an engine, and read as text."""
+
+from quintet.features.feature import Feature
+
+FEATURE = Feature(
+    name="web_search",
+    about="search the web and read pages",
+    package=__name__,
+    tools=("tools:web_search", "tools:web_get_contents"),
+    parts={"web search": "parts:web_search"},
+    service="web:open_web",
+)

@@ -17,8 +17,8 @@ from quintet.adapters.http.fetch import Fetched, Fetcher
 from quintet.adapters.processes.isolated_script import apart
 from quintet.domain.base import bounded_json
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.ports.web_forge_secrets import Sought, WebResult
 from quintet.domain.settings.outside_settings import WebSettings
+from quintet.features.web_search.values import Sought, WebResult
 
 MOST_BYTES = 5_000_000
 CHILD = os.path.join(os.path.dirname(__file__), "ddgs_child.py")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.ports.web_forge_secrets import Page, Sought, Web, WebResult
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
+from quintet.features.web_search.values import Page, Sought, WebResult
 from quintet.tools.declare import counted, tool
 from quintet.tools.kept_texts import kept
+
+if TYPE_CHECKING:
+    from quintet.features.web_search.web import OpenWeb
 
 MOST_RESULTS = 50
 MOST_PAGES = 10
@@ -105,7 +108,6 @@ def _page(bench: Workbench, page: Page, room: int) -> str:
     return "\n\n".join(filter(None, (head, body, f"({note})" if note else "")))
 
 
-def _web(bench: Workbench) -> Web:
-    if bench.web is None:
-        raise ToolFailed("the web is not within reach here")
-    return bench.web
+def _web(bench: Workbench) -> OpenWeb:
+    web: OpenWeb = bench.service("web_search")
+    return web

@@ -7,14 +7,18 @@ import codecs
 import os
 import re
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from quintet.adapters.http.fetch import Fetched, Fetcher, Guard, Resolve, looked_up
 from quintet.adapters.processes.isolated_script import apart
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.ports.web_forge_secrets import Page, Sought, WebResult
 from quintet.domain.settings.outside_settings import WebSettings
 from quintet.features.web_search.engines import chosen
 from quintet.features.web_search.search_engines import engine, narrowed
+from quintet.features.web_search.values import Page, Sought, WebResult
+
+if TYPE_CHECKING:
+    from quintet.app.services import Opening
 
 AT_ONCE = 4
 CHILD = os.path.join(os.path.dirname(__file__), "page_child.py")
@@ -96,3 +100,7 @@ def _decoded(got: Fetched) -> str:
         return got.body.decode(name, "replace")
     except LookupError:
         return got.body.decode("utf-8", "replace")
+
+
+def open_web(opening: Opening) -> OpenWeb:
+    return OpenWeb(opening.settings.web)

@@ -23,7 +23,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line
 from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.screen import THEMES, keys_of, spelled
-from quintet.domain.settings.settings import catalogue
+from quintet.domain.settings.tables import Tables
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.chrome import host_terminal as host
 from quintet.surfaces.tui.chrome import themes as looks
@@ -100,7 +100,7 @@ class KeyedUi(App[int]):
 
     def key_list(self) -> list[tuple[str, str, str]]:
         """Every action with its keys and what it does."""
-        about = catalogue()
+        about = Tables().catalogue(("keys",))
         return [(name, ", ".join(map(spelled, keys)), about[f"keys.{name}"].about) for name, keys in self._keys.items()]
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

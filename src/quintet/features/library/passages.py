@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec import Struct
 
@@ -69,25 +69,6 @@ class LibraryStatus(Struct, frozen=True):
     bytes: int  # of the library's file
     vectors: int  # pages that can be found by meaning
     embeddings: str  # the configured embedding model; empty: none
-
-
-class Library(Protocol):
-    """The project's documents. A document that is not there is a NotFound."""
-
-    async def search(self, query: str, limit: int, format: str = "") -> FoundPassages:
-        """The pages that fit best, the best first; `format` is one of FORMATS, or empty for all."""
-
-    async def documents(self) -> list[Document]: ...
-
-    async def page(self, document: str, page: int) -> PageText:
-        """One page's text; a document goes by its id, or by its title or path where only one has it."""
-
-    async def around(self, passages: Sequence[Passage], characters: int) -> tuple[Passage, ...]:
-        """The same passages with so much of their pages around what fits."""
-
-    async def set_active(self, document: str, active: bool) -> Document: ...
-
-    async def status(self) -> LibraryStatus: ...
 
 
 def match_query(text: str) -> tuple[str, str]:

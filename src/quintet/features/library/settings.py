@@ -6,7 +6,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.settings.meta import TRUSTED, about
+from quintet.domain.settings.settings import Settings
 
 
 class LibrarySettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -16,3 +18,9 @@ class LibrarySettings(Struct, frozen=True, forbid_unknown_fields=True):
         str,
         about("model of [models] that makes vectors, so that pages are found by meaning too; empty: none", TRUSTED),
     ] = ""
+
+    def problem(self, at: str, settings: Settings) -> str:
+        vectors = self.embeddings
+        if not vectors or vectors in settings.models:
+            return ""
+        return f'{at}.embeddings = "{vectors}": it is not in [models].{did_you_mean(vectors, settings.models)}'

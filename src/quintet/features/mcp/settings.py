@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Struct, field
 
 from quintet.domain.settings.meta import OWN, TRUSTED, about
+from quintet.domain.settings.settings import Settings
 
 
 class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,6 +25,9 @@ class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = field(default_factory=dict)
     timeout: Annotated[float, about("seconds without a sign of life before a call is given up", TRUSTED)] = 60.0
     enabled: Annotated[bool, about("whether it is used at all", TRUSTED)] = True
+
+    def problem(self, at: str, settings: Settings) -> str:
+        return "" if bool(self.command) != bool(self.url) else f"{at} wants a command or a url: one of the two"
 
 
 class McpSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,14 +1,10 @@
-"""MCP: servers whose tools and resources a run may use, and the port to them."""
+"""MCP servers as they were configured, what they have, and what they answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from msgspec import Struct, field, structs
-
-from quintet.domain.permission.effects import Effect
-from quintet.domain.turn.tool_spec import Touch
+from msgspec import Struct, field
 
 OWN_SETTINGS = "your settings"  # where a server of the user's own comes from
 
@@ -73,35 +69,3 @@ class McpAnswer(Struct, frozen=True):
     structured: Any = None
     failed: bool = False  # the server says that its tool failed
     notes: tuple[str, ...] = ()  # what there is to know: that the server was started again
-
-
-class McpServers(Protocol):
-    """Each server is started at its first use. Whatever it does wrong is a ToolFailed that names it."""
-
-    def listed(self) -> tuple[list[McpServer], list[str]]:
-        """The servers, and what is wrong with the files that name them."""
-
-    async def offer(self, server: str) -> McpOffer: ...
-
-    async def call(
-        self, server: str, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
-    ) -> McpAnswer: ...
-
-    async def read(self, server: str, uri: str) -> McpAnswer: ...
-
-    async def close(self) -> None: ...
-
-
-def with_server(touch: Touch, listed: Sequence[McpServer]) -> Touch:
-    """What a look at a server does besides: one that a project brought is started or reached by that.
-
-    A server of the user's own settings was put there to be used.
-    """
-    usable = [one for one in listed if not one.problem and (one.name == touch.server or not touch.server)]
-    found = usable[0] if len(usable) == 1 else None
-    if found is None or found.origin == OWN_SETTINGS:
-        return touch
-    effects = {Effect.NETWORK} if found.url or found.network else set()
-    effects |= set() if found.url else {Effect.EXECUTE}
-    why = f"{found.name}, which {found.origin} names, is {'reached' if found.url else 'started'}"
-    return structs.replace(touch, effects=touch.effects | effects, why=why)

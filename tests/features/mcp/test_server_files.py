@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.settings.mcp_servers import servers
 from quintet.adapters.settings.project_pieces import server_piece, written
 from quintet.domain.permission.trusted_content import Trust, digest
-from quintet.domain.ports.mcp import McpServer
-from quintet.domain.settings.mcp_settings import McpServerSettings
+from quintet.features.mcp.server_files import servers
+from quintet.features.mcp.settings import McpServerSettings
+from quintet.features.mcp.values import McpServer
 
 VARIABLES = {"TOKEN": "t0k3n", "EMPTY": ""}
 

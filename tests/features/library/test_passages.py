@@ -3,7 +3,7 @@
 import pytest
 
 from quintet.domain.base.errors import UsageError
-from quintet.domain.ports.library import Document, checked_citations, chosen, fused, match_query
+from quintet.features.library.passages import Document, checked_citations, chosen, fused, match_query
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,18 @@
-"""The parts that command-line parsers share: their shape, and the flags that turn dials."""
+"""The parts that the command line's parsers share: their shape, their actions, and the flags that turn dials."""
 
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, HelpFormatter, Namespace
+    from collections.abc import Callable, Mapping
 
     from quintet.domain.dials.axes import AxesChange
+
+    Command = Callable[[list[str]], int]
 
 
 def make_parser(name: str, about: str) -> ArgumentParser:
@@ -53,3 +57,36 @@ def turned(parsed: Namespace) -> AxesChange:
     if parsed.autonomous:
         changes.append(AxesChange(run_control=RunControl.AUTONOMOUS))
     return merge(changes)
+
+
+def lookup(
+    name: str, about: str, run: Callable[[Namespace], int], add: Callable[[ArgumentParser], object] | None = None
+) -> Command:
+    """A command that takes --json; `add` gives its parser what else it takes."""
+
+    def command(arguments: list[str]) -> int:
+        parser = make_parser(name, about)
+        parser.add_argument("--json", action="store_true", help="as JSON")
+        if add:
+            add(parser)
+        return run(parser.parse_args(arguments))
+
+    return command
+
+
+def actions(name: str, table: Mapping[str, Command]) -> Command:
+    """A command of several actions; `list` if none is named."""
+
+    def command(arguments: list[str]) -> int:
+        asked = arguments[:1] in (["-h"], ["--help"])
+        action = arguments[0] if arguments and (asked or not arguments[0].startswith("-")) else "list"
+        if asked:
+            sys.stdout.write(f"usage: quintet {name} {{{','.join(table)}}} …; each takes --help\n")
+            return 0
+        if action not in table:
+            from quintet.domain.base.errors import UsageError
+
+            raise UsageError(f'{name} "{action}": not one of {", ".join(table)}')
+        return table[action](arguments[1:] if arguments[:1] == [action] else arguments)
+
+    return command

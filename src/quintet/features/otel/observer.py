@@ -1,19 +1,20 @@
-"""The OpenTelemetry exporter for a session's feed, where the settings want it; else nothing of it is imported."""
+"""Whether a session's events leave as spans: only where the settings want it is the exporter imported."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from quintet import __version__
 from quintet.domain.journal.protocol import Noticed, Recorded
 from quintet.engine.session.core import Core
+from quintet.features.otel.settings import ObservabilitySettings
 
 
 def observer(core: Core, session: str) -> tuple[list[Noticed], Callable[[Recorded], None] | None]:
     """What sends a session's events as spans, if the settings want it; what keeps them from leaving comes first."""
-    wanted = core.settings.observability
+    wanted = core.settings.table("observability", ObservabilitySettings)
     if not wanted.otel:
         return [], None
-    from quintet import __version__
     from quintet.features.otel.exporter import MISSING, OtelExporter
     from quintet.features.otel.spans import Spans
 

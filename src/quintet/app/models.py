@@ -1,0 +1,32 @@
+"""The models of a session: told no secrets, made when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from quintet.adapters.models.redacted import RedactedModel
+from quintet.adapters.models.registry import Models, RoutedModels
+from quintet.adapters.secrets.vault import Vault
+from quintet.domain.ports.ports import Model
+from quintet.domain.settings.settings import Settings
+
+
+class SessionModels:
+    """`page` gives a prompt by its name, `model` stands in for every configured model."""
+
+    def __init__(
+        self, settings: Settings, vault: Vault, page: Callable[[str], str], model: Model | None = None
+    ) -> None:
+        self._vault = vault
+        self._models = Models(settings)
+        self._get: Callable[[str], Model] = (lambda name: model) if model else self._models.get
+        self._made: dict[str, Model] = {}
+        self.advisers = RoutedModels(self.get, settings, page)
+
+    def get(self, name: str) -> Model:
+        if name not in self._made:
+            self._made[name] = RedactedModel(self._get(name), self._vault)
+        return self._made[name]
+
+    async def close(self) -> None:
+        await self._models.close()

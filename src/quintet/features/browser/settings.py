@@ -1,0 +1,17 @@
+"""Settings of the browser."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from quintet.domain.settings.meta import TIGHTEN, TRUSTED, about
+
+
+class BrowserSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The Chromium that the browser tools drive; what it may open of your own network is `web.allow_hosts`."""
+
+    path: Annotated[str, about("the browser's program; empty for the first Chromium or Chrome on PATH", TRUSTED)] = ""
+    timeout: Annotated[float, about("seconds to wait for a page to begin to load", TIGHTEN)] = 30.0
+    sandbox: Annotated[bool, about("keep pages in Chromium's own sandbox; root never has it", TRUSTED)] = True

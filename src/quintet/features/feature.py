@@ -1,0 +1,36 @@
+"""The contract of a feature: one value that says what the feature adds to the program.
+
+What it names stands as "module:name", below the feature's own package, and is imported when it is first wanted: a
+start pays for no feature that it does not use. A feature is a folder and a line in the registry, or a package of
+somebody else's with an entry point in the group `quintet.features`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from msgspec import Struct
+
+
+class Feature(Struct, frozen=True):
+    name: str
+    about: str  # in a few words
+    package: str  # the dotted name of the package that the names below stand in
+    settings: Mapping[str, str] = {}  # a table of settings.toml → its Struct
+    named: Mapping[str, str] = {}  # a table of tables that the user names, as in [deploy.NAME] → the Struct of each
+    tools: tuple[str, ...] = ()  # a ToolSpec each, or a function from the settings to one
+    slash: tuple[str, ...] = ()  # a FeatureCommand each
+    commands: Mapping[str, str] = {}  # `quintet NAME …` → a function from its arguments to the exit code
+    usage: tuple[str, ...] = ()  # how `quintet --help` shows them, a line each
+    parts: Mapping[str, str] = {}  # an outside part that its tools need → how it is looked for
+    service: str = ""  # opens what a session holds of it, from an Opening; closed with the session
+    subjects: str = ""  # opens more subjects for a review, from an Opening and the project's repository
+    executors: str = ""  # opens those who can do a task's work, from an Opening
+    observer: str = ""  # what follows a session's events
+
+    def load(self, name: str) -> Any:
+        """What a "module:name" of it stands for."""
+        module, _, attribute = name.partition(":")
+        return getattr(import_module(f"{self.package}.{module}"), attribute)

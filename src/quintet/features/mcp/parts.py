@@ -1,0 +1,11 @@
+"""What MCP needs of the machine."""
+
+from __future__ import annotations
+
+from quintet.adapters.settings.packages import package_part
+from quintet.app.machine_parts import PartSources
+from quintet.domain.turn.tool_readiness import MachinePart
+
+
+def mcp(around: PartSources) -> MachinePart:
+    return package_part("mcp", "mcp", "mcp>=2")

@@ -1,0 +1,33 @@
+"""What is searched for on the web, and what comes of it."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class WebResult(Struct, frozen=True):
+    """One result of a search of the web."""
+
+    url: str
+    title: str = ""
+    text: str = ""
+    published: str = ""  # ISO 8601, as far as it is known
+
+
+class Sought(Struct, frozen=True):
+    """What is searched for."""
+
+    query: str
+    count: int = 10
+    include: tuple[str, ...] = ()  # only from these domains
+    exclude: tuple[str, ...] = ()  # not from these
+    since: str = ""  # not published before this day, YYYY-MM-DD
+
+
+class Page(Struct, frozen=True):
+    """The readable text of a page."""
+
+    url: str  # where it was found, redirects followed
+    title: str
+    text: str
+    note: str = ""  # what is to be said of it: cut off, taken as it is
