@@ -118,21 +118,15 @@ async def used(root: Path, transport: str) -> int:
     failures = 0
     signs: list[str] = []
     async with quintet.open(str(root), axes=BUILD) as session:
-        seq = session.since
 
         async def call(**arguments: Any) -> p.ToolFinished:
-            nonlocal seq
-            await session.say(format_own_call("mcp_tool", json.dumps({"server": "everything", **arguments})))
+            said = format_own_call("mcp_tool", json.dumps({"server": "everything", **arguments}))
             finished: p.ToolFinished | None = None
-            async for item in session.events(seq, signals=True):
+            async for item in session.follow(await session.say(said), signals=True):
                 if isinstance(item, p.Progress):
                     signs.append(item.text)
-                if isinstance(item, p.Recorded):
-                    seq = item.seq
-                    if isinstance(item.event, p.ToolFinished):
-                        finished = item.event
-                    if isinstance(item.event, p.TurnFinished):
-                        break
+                if isinstance(item, p.Recorded) and isinstance(item.event, p.ToolFinished):
+                    finished = item.event
             assert finished
             return finished
 

@@ -26,16 +26,15 @@ def run(
         one_turn = {"cycle.from_input": False}
         session_here = open_session(str(root), axes=axes, person=answer is not None, settings=one_turn)
         async with asyncio.timeout(60), session_here as session:
-            await session.say(text)
-            async for item in session.events():
+            followed = session.follow(await session.say(text), after=0)
+            async for item in followed:
                 if not isinstance(item, p.Recorded):
                     continue
                 seen.append(item.event)
                 if isinstance(item.event, p.QuestionAsked) and answer:
                     await session.submit(p.Answer(question=item.event.question, choice=answer(item.event)))
-                if isinstance(item.event, p.TurnFinished):
-                    return item.event, seen
-        raise AssertionError("no end")
+            assert isinstance(followed.outcome.event, p.TurnFinished)
+            return followed.outcome.event, seen
 
     return asyncio.run(turn())
 

@@ -24,20 +24,13 @@ def rules() -> Any:
 
 async def stretch(driver: Driver, text: str) -> p.CycleStopped:
     """Say something and follow the cycle until control returns."""
-    submission = await driver.session.say(text)
-    return await until_stopped(driver, submission)
-
-
-async def until_stopped(driver: Driver, submission: str = "") -> p.CycleStopped:
-    event = await driver.until(
-        lambda e: (isinstance(e, p.CycleStopped) and submission in ("", e.submission)) or _refused(e, submission)
-    )
+    event = await driver.ended(await driver.session.say(text))
     assert isinstance(event, p.CycleStopped), event
     return event
 
 
-def _refused(event: p.Event, submission: str) -> bool:
-    return isinstance(event, p.CommandRan) and event.submission == submission and not event.ok
+async def until_stopped(driver: Driver) -> p.CycleStopped:
+    return await driver.until_type(p.CycleStopped)
 
 
 def run(root: Path, text: str, model: Any = None, **options: Any) -> tuple[Driver, p.CycleStopped]:

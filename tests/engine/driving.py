@@ -32,12 +32,17 @@ class Driver:
         """Follow the journal until an event that fits; everything on the way is in `seen`."""
         async with asyncio.timeout(SECONDS):
             async for item in self.session.events(self.seq):
-                if isinstance(item, p.Recorded):
-                    self.seq = item.seq
-                    self.seen.append(item.event)
-                    if wanted(item.event):
-                        return item.event
+                event = self._saw(item)
+                if event is not None and wanted(event):
+                    return event
         raise AssertionError("the session ended first")
+
+    def _saw(self, item: p.Recorded | p.Signal) -> p.Event | None:
+        if not isinstance(item, p.Recorded):
+            return None
+        self.seq = item.seq
+        self.seen.append(item.event)
+        return item.event
 
     async def until_type(self, kind: type[E]) -> E:
         event = await self.until(lambda e: isinstance(e, kind))
@@ -56,12 +61,17 @@ class Driver:
         return event
 
     async def turn(self, text: str) -> p.TurnFinished:
-        submission = await self.session.say(text)
-        started = await self.until(lambda e: isinstance(e, p.TurnStarted) and e.submission == submission)
-        assert isinstance(started, p.TurnStarted)
-        finished = await self.until(lambda e: isinstance(e, p.TurnFinished) and e.turn == started.turn)
-        assert isinstance(finished, p.TurnFinished)
+        finished = await self.ended(await self.session.say(text))
+        assert isinstance(finished, p.TurnFinished), finished
         return finished
+
+    async def ended(self, submission: str) -> p.Event | None:
+        """Follow an input to the event that ends it; everything on the way is in `seen`."""
+        followed = self.session.follow(submission, after=self.seq)
+        async with asyncio.timeout(SECONDS):
+            async for item in followed:
+                self._saw(item)
+        return followed.outcome.event
 
     async def answer(self, choice: str, note: str = "") -> None:
         asked = await self.until_type(p.QuestionAsked)

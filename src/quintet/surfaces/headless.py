@@ -21,6 +21,7 @@ from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe
+from quintet.domain.journal.input_outcome import NOT_BEGUN, InputOutcome
 from quintet.domain.turn.delivery import DeliveryState, unverified
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -28,7 +29,6 @@ from quintet.surfaces.paint import Painter, forgiving
 EXIT = {"done": 0, "failed": 1, "blocked": 3, "limit": 4, "interrupted": 130, "cancelled": 130}
 EXIT |= {"waiting": 3, "paused": 3}  # a cycle that needs a person to go on
 UNCLEAR = "CLARIFY_CHOICE"
-NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
 
 
 class Headless:
@@ -42,7 +42,7 @@ class Headless:
         self._diagnostics = Painter(forgiving(sys.stderr))
         self._without_repeats = RepeatFilter()
         self._interrupts = 0
-        self._lacks = ""  # what the last delivery check of the turn asks for
+        self._lacks: dict[str, str] = {}  # what the last delivery check of each turn asks for
 
     async def run(self, text: str) -> int:
         """Submit one input and follow it to its end."""
@@ -56,9 +56,9 @@ class Headless:
             return await self._follow(submission, session.since)
 
     async def _follow(self, submission: str, after: int) -> int:
-        turn = ""
         heard = InputFollower(self._session.state.agent is not None)
-        async for item in self._session.events(after):
+        followed = self._session.follow(submission, after=after)
+        async for item in followed:
             if not isinstance(item, p.Recorded):
                 continue
             if self._format == "stream-json":
@@ -67,21 +67,17 @@ class Headless:
                 self._diagnose(item)
             heard.hear(item.event)
             match item.event:
-                case p.CommandRan(submission=of) as ran if of == submission:
-                    if self._format == "text" or not ran.ok:
-                        self._said(ran)
-                    if "turn" not in ran.data:
-                        return self._result(_command_result(ran) | heard.answered(ran), _exit_code(ran))
-                    # /resume lets a turn go on: follow that one, or the one it begins; /review begins its own
-                    turn, submission = (ran.data["turn"], submission) if ran.data["turn"] != "next" else ("", "")
-                case p.TurnStarted(submission=of) as started if of == submission:
-                    turn = started.turn
-                case p.DeliveryChecked() as check if check.turn == turn:
-                    self._lacks = check.reason if check.state is DeliveryState.NEEDS_WORK else ""
-                case p.TurnFinished() as finished if turn and finished.turn == turn:
-                    return self._turn_result(finished, heard.ended(finished))
-                case p.CycleStopped(submission=of) as stopped if of == submission:
-                    return self._cycle_result(stopped)
+                case p.CommandRan(submission=of) as ran if of == submission and (self._format == "text" or not ran.ok):
+                    self._said(ran)
+                case p.DeliveryChecked() as check:
+                    self._lacks[check.turn] = check.reason if check.state is DeliveryState.NEEDS_WORK else ""
+        match followed.outcome.event:
+            case p.CommandRan() as ran:
+                return self._result(_command_result(ran, followed.outcome) | heard.answered(ran), _exit_code(ran))
+            case p.TurnFinished() as finished:
+                return self._turn_result(finished, heard.ended(finished))
+            case p.CycleStopped() as stopped:
+                return self._cycle_result(stopped)
         return 1
 
     def _said(self, ran: p.CommandRan) -> None:
@@ -98,9 +94,10 @@ class Headless:
         result["turns"] = result.pop("steps")
         result["delivery_state"] = result.pop("delivery")
         if finished.status == "done" and finished.delivery == DeliveryState.NEEDS_WORK:
-            result["delivery_reason"] = self._lacks
+            lacks = self._lacks.get(finished.turn, "")
+            result["delivery_reason"] = lacks
             if self._format == "text":
-                self._diagnostics.print([Line(visible(unverified(self._lacks)), "warning")])
+                self._diagnostics.print([Line(visible(unverified(lacks)), "warning")])
         if self._parsed:
             result["data"] = json.loads(finished.answer) if finished.status == "done" else None
         return self._result(result | more, EXIT[finished.status])
@@ -179,10 +176,10 @@ def _exit_code(ran: p.CommandRan) -> int:
     return 3 if ran.code == NOT_BEGUN else 1 if ran.code in RUN_ERROR_CODES else 2
 
 
-def _command_result(ran: p.CommandRan) -> dict[str, Any]:
+def _command_result(ran: p.CommandRan, outcome: InputOutcome) -> dict[str, Any]:
     return {
         "type": "result",
-        "status": "done" if ran.ok else "blocked" if ran.code == NOT_BEGUN else "failed",
+        "status": outcome.status,
         "answer": ran.text,
         "error": None if ran.ok else {"code": ran.code, "message": ran.text},
         "data": ran.data,

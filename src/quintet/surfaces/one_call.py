@@ -39,8 +39,8 @@ class OneCall:
     async def run(self, tool: str, arguments: str) -> int:
         session, decided, finished = self._session, 0, None
         without_repeats = (lambda item: item) if self._json else RepeatFilter()
-        await session.say(format_own_call(tool, arguments))
-        async for item in session.events(session.since):
+        submission = await session.say(format_own_call(tool, arguments))
+        async for item in session.follow(submission, after=session.since):
             if not isinstance(item, p.Recorded):
                 continue
             match without_repeats(item).event:
@@ -58,12 +58,9 @@ class OneCall:
                     finished = ended
                     if ended.status in NOT_RUN:
                         self._aside.print(describe(item))
-                case p.TurnFinished():
-                    if finished is None:  # it crashed
-                        self._aside.print(describe(item))
-                        break
-                    return self._result(finished, decided)
-        return EXIT[CallStatus.ERROR]
+                case p.TurnFinished() if finished is None:  # it crashed
+                    self._aside.print(describe(item))
+        return self._result(finished, decided) if finished else EXIT[CallStatus.ERROR]
 
     def _result(self, finished: p.ToolFinished, decided: int) -> int:
         code = EXIT[finished.status]

@@ -21,6 +21,7 @@ from quintet.domain.dials.axes import Axes
 from quintet.domain.input.slash_line import own_call
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
+from quintet.domain.journal.input_outcome import InputWatch
 from quintet.domain.turn.messages import Role
 from quintet.domain.turn.review_report import is_step
 from quintet.engine.session.session import Session
@@ -44,14 +45,13 @@ class Plain:
         self._shown: dict[str, int] = {}  # characters of each step's text that have been streamed
         self._line_open = False
         self._at_prompt = False
-        self._turn = ""  # the submission whose turn is running
-        self._said = ""  # its newest reply
+        self._said = ""  # the newest reply of the turn that is running
         self._without_repeats = RepeatFilter()
         self._own = False  # the turn is a call of the person's own: its answer is the call's result
         self._aside = False  # it is a step of a cycle, whose events say what came of it
         self._reports = False  # it ends with a report: what the person sees is that, not what it is made from
         self._question: p.QuestionAsked | None = None
-        self._busy: set[str] = set()  # submissions whose end has not been seen
+        self._busy: dict[str, InputWatch] = {}  # by submission: inputs that are not over
         self._idle = asyncio.Event()
         self._idle.set()
         self._left = asyncio.Event()
@@ -134,8 +134,7 @@ class Plain:
             self._paint.print([Line(str(error), "error")])
             self._prompt()
             return
-        self._busy.add(submission)
-        self._idle.clear()
+        self._begun(submission)
 
     async def _answer(self, asked: p.QuestionAsked, text: str) -> None:
         choice, _, note = text.partition(" ")
@@ -151,6 +150,7 @@ class Plain:
         async for item in self._session.events(after, signals=True):
             if isinstance(item, p.Recorded):
                 self._event(item)
+                self._see(item.event)
             elif isinstance(item, p.TextDelta) and not self._reports:
                 self._stream(item.step, item.text)
             elif isinstance(item, p.Countdown) and self._tty:
@@ -184,22 +184,16 @@ class Plain:
             case p.CommandRan():
                 if event.data.get("quit") and event.submission in self._busy:
                     self._left.set()
-                if event.data.get("turn") != "":  # else its turn is still to come
-                    self._finished(event.submission)
             case p.TurnStarted():
-                self._turn, self._said = event.submission, ""
+                self._said = ""
                 self._reports = event.order is not None
                 self._own = own_call(event.text) is not None
                 self._aside = is_step(event.order)
             case p.TurnFinished():
                 if event.answer != self._said and not self._aside:  # of a shell line, or of `complete`
                     self._print([Line(visible(line)) for line in event.answer.splitlines()])
-                self._finished(self._turn)
             case p.CycleBegan() | p.CycleResumed():  # also one that an answer began, which is no input of its own
-                self._busy.add(event.submission)
-                self._idle.clear()
-            case p.CycleStopped():
-                self._finished(event.submission)
+                self._begun(event.submission)
             case p.DialsTurned():
                 self._title(event.after)
         asyncio.get_running_loop().call_soon(self._prompt_when_idle)  # after whatever came with this event
@@ -221,8 +215,12 @@ class Plain:
             self._paint.write("\n")
             self._line_open = False
 
-    def _finished(self, submission: str) -> None:
-        self._busy.discard(submission)
+    def _begun(self, submission: str) -> None:
+        self._busy.setdefault(submission, InputWatch(submission))
+        self._idle.clear()
+
+    def _see(self, event: p.Event) -> None:
+        self._busy = {submission: watch for submission, watch in self._busy.items() if not watch.see(event)}
         if not self._busy:
             self._idle.set()
 

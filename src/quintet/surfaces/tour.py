@@ -75,23 +75,12 @@ class Tour:
         return 0
 
     async def _submit(self, text: str) -> str:
-        submission = await self._session.say(text)
-        turn = ""
-        async for item in self._session.events(self._seen):
-            if not isinstance(item, p.Recorded):
-                continue
-            self._seen = item.seq
-            self._show(item)
-            match item.event:
-                case p.CommandRan(submission=of, ok=False) if of == submission:
-                    return "refused"
-                case p.CycleStopped(submission=of, status=status) if of == submission:
-                    return status
-                case p.TurnStarted(submission=of, turn=started) if of == submission:
-                    turn = started
-                case p.TurnFinished(turn=finished, status=status) if turn and finished == turn:
-                    return status
-        return "nothing"
+        followed = self._session.follow(await self._session.say(text), after=self._seen)
+        async for item in followed:
+            if isinstance(item, p.Recorded):
+                self._seen = item.seq
+                self._show(item)
+        return followed.outcome.status
 
     def _show(self, recorded: p.Recorded) -> None:
         recorded = self._without_repeats(recorded)

@@ -16,6 +16,7 @@ from quintet.domain.base.errors import LeaseLost, QuintetError, RunFailed, Usage
 from quintet.domain.dials.axes import AxesChange, ModelMode
 from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.input import slash_line as command_line
+from quintet.domain.journal.input_outcome import NOT_BEGUN
 from quintet.domain.journal.protocol import (
     Answer,
     CommandRan,
@@ -281,7 +282,7 @@ class Owner:
                 raise  # the input waits for the next owner
             why = "interrupted"
         text = f"the turn was not begun: {why}"
-        await self.journal.append(CommandRan(submission=submission, line="", text=text, ok=False, code="NOT_BEGUN"))
+        await self.journal.append(CommandRan(submission=submission, line="", text=text, ok=False, code=NOT_BEGUN))
         return False
 
     def _turn_done(self, task: asyncio.Task[None]) -> None:

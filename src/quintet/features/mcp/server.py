@@ -52,7 +52,6 @@ class McpSurface:
         self._session = session
         self._specs = {spec.name: spec for spec in specs}
         self._turn = asyncio.Lock()
-        self._seq = session.since
         about = INSTRUCTIONS.format(project=project, badge=badge.full(session.state.axes))
         self._server: Server[dict[str, Any]] = Server(
             "quintet", version=__version__, instructions=about, on_list_tools=self._list, on_call_tool=self._call
@@ -149,25 +148,21 @@ class McpSurface:
 
     async def _followed(self, submission: str, context: ServerRequestContext[Any, Any] | None) -> types.CallToolResult:
         """What came of a call, once its turn is over."""
-        turn, finished, told = "", None, 0
-        async for item in self._session.events(self._seq, signals=context is not None):
+        begun, finished, told = False, None, 0
+        followed = self._session.follow(submission, signals=context is not None)
+        async for item in followed:
             if isinstance(item, p.Progress) and context:
                 told += 1
                 with contextlib.suppress(Exception):  # a caller that does not listen is no reason to stop
                     await context.session.report_progress(told, message=item.text.strip()[-MOST_TOLD:])
-            if not isinstance(item, p.Recorded):
-                continue
-            self._seq = item.seq
-            match item.event:
-                case p.TurnStarted() as started if started.submission == submission:
-                    turn = started.turn
-                case p.ToolFinished() as ended if turn:
+            match item:
+                case p.Recorded(event=p.TurnStarted(submission=of)) if of == submission:
+                    begun = True
+                case p.Recorded(event=p.ToolFinished() as ended) if begun:
                     finished = ended
-                case p.TurnFinished() as over if over.turn == turn:
-                    if finished:
-                        return _said(finished.content, failed=finished.status is not CallStatus.OK)
-                    return _said(over.reason or (over.error.message if over.error else over.status), failed=True)
-        return _said("the session has ended", failed=True)
+        if finished:
+            return _said(finished.content, failed=finished.status is not CallStatus.OK)
+        return _said(followed.outcome.reason or followed.outcome.status, failed=True)
 
 
 def _own_input() -> AsyncIterator[str]:
