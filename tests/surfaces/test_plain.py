@@ -283,6 +283,18 @@ def test_piped_input_has_nobody_to_ask_so_nothing_is_changed(quintet: Program, m
     assert "def words" in (quintet.root / COUNT).read_text()
 
 
+def test_piped_input_waits_for_a_turn_that_it_lets_go_on(quintet: Program, model: Model) -> None:
+    model(stuck_after("Half an ans"), Reply(text="A whole answer."))
+    terminal = quintet.plain()
+    terminal.types("first")
+    terminal.sees("Half an ans")
+    terminal.interrupts()
+    terminal.sees("interrupted", "› ")
+    terminal.types("/quit")
+    assert terminal.leaves()[0] == 0
+    assert "A whole answer." in quintet.run("--plain", "--resume", stdin="/resume\n").clean(0).out
+
+
 # ── trust
 
 

@@ -269,8 +269,8 @@ async def _plain(parsed: Namespace) -> int:
     from quintet.cli.trust_question import ask_for_trust
     from quintet.domain.base.errors import UsageError
     from quintet.domain.dials.axes import Surface
-    from quintet.surfaces.ending import told_to_end
     from quintet.surfaces.plain import Plain
+    from quintet.surfaces.terminal import told_to_end
 
     if sys.stdin is None:
         raise UsageError("nothing to do: there is no standard input to read from")

@@ -232,7 +232,7 @@ def _rewind(arguments: Namespace) -> int:
 async def _rewound(arguments: Namespace, session: str, words: list[str]) -> int:
     from quintet.app.open import LATEST, open_session
     from quintet.domain.dials.axes import Surface
-    from quintet.surfaces.one_command import one_command
+    from quintet.surfaces.one_shot import one_command
 
     line = " ".join(("/rewind", *words))
     async with open_session(arguments.directory, surface=Surface.HEADLESS, resume=session or LATEST) as opened:

@@ -202,7 +202,7 @@ def call_made(parsed: Namespace, name: str, arguments: str) -> int:
 
     from quintet.app.open import open_session
     from quintet.domain.dials.axes import Surface
-    from quintet.surfaces.one_call import OneCall
+    from quintet.surfaces.one_shot import OneCall
 
     async def made() -> int:
         person = sys.stdin is not None and sys.stdin.isatty()

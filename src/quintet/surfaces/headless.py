@@ -7,10 +7,11 @@ needs approval, 4 limit, 130 interrupted.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 import msgspec
@@ -21,13 +22,23 @@ from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe
-from quintet.domain.journal.input_outcome import NOT_BEGUN, InputOutcome
+from quintet.domain.journal.input_outcome import NOT_BEGUN
 from quintet.domain.turn.delivery import DeliveryState, unverified
+from quintet.domain.turn.end_status import EndStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
+from quintet.surfaces.terminal import ending_signals, on_signals
 
-EXIT = {"done": 0, "failed": 1, "blocked": 3, "limit": 4, "interrupted": 130, "cancelled": 130}
-EXIT |= {"waiting": 3, "paused": 3}  # a cycle that needs a person to go on
+EXIT: dict[str, int] = {
+    EndStatus.DONE: 0,
+    EndStatus.FAILED: 1,
+    EndStatus.BLOCKED: 3,
+    EndStatus.LIMIT: 4,
+    EndStatus.INTERRUPTED: 130,
+    EndStatus.CANCELLED: 130,
+    EndStatus.WAITING: 3,  # a cycle that needs a person to go on
+    EndStatus.PAUSED: 3,
+}
 UNCLEAR = "CLARIFY_CHOICE"
 
 
@@ -41,8 +52,7 @@ class Headless:
         self._out = out or forgiving(sys.stdout)
         self._diagnostics = Painter(forgiving(sys.stderr))
         self._without_repeats = RepeatFilter()
-        self._interrupts = 0
-        self._lacks: dict[str, str] = {}  # what the last delivery check of each turn asks for
+        self._check: p.DeliveryChecked | None = None  # the last
 
     async def run(self, text: str) -> int:
         """Submit one input and follow it to its end."""
@@ -53,11 +63,11 @@ class Headless:
                 state = session.state
                 opened = {"session": session.id, "project": state.project, "axes": _plain(state.axes)}
                 self._line({"type": "session", **opened})
-            return await self._follow(submission, session.since)
+            return await self._follow(submission)
 
-    async def _follow(self, submission: str, after: int) -> int:
-        heard = InputFollower(self._session.state.agent is not None)
-        followed = self._session.follow(submission, after=after)
+    async def _follow(self, submission: str) -> int:
+        agent = InputFollower(self._session.state.agent is not None)
+        followed = self._session.follow(submission, after=self._session.since)
         async for item in followed:
             if not isinstance(item, p.Recorded):
                 continue
@@ -65,19 +75,26 @@ class Headless:
                 self._line(p.as_json(item))
             else:
                 self._diagnose(item)
-            heard.hear(item.event)
+            agent.hear(item.event)
             match item.event:
-                case p.CommandRan(submission=of) as ran if of == submission and (self._format == "text" or not ran.ok):
-                    self._said(ran)
+                case p.CommandRan() as ran if ran.submission == submission:
+                    if self._format == "text" or not ran.ok:
+                        self._said(ran)
                 case p.DeliveryChecked() as check:
-                    self._lacks[check.turn] = check.reason if check.state is DeliveryState.NEEDS_WORK else ""
+                    self._check = check
         match followed.outcome.event:
             case p.CommandRan() as ran:
-                return self._result(_command_result(ran, followed.outcome) | heard.answered(ran), _exit_code(ran))
+                return self._result(
+                    _command_result(ran, followed.outcome.status) | agent.answered(ran), _exit_code(ran)
+                )
             case p.TurnFinished() as finished:
-                return self._turn_result(finished, heard.ended(finished))
+                return self._turn_result(finished, agent.ended(finished))
             case p.CycleStopped() as stopped:
                 return self._cycle_result(stopped)
+            case p.QuestionAnswered():
+                status = followed.outcome.status
+                result = {"type": "result", "status": status, "answer": "", "reason": followed.outcome.reason}
+                return self._result(result, EXIT[status])
         return 1
 
     def _said(self, ran: p.CommandRan) -> None:
@@ -93,14 +110,19 @@ class Headless:
         result["type"] = "result"
         result["turns"] = result.pop("steps")
         result["delivery_state"] = result.pop("delivery")
-        if finished.status == "done" and finished.delivery == DeliveryState.NEEDS_WORK:
-            lacks = self._lacks.get(finished.turn, "")
+        if finished.status == EndStatus.DONE and finished.delivery == DeliveryState.NEEDS_WORK:
+            lacks = self._lacks(finished.turn)
             result["delivery_reason"] = lacks
             if self._format == "text":
                 self._diagnostics.print([Line(visible(unverified(lacks)), "warning")])
         if self._parsed:
-            result["data"] = json.loads(finished.answer) if finished.status == "done" else None
+            result["data"] = json.loads(finished.answer) if finished.status == EndStatus.DONE else None
         return self._result(result | more, EXIT[finished.status])
+
+    def _lacks(self, turn: str) -> str:
+        """What the last delivery check of a turn asks for."""
+        check = self._check
+        return check.reason if check and check.turn == turn and check.state is DeliveryState.NEEDS_WORK else ""
 
     def _cycle_result(self, stopped: p.CycleStopped) -> int:
         if self._format == "text" and stopped.answer:
@@ -128,7 +150,7 @@ class Headless:
                 self._diagnostics.print(describe(recorded))
             case p.CycleStopped() | p.ExecutorActed() | p.ExecutorEnded():
                 self._diagnostics.print(describe(recorded))
-            case p.TurnFinished() as finished if finished.status != "done" and not finished.answer:
+            case p.TurnFinished() as finished if finished.status != EndStatus.DONE and not finished.answer:
                 self._diagnostics.print(describe(recorded))
 
     def _say(self, text: str) -> None:
@@ -140,33 +162,23 @@ class Headless:
         self._out.write(json.dumps(value, ensure_ascii=False) + "\n")
         self._out.flush()
 
-    @contextlib.contextmanager
-    def _interruptible(self) -> Any:
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
         """SIGINT, SIGTERM and a lost terminal interrupt the turn and let it be journalled; a second one ends it all.
 
-        So what a command has left in a protected place is moved aside. Whoever ignores a hang-up (nohup) goes on.
+        So what a command has left in a protected place is moved aside.
         """
-        loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         pending: set[asyncio.Task[str]] = set()
 
-        def interrupt() -> None:
-            self._interrupts += 1
-            if self._interrupts > 1 and task:
+        def interrupt(number: signal.Signals) -> None:
+            if pending and task:
                 task.cancel()
-                return
-            pending.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
+            else:
+                pending.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
 
-        ending = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            ending.append(signal.SIGHUP)
-        for number in ending:
-            loop.add_signal_handler(number, interrupt)
-        try:
+        with on_signals([signal.SIGINT, *ending_signals()], interrupt):
             yield
-        finally:
-            for number in ending:
-                loop.remove_signal_handler(number)
 
 
 def _exit_code(ran: p.CommandRan) -> int:
@@ -176,10 +188,10 @@ def _exit_code(ran: p.CommandRan) -> int:
     return 3 if ran.code == NOT_BEGUN else 1 if ran.code in RUN_ERROR_CODES else 2
 
 
-def _command_result(ran: p.CommandRan, outcome: InputOutcome) -> dict[str, Any]:
+def _command_result(ran: p.CommandRan, status: EndStatus) -> dict[str, Any]:
     return {
         "type": "result",
-        "status": outcome.status,
+        "status": status,
         "answer": ran.text,
         "error": None if ran.ok else {"code": ran.code, "message": ran.text},
         "data": ran.data,

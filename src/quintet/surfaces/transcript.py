@@ -1,12 +1,35 @@
-"""A stored session as numbered lines: what was said, called, decided and turned."""
+"""A stored session as numbered lines, and what of a turn any surface shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from quintet.domain.base.safe_text import visible
+from quintet.domain.input.slash_line import own_call
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
+from quintet.domain.turn.review_report import is_step
+
+
+class TurnView:
+    """What of the turn that runs is for the person to see."""
+
+    def __init__(self) -> None:
+        self.said = ""  # its newest reply
+        self.reports = False  # it ends with a report: that is what is shown, not what it is made from
+        self.step = False  # it is a step of a cycle, whose events say what came of it
+        self.own_call = False  # it is a call of the person's own: its answer is the call's result
+
+    def apply(self, event: p.Event) -> None:
+        match event:
+            case p.TurnStarted():
+                self.said, self.reports, self.step = "", event.order is not None, is_step(event.order)
+                self.own_call = own_call(event.text) is not None
+            case p.ModelReplied() if self.shows(event):
+                self.said = event.text
+
+    def shows(self, reply: p.ModelReplied) -> bool:
+        return not (reply.aside or (self.reports and not reply.calls))
 
 
 def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:

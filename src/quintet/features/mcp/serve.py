@@ -35,7 +35,7 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
         raise UsageError(f"an MCP server needs a package that is not here: {part.missing.removeprefix('mcp: ')}")
     with _listening(arguments.http) as listening:
         from quintet.features.mcp.server import McpSurface
-        from quintet.surfaces.ending import told_to_end
+        from quintet.surfaces.terminal import told_to_end
 
         with told_to_end(signal.SIGINT) as told:
             async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:

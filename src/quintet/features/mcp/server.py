@@ -30,7 +30,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.permission import gate
 from quintet.domain.turn.tool_spec import CallStatus, ToolSpec
 from quintet.engine.session.session import Session
-from quintet.surfaces.input_lines import lines_of_input
+from quintet.surfaces.terminal import lines_of_input
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from quintet.domain.base.safe_text import visible
+from quintet.surfaces.terminal import on_signals
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -90,14 +90,6 @@ def outliving(driver: type[Driver]) -> type[Driver]:
     return made  # type: ignore[return-value]
 
 
-@contextmanager
-def ended_by(leave: Callable[[int], None]) -> Iterator[None]:
+def ended_by(leave: Callable[[int], None]) -> AbstractContextManager[None]:
     """A signal that ends the program lets the screen close first, and then ends it as signals do."""
-    loop = asyncio.get_running_loop()
-    for number in ENDING:
-        loop.add_signal_handler(number, leave, 128 + number)
-    try:
-        yield
-    finally:
-        for number in ENDING:
-            loop.remove_signal_handler(number)
+    return on_signals(ENDING, lambda number: leave(128 + number))

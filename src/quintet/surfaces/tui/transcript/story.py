@@ -11,8 +11,8 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import QUIET, Line, RepeatFilter, describe
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn import reasoning
-from quintet.domain.turn.review_report import is_step
 from quintet.domain.turn.tool_spec import CallStatus
+from quintet.surfaces.transcript import TurnView
 from quintet.surfaces.tui.transcript.blocks import (
     AnswerBlock,
     Block,
@@ -48,10 +48,8 @@ class Story:
         self._turned: Block | None = None  # what the newest transition said
         self._questions: dict[str, LinesBlock] = {}
         self._countdown: LinesBlock | None = None
-        self._said = ""  # the newest reply of the turn
-        self._step = False  # it is a step of a cycle, whose events say what came of it
+        self._turn = TurnView()
         self._without_repeats = RepeatFilter()
-        self._reports = False  # the turn ends with a report: that is what is shown, not what it is made from
         self.answer = ""  # the newest whole answer, to be copied
 
     def taken(self) -> int | None:
@@ -75,7 +73,7 @@ class Story:
         self._end_countdown()
         if isinstance(item, p.Recorded):
             self._event(item)
-        elif isinstance(item, p.TextDelta) and not self._reports:
+        elif isinstance(item, p.TextDelta) and not self._turn.reports:
             self._stream(item.step, item.text)
         elif isinstance(item, p.ThinkingDelta):
             self._think(self._replies.setdefault(item.step, _Reply()), item.text)
@@ -92,8 +90,7 @@ class Story:
         event = recorded.event
         match event:
             case p.TurnStarted():
-                self._said, self._reports = "", event.order is not None
-                self._step = is_step(event.order)
+                self._turn.apply(event)
                 self.answer, self._call = "", None
                 if event.text and event.submission:  # else a cycle says it
                     self._add(PromptBlock(event.text))
@@ -178,7 +175,7 @@ class Story:
 
     def _replied(self, event: p.ModelReplied) -> None:
         reply = self._replies.pop(event.step, None) or _Reply()
-        if event.aside or (self._reports and not event.calls):
+        if not self._turn.shows(event):
             return
         text = reasoning.without(event.text) if OPEN in event.text else event.text
         thought = event.thinking or (event.text.partition(OPEN)[2].partition(CLOSE)[0] if OPEN in event.text else "")
@@ -190,7 +187,7 @@ class Story:
         if reply.answer:
             reply.answer.finish(text)
             self._touch(reply.answer)
-        self._said = event.text
+        self._turn.apply(event)
         self.answer = text or self.answer
 
     # ── what else there is
@@ -228,9 +225,9 @@ class Story:
         self._touch(asked)
 
     def _turn_finished(self, recorded: p.Recorded, event: p.TurnFinished) -> None:
-        shown = ("", self._said.strip(), self.answer.strip())
-        if self._step:
+        if self._turn.step:
             return
+        shown = ("", self._turn.said.strip(), self.answer.strip())
         if event.answer.strip() not in shown:  # of a shell line, or of `complete`
             self.answer = event.answer
             if self._call and self._call.content.strip() == event.answer.strip():

@@ -1,6 +1,7 @@
-"""The surface of one call by the user's own hand: what it came back with on stdout, questions asked at the terminal.
+"""One slash command, or one call of a tool, from the command line: what it came back with on stdout, or JSON.
 
-Diagnostics go to stderr. Exit: 0 ok, 1 the tool failed, 3 not permitted, 130 interrupted.
+Of a call, questions are asked at the terminal and diagnostics go to stderr. Exit: 0 ok, 1 the tool failed, 2 the
+command was refused, 3 not permitted, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -19,11 +20,26 @@ from quintet.domain.journal.describe import RepeatFilter, describe, question
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
-from quintet.surfaces.tables import say_json
+from quintet.surfaces.tables import complain, say, say_json
 
 EXIT = {CallStatus.OK: 0, CallStatus.ERROR: 1, CallStatus.DENIED: 3, CallStatus.INTERRUPTED: 130}
 NOT_RUN = (CallStatus.DENIED, CallStatus.INTERRUPTED)
 NO = "n"
+
+
+async def one_command(session: Session, line: str, *, as_json: bool) -> int:
+    outcome = await session.follow(await session.say(line), after=session.since).end()
+    match outcome.event:
+        case p.CommandRan(ok=True) as ran:
+            if as_json:
+                say_json(ran.data)
+            else:
+                say(ran.text.splitlines())
+            return 0
+        case p.CommandRan() as ran:
+            complain(f"quintet: {ran.text}")
+            return 2
+    return 1
 
 
 class OneCall:
@@ -34,40 +50,40 @@ class OneCall:
         self._json = as_json
         self._known = known  # codes of notices that the person has seen already
         self._out = forgiving(sys.stdout)
-        self._aside = Painter(forgiving(sys.stderr))
+        self._diagnostics = Painter(forgiving(sys.stderr))
 
     async def run(self, tool: str, arguments: str) -> int:
         session, decided, finished = self._session, 0, None
         without_repeats = (lambda item: item) if self._json else RepeatFilter()
-        submission = await session.say(format_own_call(tool, arguments))
-        async for item in session.follow(submission, after=session.since):
+        called = await session.say(format_own_call(tool, arguments))
+        async for item in session.follow(called, after=session.since):
             if not isinstance(item, p.Recorded):
                 continue
             match without_repeats(item).event:
                 case p.QuestionAsked() as asked:
-                    self._aside.print(question(asked))
+                    self._diagnostics.print(question(asked))
                     await session.submit(p.Answer(question=asked.question, choice=await _choice(asked)))
                 case p.CallDecided():
                     decided = item.seq
-                    self._aside.print(describe(item))
+                    self._diagnostics.print(describe(item))
                 case p.RuleMade() | p.UserMessaged():
-                    self._aside.print(describe(item))
+                    self._diagnostics.print(describe(item))
                 case p.Noticed(code=code) if code not in self._known:
-                    self._aside.print(describe(item))
+                    self._diagnostics.print(describe(item))
                 case p.ToolFinished() as ended:
                     finished = ended
                     if ended.status in NOT_RUN:
-                        self._aside.print(describe(item))
+                        self._diagnostics.print(describe(item))
                 case p.TurnFinished() if finished is None:  # it crashed
-                    self._aside.print(describe(item))
+                    self._diagnostics.print(describe(item))
         return self._result(finished, decided) if finished else EXIT[CallStatus.ERROR]
 
     def _result(self, finished: p.ToolFinished, decided: int) -> int:
         code = EXIT[finished.status]
         if self._json:
-            told: dict[str, Any] = msgspec.to_builtins(finished)
-            del told["type"], told["call"]
-            say_json({**told, "decision": decided, "session": self._session.id, "exit_code": code})
+            result: dict[str, Any] = msgspec.to_builtins(finished)
+            del result["type"], result["call"]
+            say_json({**result, "decision": decided, "session": self._session.id, "exit_code": code})
         elif finished.status not in NOT_RUN:
             self._out.write((visible(finished.content) if self._out.isatty() else finished.content) + "\n")
         return code
