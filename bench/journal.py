@@ -21,7 +21,7 @@ from _table import say, table, verdict
 
 import quintet
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.clock import SystemClock
+from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.domain.dials.axes import INTERACTIVE
 from quintet.domain.journal.protocol import (

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.proc_fs import descendants
+from quintet.adapters.processes.system import descendants
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.domain.dials.axes import PermissionProfile

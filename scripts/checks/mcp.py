@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import quintet
-from quintet.adapters.processes.proc_fs import descendants
+from quintet.adapters.processes.system import descendants
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, WorkMode
 from quintet.domain.input.slash_line import format_own_call
 from quintet.domain.journal import protocol as p

@@ -115,7 +115,7 @@ root = Path(sys.argv[1])
 load_all(str(root))
 for path in (root / "lib/quintet").rglob("*.py"):
     path.write_text("print('PLANTED')")
-from quintet.adapters.processes.isolated_script import source
+from quintet.adapters.processes.own_code import source
 from quintet.adapters.protected import moved_aside, secret_covers
 from quintet.features.web_search.web import CHILD
 from quintet.surfaces.tui import app

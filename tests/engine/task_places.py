@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.clock import SystemClock
-from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.processes.system import SystemClock, process_start
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.adapters.sqlite.task_store import SqliteTasks
+from quintet.adapters.sqlite.task_rows import SqliteTasks
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.domain.dials.axes import Axes
 from quintet.domain.ports.ports import Clock

@@ -29,7 +29,7 @@ from cut_vfs import CutVfs, DiskLog, Mark
 
 import quintet
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.clock import RandomIds, SystemClock
+from quintet.adapters.processes.system import RandomIds, SystemClock
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.domain.base.errors import LeaseLost, QuintetError, StoreDamaged, StoreNewer, StoreUnwritable
 from quintet.domain.journal import protocol as p

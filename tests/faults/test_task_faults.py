@@ -129,7 +129,7 @@ UNKEPT = """
 import resource, signal, sys
 from pathlib import Path
 from quintet.adapters.files.paths import locate
-from quintet.adapters.tasks.plan_folder import PlanFolder
+from quintet.adapters.tasks.drafts import PlanFolder
 from quintet.domain.base.errors import StoreUnwritable
 
 plans = PlanFolder(locate(sys.argv[1]))

@@ -15,8 +15,7 @@ from typing import Any
 from crash_session import Person, ReportingStore, reporting_session
 
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.clock import RandomIds, SystemClock
-from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.processes.system import RandomIds, SystemClock, process_start
 
 
 def report(what: dict[str, Any]) -> None:

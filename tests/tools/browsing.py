@@ -12,7 +12,7 @@ from msgspec import structs
 
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.http.fetch import Resolve
-from quintet.adapters.processes.proc_fs import descendants, process_start
+from quintet.adapters.processes.system import descendants, process_start
 from quintet.domain.settings.outside_settings import WebSettings
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult

@@ -67,7 +67,7 @@ def make_agents(places: Places, protection: Protection, trusted: bool) -> Agents
 
 def make_plans(places: Places) -> Plans:
     def make() -> Plans:
-        from quintet.adapters.tasks.plan_folder import PlanFolder
+        from quintet.adapters.tasks.drafts import PlanFolder
 
         return PlanFolder(places)
 

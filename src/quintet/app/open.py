@@ -17,11 +17,9 @@ from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.files.state_files import Artifacts
 from quintet.adapters.models.registry import Models
 from quintet.adapters.processes.background_shells import BackgroundShells
-from quintet.adapters.processes.clock import RandomIds, SystemClock
-from quintet.adapters.processes.hooks import ShellHooks
 from quintet.adapters.processes.host_programs import program
-from quintet.adapters.processes.proc_fs import process_start
-from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.processes.processes import LocalProcesses, ShellHooks
+from quintet.adapters.processes.system import RandomIds, SystemClock, process_start
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.protected.scan import Scanner
 from quintet.adapters.sandbox.containment import Containment
@@ -29,8 +27,7 @@ from quintet.adapters.sandbox.project_watch import Ground, installed_in
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
-from quintet.adapters.settings.gate_terms import make_terms
-from quintet.adapters.settings.rule_book import FileRuleBook
+from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.app.late_wiring import make_agents, make_grammar, make_plans, make_repository, wire_late
 from quintet.app.models import SessionModels
@@ -54,7 +51,7 @@ from quintet.engine.session.session import Session
 from quintet.engine.turn.hands import Hands
 from quintet.engine.turn.toolbox import Toolbox
 from quintet.features.registry import features
-from quintet.tools.workflow_tools import finish_step
+from quintet.tools.meta import finish_step
 
 if TYPE_CHECKING:
     from quintet.domain.tasks.executors import Executors

@@ -13,7 +13,7 @@ from quintet.adapters.files.state_files import InputHistory
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.file import UserSettings
-from quintet.adapters.tasks.draft import TaskInput
+from quintet.adapters.tasks.drafts import TaskInput
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.app.open import find_ripgrep, fork
 from quintet.cli.trust_question import sound_agents
@@ -76,7 +76,7 @@ def _found_models() -> list[str]:
 
 
 def _sessions(places: Places) -> list[SessionShown]:
-    from quintet.adapters.processes.proc_fs import process_start
+    from quintet.adapters.processes.system import process_start
     from quintet.adapters.sqlite.database import clear_errors
     from quintet.cli.sessions import stored
     from quintet.domain.dials import badge

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from quintet.adapters.files.paths import Places
-from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.processes.system import process_start
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.adapters.sqlite.task_store import SqliteTasks
+from quintet.adapters.sqlite.task_rows import SqliteTasks
 from quintet.adapters.tasks.health_look import PremisesHere
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.domain.ports.ports import Clock, Store

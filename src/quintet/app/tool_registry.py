@@ -6,7 +6,7 @@ from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.tool_menu import META_TOOLS, TOOL_MODES
 from quintet.domain.turn.tool_spec import ToolSpec
 from quintet.features import registry
-from quintet.tools import files, folders, git, meta, other_models, search, secrets, shell, swe_phases, todos
+from quintet.tools import files, folders, git, meta, other_models, search, shell, swe_phases, todos
 
 CORE: tuple[ToolSpec, ...] = (
     meta.menu_list,
@@ -56,7 +56,7 @@ CORE: tuple[ToolSpec, ...] = (
     swe_phases.get_phase_status,
     other_models.ask_smart_friend,
     other_models.visual_checker,
-    secrets.list_secrets,
+    shell.list_secrets,
 )
 _MENU = (*META_TOOLS, *(tool for toolset in TOOL_MODES.values() for tool in toolset.tool_list))
 _PLACES = {name: place for place, name in reversed(list(enumerate(_MENU)))}

@@ -12,7 +12,7 @@ from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.git.repository import branch
 from quintet.adapters.models.discovery import found_here
-from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.processes.system import process_start
 from quintet.adapters.settings import layers as config
 from quintet.app.open import log_crash, open_session
 from quintet.app.prompt_wiring import at_hand

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.processes.clock import SystemClock
+from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.settings import layers as config
 from quintet.app.task_wiring import make_keeper, make_look

@@ -77,7 +77,7 @@ def _text(given: str) -> str:
 
         return sys.stdin.read()
     if given and "\n" not in given and os.path.isfile(given):
-        from quintet.adapters.tasks.draft import read_input
+        from quintet.adapters.tasks.drafts import read_input
 
         return read_input(given)
     if given.endswith((".md", ".txt")) and not given[0].isspace() and len(given.split()) == 1:

@@ -27,7 +27,7 @@ from quintet.domain.journal.recording import Header, RecordEntry, Segment
 from quintet.engine.replay.replay import Parts, Replay, ReplayOutcome, lines, split
 from quintet.engine.turn.prompts import Prompts
 from quintet.surfaces.tables import say, say_json
-from quintet.tools.workflow_tools import finish_step
+from quintet.tools.meta import finish_step
 
 TEXTS = ("reply.text", "reply.thinking")
 

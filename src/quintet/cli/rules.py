@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 import msgspec
 
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.clock import RandomIds, SystemClock
-from quintet.adapters.settings.rule_book import FileRuleBook
+from quintet.adapters.processes.system import RandomIds, SystemClock
+from quintet.adapters.settings.gate_terms import FileRuleBook
 from quintet.cli.parsing import actions, lookup
 from quintet.cli.tools import named_tool, specs_here
 from quintet.domain.base.did_you_mean import did_you_mean

@@ -15,7 +15,7 @@ import msgspec
 from quintet.adapters import sandbox
 from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.processes.system import process_start
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_read
 from quintet.adapters.sqlite.rows import Rows

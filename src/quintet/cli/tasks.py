@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.processes.system import process_start
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.database import clear_errors, connect_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
@@ -84,7 +84,7 @@ def tasks_show(arguments: Namespace) -> int:
 @asynccontextmanager
 async def keeping(places: Places) -> AsyncIterator[TaskKeeper]:
     """The project's task keeper for as long as one command takes."""
-    from quintet.adapters.processes.clock import SystemClock
+    from quintet.adapters.processes.system import SystemClock
     from quintet.adapters.secrets.vault import Vault
     from quintet.adapters.sqlite.store import SqliteStore
     from quintet.app.task_wiring import make_keeper
@@ -101,7 +101,7 @@ async def keeping(places: Places) -> AsyncIterator[TaskKeeper]:
 def tasks_add(arguments: Namespace) -> int:
     import asyncio
 
-    from quintet.adapters.tasks.draft import read_input
+    from quintet.adapters.tasks.drafts import read_input
     from quintet.domain.tasks.page import read_pages
 
     places = locate(arguments.directory)

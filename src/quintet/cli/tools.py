@@ -16,8 +16,7 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
-from quintet.adapters.settings.gate_terms import make_terms
-from quintet.adapters.settings.rule_book import FileRuleBook
+from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
 from quintet.adapters.settings.trust import trust_of
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.tool_registry import BY_NAME

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from typing import Any
 
 from quintet.domain.base.errors import ToolFailed
@@ -145,3 +146,13 @@ def _hash(data: bytes) -> str:
 def _cut(line: str) -> str:
     line = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return line if len(line) <= MOST_COLUMNS else f"{line[:MOST_COLUMNS]}… ({len(line)} characters)"
+
+
+def kept(bench: Workbench, name: str, text: str) -> str:
+    """Keep a text that is too long to show in a file that Read reads, without secrets; the path of the file."""
+    text = bench.secrets.text(text) if bench.secrets else text
+    os.makedirs(bench.outputs, mode=0o700, exist_ok=True)
+    where = os.path.join(bench.outputs, name)
+    with open(os.open(where, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        file.write(text.encode("utf-8", "replace").decode())
+    return where

@@ -1,9 +1,13 @@
-"""The six meta-tools, and request_tools: the model's navigation, its notes, its word to the user, and its end."""
+"""The six meta-tools, and request_tools: the model's navigation, its notes, its word to the user, and its end.
+
+finish_step is the tool of a run that follows a workflow.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from quintet.domain.agents import workflow_progress as progress
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn import swe_phases
@@ -96,3 +100,22 @@ async def request_tools(
     toolset = bench.menu.home(found[0])
     others = f" Also: {', '.join(found[1:5])}." if found[1:] else ""
     return ToolResult(f"{found[0]} it is.{others}\n{bench.menu.enter(toolset)}", summary=toolset, toolset=toolset)
+
+
+@tool(effects=set())
+async def finish_step(bench: Workbench, way: str = "", result: str = "") -> ToolResult:
+    """Finish the step of the workflow you are at and go on to the next; its instructions come with the answer.
+
+    :way: the name of the way on, where there are several
+    :result: what the step came to, for the steps after it
+    """
+    place = bench.step
+    if place is None or place.done:
+        raise ToolFailed("no step is open: the workflow is complete")
+    if not place.begun:
+        raise ToolFailed("this step has not begun: you have finished one already, wait for the next instructions")
+    move = progress.chosen(place, way, result)
+    if move is None:
+        raise ToolFailed(f'way "{way}": from {place.node.id} there are: {progress.named_ways(place)}')
+    said = f"on to {move.target}" if move.target else "the last step is done"
+    return ToolResult(f"{place.node.id} is finished, {said}.", summary=said, step=move)

@@ -1,4 +1,7 @@
-"""bash: one shell line, run to its end or to its timeout, or in the background; the shells that go on; and wait."""
+"""bash: one shell line, run to its end or to its timeout, or in the background; the shells that go on; and wait.
+
+list_secrets says by name which secrets commands get, and never a value.
+"""
 
 from __future__ import annotations
 
@@ -139,3 +142,20 @@ def shown(done: Finished, timeout: float) -> ToolResult:
     content = f"{text}\nexit {code}{note}" if text else f"exit {code}{note}"
     content += "".join(f"\n{told}" for told in done.notes)
     return ToolResult(content, CallStatus.OK if code == 0 else CallStatus.ERROR, summary=f"exit {code}")
+
+
+@tool(effects=set())
+async def list_secrets(bench: Workbench) -> ToolResult:
+    """List the secrets there are by name, with where each is from and which commands get it in their environment."""
+    if bench.secrets is None:
+        raise ToolFailed("no secrets are kept here")
+    found = bench.secrets.names()
+    if not found:
+        return ToolResult("there are no secrets here", summary="none")
+    lines = [f"{one.name}  from {one.source}{_given(one.exposed)}" for one in found]
+    lines.append("Values are never shown. A command that gets one finds it in its environment under this name.")
+    return ToolResult("\n".join(lines), summary=counted(len(found), "name"))
+
+
+def _given(commands: tuple[str, ...]) -> str:
+    return f"  given to: {', '.join(commands)}" if commands else "  given to no command"

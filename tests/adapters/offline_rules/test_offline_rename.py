@@ -7,7 +7,7 @@ import pytest
 from quintet.adapters.offline_rules.edits import line_change
 from quintet.adapters.offline_rules.intents import Rename
 from quintet.adapters.offline_rules.python_source import ParsedSource
-from quintet.adapters.offline_rules.rename_plan import RenamePlan, plan_rename
+from quintet.adapters.offline_rules.rename import RenamePlan, plan_rename
 from tests.adapters.offline_running import CHAT, NORMAL, calls, contents, run
 
 OLD_TO_NEW = Rename("old", "new")

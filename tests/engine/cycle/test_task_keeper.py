@@ -12,7 +12,7 @@ import pytest
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import connect
-from quintet.adapters.tasks.draft import TaskInput, read_input
+from quintet.adapters.tasks.drafts import TaskInput, read_input
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.domain.base.errors import NotFound, StoreError, TaskTaken, UsageError
 from quintet.domain.dials.axes import Axes

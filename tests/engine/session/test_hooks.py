@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.processes.hooks import ShellHooks
+from quintet.adapters.processes.processes import ShellHooks
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.gate import Verdict

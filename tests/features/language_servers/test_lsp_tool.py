@@ -15,7 +15,7 @@ from msgspec import structs
 
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.processes.host_programs import stay_out_of
-from quintet.adapters.processes.proc_fs import descendants, process_start
+from quintet.adapters.processes.system import descendants, process_start
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl
 from quintet.domain.journal.protocol import ToolFinished
 from quintet.domain.permission.effects import Effect, Grant

@@ -16,8 +16,7 @@ from quintet.adapters.files.loose_json import as_dict, decoded
 from quintet.adapters.offline_rules.intents import CAN_DO, Intent, RunTests
 from quintet.adapters.offline_rules.phrasing import parse
 from quintet.adapters.offline_rules.program_steps import PlannedCall, SayStep, Step
-from quintet.adapters.offline_rules.programs import needs, program
-from quintet.adapters.offline_rules.task_plan import plan
+from quintet.adapters.offline_rules.programs import needs, plan, program
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.messages import CallPart, EndPart, Finish, Message, Part, Request, Role, TextPart, ToolCall

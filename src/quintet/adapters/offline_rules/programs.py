@@ -1,16 +1,10 @@
-"""One small program per intent, over the same tools as any model."""
+"""One small program per intent, over the same tools as any model; and a request as a plan of them."""
 
 from __future__ import annotations
 
 import re
 
-from quintet.adapters.offline_rules import files_steps as file_steps
-from quintet.adapters.offline_rules import git_steps
-from quintet.adapters.offline_rules import lint_format as tidying
-from quintet.adapters.offline_rules import rename as renaming
-from quintet.adapters.offline_rules import replace as replacing
-from quintet.adapters.offline_rules import run_tests as own_tests
-from quintet.adapters.offline_rules import summarise as project_facts
+from quintet.adapters.offline_rules.files_and_git import add_file, commit, delete_file, diff, move_file, show
 from quintet.adapters.offline_rules.intents import (
     AddFile,
     DeleteFile,
@@ -27,38 +21,50 @@ from quintet.adapters.offline_rules.intents import (
     Summarise,
     Tidy,
 )
+from quintet.adapters.offline_rules.lint_format import tidy
+from quintet.adapters.offline_rules.phrasing import parse
 from quintet.adapters.offline_rules.program_steps import Program, SayStep, ask, counted, refused, shown_lines
+from quintet.adapters.offline_rules.rename import rename
+from quintet.adapters.offline_rules.replace import as_glob, replace
+from quintet.adapters.offline_rules.run_tests import run_tests
+from quintet.adapters.offline_rules.summarise import summarise
+from quintet.domain.tasks.plan import as_text
+from quintet.domain.tasks.request_split import Piece, pieces
+from quintet.domain.tasks.task import Mutation, TaskText
+
+MOST_TITLE = 80
+_CHANGING = (AddFile, DeleteFile, GitCommit, MoveFile, Rename, Replace)
 
 
 def program(intent: Intent, *, tests_follow: bool = False) -> Program:
     """The program of an intent; with `tests_follow` the request runs the tests itself right after."""
     match intent:
         case Rename():
-            return renaming.rename(intent, tests_follow)
+            return rename(intent, tests_follow)
         case Replace():
-            return replacing.replace(intent, tests_follow)
+            return replace(intent, tests_follow)
         case Find():
             return _find(intent)
         case Summarise():
-            return project_facts.summarise()
+            return summarise()
         case RunTests():
-            return own_tests.run_tests(intent.runner)
+            return run_tests(intent.runner)
         case Tidy():
-            return tidying.tidy(intent)
+            return tidy(intent)
         case AddFile():
-            return file_steps.add_file(intent)
+            return add_file(intent)
         case MoveFile():
-            return file_steps.move_file(intent, tests_follow)
+            return move_file(intent, tests_follow)
         case DeleteFile():
-            return file_steps.delete_file(intent)
+            return delete_file(intent)
         case GitStatus():
-            return git_steps.show("git_status", {}, "Status:")
+            return show("git_status", {}, "Status:")
         case GitDiff():
-            return git_steps.diff(intent)
+            return diff(intent)
         case GitLog():
-            return git_steps.show("git_log", {"max_count": intent.count})
+            return show("git_log", {"max_count": intent.count})
         case GitCommit():
-            return git_steps.commit(intent)
+            return commit(intent)
 
 
 def needs(intent: Intent) -> frozenset[str]:
@@ -90,7 +96,7 @@ def _find(intent: Find) -> Program:
     }
     lines: list[str] = []
     for where in intent.where or ("",):
-        glob = {"glob": replacing.as_glob(where)} if where else {}
+        glob = {"glob": as_glob(where)} if where else {}
         found = yield from ask("grep", {"pattern": patterns[intent.kind], "output_mode": "content"} | glob)
         if refused(found):
             return SayStep(found, done=False)
@@ -99,3 +105,31 @@ def _find(intent: Find) -> Program:
     if not lines:
         return SayStep(f"{about}: nothing found in {', '.join(intent.where) or 'the project'}.")
     return SayStep(f"{about}: {counted(len(lines), 'place')}\n{shown_lines(lines)}")
+
+
+def plan(request: str) -> str | None:
+    """The plan as text: each piece that the rules understand is a task, in the order and by the check it names.
+
+    None if any piece is none of ours: half a request is not planned.
+    """
+    texts: list[TaskText] = []
+    for number, piece in enumerate(pieces(request), 1):
+        intents = parse(piece.text)
+        if intents is None:
+            return None
+        before = texts[-1].id if piece.then and texts else ""
+        texts.append(_task(f"task-{number:03}", piece, intents, before))
+    return as_text(texts) if texts else None
+
+
+def _task(id: str, piece: Piece, intents: list[Intent], before: str) -> TaskText:
+    title = " ".join(piece.text.split())
+    changes = any(isinstance(intent, _CHANGING) for intent in intents)
+    return TaskText(
+        id,
+        title if len(title) <= MOST_TITLE else f"{title[: MOST_TITLE - 1]}…",
+        depends_on=(before,) if before else (),
+        mutation=Mutation.PROJECT if changes else Mutation.NONE,
+        verification=piece.verification,
+        body=f"{piece.text}\n",
+    )

@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from msgspec import structs
 
 from quintet.adapters.processes.output import Output
-from quintet.adapters.processes.proc_fs import descendants, is_busy
 from quintet.adapters.processes.processes import Child, with_secrets
+from quintet.adapters.processes.system import descendants, is_busy
 from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.sandbox.project_watch import MINDER, Launch
 from quintet.adapters.secrets.vault import Vault

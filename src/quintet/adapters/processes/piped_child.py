@@ -13,8 +13,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from quintet.adapters.processes.output import Inlet
-from quintet.adapters.processes.proc_fs import descendants
 from quintet.adapters.processes.processes import kill_tree
+from quintet.adapters.processes.system import descendants
 from quintet.domain.base.errors import ToolFailed
 
 KEPT_BYTES = 4_000

@@ -11,13 +11,15 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from typing import IO
 
 from msgspec import structs
 
+from quintet.adapters.files.own_temporary import unnamed_file
 from quintet.adapters.git.own_git import looking_from
 from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.processes.output import Inlet, Output, Taker
-from quintet.adapters.processes.proc_fs import descendants, process_start
+from quintet.adapters.processes.system import descendants, process_start
 from quintet.adapters.protected.secret_covers import closed_files_met
 from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.sandbox.kept_sandboxes import Rooms
@@ -26,10 +28,13 @@ from quintet.adapters.secrets.vault import Vault
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Grant, Sandbox
 from quintet.domain.ports.ports import Finished
+from quintet.domain.settings.hooks import HookEnd
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ", "VIRTUAL_ENV")
 PLAIN_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
+MOST_HOOK_BYTES = 1_000_000  # of what a hook prints that is read
+NOT_STARTED = 127
 
 
 def child_environment() -> dict[str, str]:
@@ -267,3 +272,51 @@ class Child:
         for pipe in (self.process.stdout, self.process.stderr):
             if pipe:
                 pipe.close()
+
+
+class ShellHooks:
+    """Runs a hook: the user's own shell command, in a group of its own, not in the sandbox, ended as a whole.
+
+    It reads and writes files without a name, not pipes: whatever it leaves behind holds nothing of ours open.
+    """
+
+    def __init__(self, problem: Callable[[str], str] = lambda command: "") -> None:
+        """`problem` says why a command may not be run as things are now; empty if it may."""
+        self._problem = problem
+
+    async def run(self, command: str, told: bytes, cwd: str, timeout: float) -> HookEnd:
+        if problem := self._problem(command):
+            return HookEnd(NOT_STARTED, withheld=problem)
+
+        with unnamed_file() as given, unnamed_file() as out, unnamed_file() as err:
+            given.write(told)
+            given.seek(0)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    "/bin/sh",
+                    "-c",
+                    command,
+                    cwd=cwd,
+                    env=own_environment(),
+                    stdin=given,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                return HookEnd(NOT_STARTED, stderr=f"cannot be started: {error.strerror}")
+            timed_out = False
+            try:
+                async with asyncio.timeout(timeout):
+                    await process.wait()
+            except TimeoutError:
+                timed_out = True
+            finally:
+                kill_tree(process.pid, descendants(process.pid))
+                code = await asyncio.shield(process.wait())
+            return HookEnd(code if code >= 0 else 128 - code, _text(out), _text(err), timed_out)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(MOST_HOOK_BYTES).decode("utf-8", "replace")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, SourceFileLoader
 from types import ModuleType, TracebackType
 from typing import Any
 
@@ -17,7 +18,6 @@ from msgspec import Struct, field, structs
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.settings.project_pieces import files_below, leads_out, read_bytes
-from quintet.adapters.settings.source_imports import only_sources
 from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.permission.effects import Effect
@@ -27,6 +27,7 @@ from quintet.domain.turn.tool_menu import DEFAULT_TOOLSET, META_TOOLS, TOOL_MODE
 from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
 
 SHIPPED = frozenset([*META_TOOLS, *(tool for toolset in TOOL_MODES.values() for tool in toolset.tool_list)])
+_source_folders: set[str] = set()
 
 
 class OwnTools(Struct):
@@ -167,3 +168,32 @@ def _last_line(trace: TracebackType | None, path: str) -> int:
 def _line(spec: ToolSpec) -> int:
     code = getattr(spec.run, "__code__", None)
     return code.co_firstlineno if code else 1
+
+
+class _SourceOnly(SourceFileLoader):
+    def path_stats(self, path: str) -> dict[str, int]:
+        raise OSError  # then Python neither looks for bytecode nor writes any
+
+
+def only_sources(folder: str) -> None:
+    """From now on, what is imported from this folder and those below is read from its sources.
+
+    Trust covers the sources of a folder. Python would rather load the bytecode or the extension beside them, which
+    nobody looked at.
+    """
+    if not _source_folders:
+        sys.path_hooks.insert(0, _finder)
+    _source_folders.add(os.path.realpath(folder))
+    for known in [path for path in sys.path_importer_cache if _covered(path)]:
+        del sys.path_importer_cache[known]
+
+
+def _covered(path: str) -> bool:
+    real = os.path.realpath(path)
+    return any(real == folder or real.startswith(folder + "/") for folder in _source_folders)
+
+
+def _finder(path: str) -> FileFinder:
+    if not _covered(path):
+        raise ImportError(path)
+    return FileFinder(path, (_SourceOnly, SOURCE_SUFFIXES))

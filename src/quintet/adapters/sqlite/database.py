@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import apsw
 
 from quintet.adapters.files.private_files import private_folder
-from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.processes.system import process_start
 from quintet.domain.base.errors import StoreDamaged, StoreError, StoreNewer, StoreUnwritable
 
 SQL_FOLDER = os.path.join(os.path.dirname(__file__), "sql")

@@ -12,7 +12,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
@@ -24,6 +24,7 @@ from quintet.domain.journal.protocol import Event, Recorded, Submitted
 from quintet.domain.ports.ports import Batch, Lease, SessionRow, Unreadable
 
 MOST_PER_COMMIT = 256
+T = TypeVar("T")
 _Job = tuple[Callable[[Rows], Any], "asyncio.Future[Any]"]
 
 
@@ -67,16 +68,16 @@ class SqliteStore:
                 rows.take_lease(batch.lease, 0.0, True)
             return rows.append(row.id, batch)
 
-        return await self.write(job)  # type: ignore[no-any-return]
+        return await self.write(job)
 
     async def append(self, session: str, batch: Batch) -> list[int]:
-        return await self.write(lambda rows: rows.append(session, batch))  # type: ignore[no-any-return]
+        return await self.write(lambda rows: rows.append(session, batch))
 
     async def submit(self, session: str, submitted: Submitted, at: str) -> None:
         await self.write(lambda rows: rows.submit(session, submitted, at))
 
     async def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:
-        return await self.write(lambda rows: rows.take_lease(lease, now, steal))  # type: ignore[no-any-return]
+        return await self.write(lambda rows: rows.take_lease(lease, now, steal))
 
     async def release(self, lease: Lease) -> None:
         await self.write(lambda rows: rows.release(lease))
@@ -84,7 +85,7 @@ class SqliteStore:
     async def purge(self, session: str) -> None:
         await self.write(lambda rows: rows.purge(session))
 
-    def write(self, work: Callable[[Rows], Any]) -> asyncio.Future[Any]:
+    def write(self, work: Callable[[Rows], T]) -> asyncio.Future[T]:
         """Run `work` on the writer's connection; done when the commit that holds it is synced."""
         if self._closed:
             raise StoreError("the store is closed")
@@ -93,7 +94,7 @@ class SqliteStore:
             self._thread = threading.Thread(target=self._write_loop, name="quintet-writer", daemon=True)
             self._thread.start()
         assert self._loop
-        future: asyncio.Future[Any] = self._loop.create_future()
+        future: asyncio.Future[T] = self._loop.create_future()
         if not self._gathered:
             self._loop.call_soon(self._hand_over)
         self._gathered.append((work, future))

@@ -1,26 +1,31 @@
-"""The reads and writes on tasks as plain synchronous methods over one connection, as `rows` is for sessions.
+"""Tasks in the database: the store of them, over synchronous methods on one connection, as `rows` has for sessions.
 
 Writing goes inside a transaction of the caller's. A database from before there were tasks has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 import msgspec
 
-from quintet.adapters.sqlite.database import load_queries
+from quintet.adapters.sqlite.database import clear_errors, load_queries
 from quintet.domain.base.errors import StoreDamaged, TaskTaken, UsageError
 from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.task import AT_WORK, Task, TaskMove, TaskStatus, TaskText
 
+if TYPE_CHECKING:  # whoever only reads needs no event loop
+    from quintet.adapters.sqlite.store import SqliteStore
+
+T = TypeVar("T")
 SINCE = 2  # the schema version that brought them
 _decode_text = msgspec.json.Decoder(TaskText).decode
 _encode = msgspec.json.Encoder().encode
+_STATUSES = {str(status): status for status in TaskStatus}
 
 
 class TaskRows:
@@ -118,9 +123,6 @@ class TaskRows:
         return self.connection.last_insert_rowid()
 
 
-_STATUSES = {str(status): status for status in TaskStatus}
-
-
 @cache
 def _queries() -> dict[str, str]:
     return load_queries("tasks.sql")
@@ -137,3 +139,45 @@ def _said(text: TaskText) -> tuple[str, str, str | None]:
     """What a file says, whole and as the two columns that queries may ask for."""
     claims = ", ".join(str(intent) for intent in text.intent)
     return _encode(text).decode(), _encode(text.depends_on).decode(), claims or None
+
+
+class SqliteTasks:
+    """Port `TaskStore` on the database of a `SqliteStore`: its writer thread, its commits, its reading connection."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self._store = store
+        self._read = TaskRows(store.reading, store.path)
+
+    async def add_tasks(self, tasks: Sequence[Task], reason: str) -> None:
+        await self._do(lambda rows: rows.add(tasks, reason))
+
+    async def move_task(self, task: Task, move: TaskMove, owner: str = "") -> int:
+        return await self._do(lambda rows: rows.move(task, move, owner))
+
+    async def amend_task(self, task: Task) -> None:
+        await self._do(lambda rows: rows.amend(task))
+
+    async def claim_task(self, claim: Claim, now: float, gone: str = "") -> bool:
+        return await self._do(lambda rows: rows.claim(claim, now, gone))
+
+    async def release_task(self, task: str, owner: str) -> None:
+        await self._do(lambda rows: rows.release(task, owner))
+
+    async def _do(self, work: Callable[[TaskRows], T]) -> T:
+        return await self._store.write(lambda rows: work(TaskRows(rows.connection, rows.path)))
+
+    def tasks(self) -> list[Task]:
+        with clear_errors(self._store.path):
+            return self._read.tasks()
+
+    def task(self, task: str) -> Task | None:
+        with clear_errors(self._store.path):
+            return self._read.task(task)
+
+    def claims(self) -> dict[str, Claim]:
+        with clear_errors(self._store.path):
+            return self._read.claims()
+
+    def moves(self, task: str) -> list[TaskMove]:
+        with clear_errors(self._store.path):
+            return self._read.moves(task)

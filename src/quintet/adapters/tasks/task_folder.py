@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from quintet.adapters.files.private_files import private
-from quintet.adapters.processes.clock import SystemClock
-from quintet.adapters.processes.proc_fs import process_start
+from quintet.adapters.processes.system import SystemClock, process_start
 from quintet.domain.base.errors import StoreError, StoreUnwritable
 from quintet.domain.ports.tasks import FoundFile
 from quintet.domain.tasks.task import FOLDERS

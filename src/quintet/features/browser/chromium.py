@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from quintet.adapters.files.own_temporary import temporary_folder
 from quintet.adapters.processes.host_programs import program
-from quintet.adapters.processes.proc_fs import descendants, process_start
 from quintet.adapters.processes.processes import own_environment
+from quintet.adapters.processes.system import descendants, process_start
 from quintet.adapters.settings.packages import package_part
 from quintet.domain.base.errors import ToolFailed
 from quintet.features.browser.proxy import WayOut

@@ -12,7 +12,7 @@ from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.features.forge import pull_request as pulls
 from quintet.tools.declare import counted, tool
-from quintet.tools.kept_texts import kept
+from quintet.tools.files import kept
 
 if TYPE_CHECKING:
     from quintet.features.forge.github import GitHub

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.processes.clock import SystemClock
+from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms

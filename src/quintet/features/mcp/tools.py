@@ -16,7 +16,7 @@ from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpTool
 from quintet.tools.declare import counted, tool
-from quintet.tools.kept_texts import kept
+from quintet.tools.files import kept
 
 if TYPE_CHECKING:
     from quintet.features.mcp.pool import McpPool

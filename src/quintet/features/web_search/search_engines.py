@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from quintet.adapters.http.fetch import Fetched, Fetcher
-from quintet.adapters.processes.isolated_script import apart
+from quintet.adapters.processes.own_code import apart
 from quintet.domain.base import bounded_json
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.outside_settings import WebSettings

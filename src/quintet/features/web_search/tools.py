@@ -11,7 +11,7 @@ from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.features.web_search.values import Page, Sought, WebResult
 from quintet.tools.declare import counted, tool
-from quintet.tools.kept_texts import kept
+from quintet.tools.files import kept
 
 if TYPE_CHECKING:
     from quintet.features.web_search.web import OpenWeb

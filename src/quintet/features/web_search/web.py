@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from quintet.adapters.http.fetch import Fetched, Fetcher, Guard, Resolve, looked_up
-from quintet.adapters.processes.isolated_script import apart
+from quintet.adapters.processes.own_code import apart
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.outside_settings import WebSettings
 from quintet.features.web_search.engines import chosen

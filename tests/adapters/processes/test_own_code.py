@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.processes.isolated_script import apart
+from quintet.adapters.processes.own_code import apart
 from quintet.domain.base.errors import ToolFailed
 
 SLEEPS = "import os, pathlib, time\npathlib.Path({told!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
