@@ -42,5 +42,5 @@ async def put_up_a_room(processes: LocalProcesses, cwd: str, grant: Grant) -> No
     """Two commands of one grant, and the walls of the third are kept up for it."""
     for _ in range(2):
         await processes.run(("true",), cwd=cwd, grant=grant, timeout=60)
-    while not processes.rooms.free:  # noqa: ASYNC110  its inside says when it is up
+    while not processes.kept_sandboxes.free:  # noqa: ASYNC110  its inside says when it is up
         await asyncio.sleep(0.005)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from quintet.adapters.sandbox import bubblewrap, confine
+from quintet.adapters.sandbox import confine, probe
 from tests.attacks.hatchery import Hatchery, hatchery, me, somebody
 from tests.attacks.running import Attacker
 from tests.attacks.world import World
@@ -28,7 +28,7 @@ from tests.attacks.world import World
 def sandbox(request: pytest.FixtureRequest) -> str:
     """The kind of sandbox that is set."""
     kind: str = request.param
-    if kind == "bwrap" and (why := bubblewrap.hindrance()):
+    if kind == "bwrap" and (why := probe.hindrance()):
         pytest.skip(f"needs bwrap: {why}")
     if kind == "partial" and not (confine.landlock_version() and confine.network_can_be_blocked()):
         pytest.skip("needs Landlock")

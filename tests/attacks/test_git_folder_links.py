@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.protected.git_links import links_in
+from quintet.adapters.protected.git_watch import links_in
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Sandbox
 from tests.attacks.test_sandbox_reach import BWRAP, GIT, Inside

@@ -11,7 +11,7 @@ import pytest
 
 import quintet
 from quintet.adapters.processes.own_code import run_from
-from quintet.adapters.sandbox.project_watch import installed_in
+from quintet.adapters.sandbox.containment import installed_in
 from quintet.domain.permission.gate import Sandbox
 from quintet.engine.turn.toolbox import Prepared
 from tests.attacks.world import put
@@ -23,15 +23,14 @@ from pathlib import Path
 import quintet
 from quintet.adapters.processes.processes import LocalProcesses
 from quintet.adapters.sandbox import confine, contain, inside
-from quintet.adapters.sandbox.project_watch import Ground
-from quintet.adapters.protected.scan import Scanner
+from quintet.adapters.sandbox.containment import SandboxSetup
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.protected_paths import PROTECTION
 
 root, kind, times = sys.argv[1], Sandbox(sys.argv[2]), int(sys.argv[3])
 assert quintet.__file__.startswith(root) and sys.executable.startswith(root)
 scratch = str(Path(root).parent / "scratch")
-containment = contain(kind, Ground(root, (), scratch, 0, PROTECTION, Scanner(root, PROTECTION)))
+containment = contain(kind, SandboxSetup(root, (), scratch, 0, PROTECTION))
 grant = Grant((Effect.EXECUTE,), (root,))
 
 async def run():
@@ -39,7 +38,7 @@ async def run():
     for line in ("sh plant.sh", *["echo ran"] * times):
         done = await processes.run(("sh", "-c", line), cwd=root, grant=grant, timeout=60)
         print(done.output, done.exit_code)
-        while processes.rooms._rooms and not processes.rooms.free:
+        while processes.kept_sandboxes._kept and not processes.kept_sandboxes.free:
             await asyncio.sleep(0.01)
     await processes.close()
 
@@ -116,7 +115,7 @@ load_all(str(root))
 for path in (root / "lib/quintet").rglob("*.py"):
     path.write_text("print('PLANTED')")
 from quintet.adapters.processes.own_code import source
-from quintet.adapters.protected import moved_aside, secret_covers
+from quintet.adapters.protected import covers, moved_aside
 from quintet.features.web_search.web import CHILD
 from quintet.surfaces.tui import app
 print("PLANTED" in source(CHILD), moved_aside.put_aside.__name__)

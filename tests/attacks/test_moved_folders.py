@@ -223,7 +223,7 @@ def test_a_secret_that_was_there_before_the_first_call_is_known_wherever_it_goes
     """By its number: the first look is taken before the first call that writes, not before the first command."""
     put(repo / "conf/.env", "KEY=sk-canary")
     inside = Inside(repo, Sandbox.BWRAP)
-    files = ProjectFiles(str(repo), looks=inside.containment.ground)
+    files = ProjectFiles(str(repo), looks=inside.containment)
     files.replace("a.txt", b"a")
     put(repo / "node_modules/x", "")
     (repo / "conf").rename(repo / "node_modules/c")
@@ -234,14 +234,14 @@ def test_a_secret_that_was_there_before_the_first_call_is_known_wherever_it_goes
 @pytest.mark.system("bwrap")
 def test_what_comes_with_a_moved_folder_and_was_not_judged_is_moved_aside(repo: Path) -> None:
     inside = Inside(repo, Sandbox.BWRAP)
-    ground = inside.containment.ground
+    watch = inside.containment.watch
     put(repo / "pkg/a.txt", "a")
     put(repo / "pkg/.vscode/tasks.json", "{}")
     put(repo / "users/.vscode/tasks.json", "{}")
-    ground.before_writing()
+    watch.before_writing()
     (repo / "pkg").rename(repo / "z")
     put(repo / "z/.claude/settings.json", "{}")  # by a command that still ran
-    ground.moved("pkg", "z", ("pkg/.vscode", "z/.vscode"))
+    watch.moved("pkg", "z", ("pkg/.vscode", "z/.vscode"))
     assert (repo / "z/.vscode/tasks.json").exists()
     assert (repo / "users/.vscode/tasks.json").exists()
     assert not (repo / "z/.claude").exists()
@@ -255,7 +255,7 @@ def test_what_comes_with_a_moved_folder_and_was_not_judged_is_moved_aside(repo: 
 @pytest.mark.system("bwrap")
 def test_what_appears_with_nothing_running_and_by_no_call_is_the_users(repo: Path) -> None:
     inside = Inside(repo, Sandbox.BWRAP)
-    inside.containment.ground.before_writing()
+    inside.containment.watch.before_writing()
     put(repo / "mine/.vscode/tasks.json", "{}")
     make_repository(repo / "mine")
     inside("true")

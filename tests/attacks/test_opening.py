@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 
 import pytest
 
-from quintet.adapters.sandbox import bubblewrap
+from quintet.adapters.processes import host_programs
 from quintet.app.open import find_ripgrep
 from tests.attacks.hatchery import Hatchery, me
 from tests.attacks.running import Attacker, Outcome
@@ -116,7 +116,7 @@ def executed(log: Path) -> list[Execution]:
             found.append(Execution(call[1], program, words))
         else:
             parents[call[5] or call[4]] = call[1]
-    walled = {one.pid for one in found if one.program == bubblewrap.program()}
+    walled = {one.pid for one in found if one.program == host_programs.program("bwrap")}
 
     def inside(pid: str) -> bool:
         while pid in parents:
@@ -125,12 +125,12 @@ def executed(log: Path) -> list[Execution]:
             pid = parents[pid]
         return False
 
-    return [one for one in found if one.program == bubblewrap.program() or not inside(one.pid)]
+    return [one for one in found if one.program == host_programs.program("bwrap") or not inside(one.pid)]
 
 
 def is_ours(one: Execution, project: str) -> bool:
     """Whether this is Quintet's own Python or ripgrep, bubblewrap, or git as Quintet runs it."""
-    if one.program in (sys.executable, find_ripgrep(), bubblewrap.program()):
+    if one.program in (sys.executable, find_ripgrep(), host_programs.program("bwrap")):
         return True
     if one.program == "/usr/bin/git":
         words, set_to = " ".join(one.words), one.variables

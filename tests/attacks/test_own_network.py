@@ -14,9 +14,8 @@ import pytest
 from quintet.adapters import sandbox
 from quintet.adapters.processes.background_shells import BackgroundShells
 from quintet.adapters.processes.processes import LocalProcesses
-from quintet.adapters.protected.scan import Scanner
 from quintet.adapters.sandbox.bubblewrap import Bubblewrap
-from quintet.adapters.sandbox.project_watch import Ground
+from quintet.adapters.sandbox.containment import SandboxSetup
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.protected_paths import PROTECTION
@@ -54,16 +53,16 @@ def usable() -> list[str]:
     return list(sandbox.networks())
 
 
-def ground(root: Path, networks: tuple[str, ...]) -> Ground:
+def setup(root: Path, networks: tuple[str, ...]) -> SandboxSetup:
     place = str(root.parent / "scratch")
-    return Ground(str(root), (), place, 0, PROTECTION, Scanner(str(root), PROTECTION), networks)
+    return SandboxSetup(str(root), (), place, 0, PROTECTION, networks)
 
 
 class Inside:
     def __init__(self, root: Path, networks: tuple[str, ...], *, kept: bool = False) -> None:
         self.root, self.kept = root, kept
         self.grant = Grant((Effect.EXECUTE, Effect.NETWORK), (str(root),), network=True)
-        self.containment = Bubblewrap(ground(root, networks))
+        self.containment = Bubblewrap(setup(root, networks))
 
     def __call__(self, *argv: str) -> Finished:
         async def run() -> Finished:

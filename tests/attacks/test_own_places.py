@@ -15,9 +15,8 @@ from quintet.adapters.files.paths import cache_folder, config_home, locate, own_
 from quintet.adapters.git import own_git
 from quintet.adapters.processes import host_programs
 from quintet.adapters.processes.processes import own_environment
-from quintet.adapters.protected.scan import Scanner
-from quintet.adapters.sandbox.project_watch import Ground
-from quintet.adapters.sandbox.uncontained import Uncontained
+from quintet.adapters.sandbox.containment import SandboxSetup
+from quintet.adapters.sandbox.landlock import Uncontained
 from quintet.adapters.settings.gate_terms import protection_of
 from quintet.domain.base.errors import UsageError
 from quintet.domain.permission.protected_paths import PROTECTION
@@ -166,10 +165,10 @@ def cache_of(root: Path, caches: Path, origin: str) -> str:
     answer = root / "told"
     script = f"import os; open({str(answer)!r}, 'w').write(os.environ['npm_config_cache'])"
     server = McpServer("ok", origin, (sys.executable, "-c", script), timeout=20.0)
-    ground = Ground(str(root), (), str(caches.parent / "scratch"), 0, PROTECTION, Scanner(str(root), PROTECTION))
+    setup = SandboxSetup(str(root), (), str(caches.parent / "scratch"), 0, PROTECTION)
 
     async def once() -> None:
-        pool = McpPool(lambda: ([server], []), Uncontained(ground), str(root), str(caches))
+        pool = McpPool(lambda: ([server], []), Uncontained(setup), str(root), str(caches))
         running = await pool._program(server)
         await running.leaves(20)
         await running.end()

@@ -21,9 +21,8 @@ from pathlib import Path
 from tests.looking import put_up_a_room
 
 from quintet.adapters.processes.processes import LocalProcesses
-from quintet.adapters.protected.scan import Scanner
 from quintet.adapters.sandbox import contain
-from quintet.adapters.sandbox.project_watch import Ground
+from quintet.adapters.sandbox.containment import SandboxSetup
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
@@ -158,15 +157,14 @@ class Field:
         return found + (["reached the network"] if self.visited() else [])
 
     def _processes(self) -> LocalProcesses:
-        ground = Ground(
+        setup = SandboxSetup(
             root=str(self.project),
             private=(),
             scratch_parent=str(self.folder / "scratch"),
             file_bytes=100_000_000,
             protection=PROTECTION,
-            scanner=Scanner(str(self.project), PROTECTION),
         )
-        return LocalProcesses(contain(Sandbox.BWRAP, ground))
+        return LocalProcesses(contain(Sandbox.BWRAP, setup))
 
 
 def _files(place: Path) -> Iterable[Path]:

@@ -59,7 +59,7 @@ class Caller:
         self.shells = BackgroundShells(self.containment, places.outputs)
         self.processes = LocalProcesses(self.containment)
         vault = Vault(places, settings)
-        files = ProjectFiles(str(root), terms.protection, self.containment.ground)
+        files = ProjectFiles(str(root), terms.protection, self.containment)
         own = Services(places, LoadedSettings(settings), terms, files, self.processes, self.containment, vault)
         bench = Workbench(
             str(root),

@@ -21,9 +21,7 @@ from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import LocalProcesses, ShellHooks
 from quintet.adapters.processes.system import RandomIds, SystemClock, process_start
 from quintet.adapters.protected.left_behind import left_note
-from quintet.adapters.protected.scan import Scanner
-from quintet.adapters.sandbox.containment import Containment
-from quintet.adapters.sandbox.project_watch import Ground, installed_in
+from quintet.adapters.sandbox.containment import Containment, SandboxSetup, installed_in
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
@@ -136,7 +134,7 @@ def make_core(
 
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
-    files = ProjectFiles(places.root, terms.protection, containment.ground)
+    files = ProjectFiles(places.root, terms.protection, containment)
     prompts = own_prompts(places.root, loaded.trust)
     vault = Vault(places, loaded.settings)
     models = SessionModels(loaded.settings, vault, prompts.page, model)
@@ -212,17 +210,15 @@ def _is_open(core: Core, session: str) -> bool:
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:
-    ground = Ground(
+    setup = SandboxSetup(
         root=places.root,
         private=places.make_own(),
         scratch_parent=places.scratch,
         file_bytes=settings.sandbox.file_bytes,
         protection=terms.protection,
-        scanner=Scanner(places.root, terms.protection),
         networks=() if terms.loopback_open else sandbox.networks(),
-        records=places.unsettled,
     )
-    return sandbox.contain(terms.sandbox, ground)
+    return sandbox.contain(terms.sandbox, setup, records=places.unsettled)
 
 
 async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed], agent: str, places: Places) -> Session:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.protected.left_behind import left_behind, names, protection_of
+from quintet.adapters.protected.left_behind import left_behind, names, protection_then
 from quintet.adapters.protected.moved_aside import STORES, new_store, put_back
 from quintet.adapters.protected.unsettled import put_all_aside
 from quintet.adapters.settings import layers as config
@@ -59,7 +59,7 @@ def _kept(left: Left, paths: list[str]) -> list[str]:
 def _moved(places: Places, settings: Settings, left: Left) -> list[str]:
     if not left.legible:
         return ["what stood here before is not known: move by hand what is not yours, then quintet aside keep"]
-    protection = protection_of(places, settings, left)
+    protection = protection_then(places, settings, left)
     said = put_all_aside(left.root, left.found(protection, reopening=True), new_store(places.scratch))
     if not left.found(protection):
         left.forget()

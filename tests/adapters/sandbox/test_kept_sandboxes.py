@@ -1,4 +1,4 @@
-"""Kept sandboxes: what a command finds of those before it, and when a room is not used again."""
+"""Kept sandboxes: what a command finds of those before it, and when a kept is not used again."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.system("bwrap")
 Run = Callable[..., Awaitable[Finished]]
 
 
-def in_a_room(root: Path, test: Callable[[Run, LocalProcesses], Awaitable[None]]) -> None:
+def in_a_kept_sandbox(root: Path, test: Callable[[Run, LocalProcesses], Awaitable[None]]) -> None:
     processes = LocalProcesses(Caller(root, Sandbox.BWRAP).containment)
     grant = Grant((Effect.EXECUTE,), (str(root),))
 
@@ -62,7 +62,7 @@ def test_commands_of_one_grant_share_a_room_and_another_grant_does_not(repo: Pat
         assert first != await namespace(run, grant=Grant((Effect.EXECUTE,)))
         assert first == await namespace(run)
 
-    in_a_room(repo, test)
+    in_a_kept_sandbox(repo, test)
 
 
 def test_nothing_of_a_command_outlives_it(repo: Path) -> None:
@@ -73,7 +73,7 @@ def test_nothing_of_a_command_outlives_it(repo: Path) -> None:
         assert (await run("ls -d /proc/[0-9]*")).output.split()[0] == "/proc/1"
         assert long not in (await run("cat /proc/[0-9]*/cmdline")).output
 
-    in_a_room(repo, test)
+    in_a_kept_sandbox(repo, test)
 
 
 def test_a_command_cannot_end_trace_or_answer_for_its_room(repo: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_command_cannot_end_trace_or_answer_for_its_room(repo: Path) -> None:
         assert "Permission denied" in tried.output
         assert before == await namespace(run)
 
-    in_a_room(repo, test)
+    in_a_kept_sandbox(repo, test)
 
 
 def test_a_room_is_left_when_a_secret_appears_or_takes_the_place_of_another(repo: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_room_is_left_when_a_secret_appears_or_takes_the_place_of_another(repo
         os.replace(repo / "new", repo / ".env")
         assert "second-secret" not in (await run("cat .env")).output
 
-    in_a_room(repo, test)
+    in_a_kept_sandbox(repo, test)
 
 
 def test_a_command_that_takes_too_long_is_ended_and_the_next_one_runs(repo: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_command_that_takes_too_long_is_ended_and_the_next_one_runs(repo: Path
         assert stubborn.output == "here\n"
         assert (await run("echo on")).output == "on\n"
 
-    in_a_room(repo, test)
+    in_a_kept_sandbox(repo, test)
 
 
 def test_what_a_room_gives_is_what_a_fresh_sandbox_gives(repo: Path) -> None:
@@ -129,37 +129,37 @@ def test_what_a_room_gives_is_what_a_fresh_sandbox_gives(repo: Path) -> None:
         for line in lines:
             grant = Grant((Effect.EXECUTE,), (str(repo),))
             alone = await fresh.run(("bash", "-c", line), cwd=str(repo), grant=grant, timeout=120)
-            fresh.rooms = type(fresh.rooms)()  # walls of a single command are never kept
+            fresh.kept_sandboxes = type(fresh.kept_sandboxes)()  # that of a single command is never kept
             kept = await run(line)
             assert (kept.exit_code, kept.output) == (alone.exit_code, alone.output), line
 
-    in_a_room(repo, test)
+    in_a_kept_sandbox(repo, test)
 
 
 def test_a_long_command_and_two_at_once_go_beside_the_room(repo: Path) -> None:
     async def test(run: Run, processes: LocalProcesses) -> None:
-        room = await namespace(run)
+        kept = await namespace(run)
         long = await run(f"echo {'x' * 100_000} | wc -c; readlink /proc/self/ns/pid")
         assert long.output.split()[0] == "100001"
-        assert long.output.split()[1] != room.strip()
+        assert long.output.split()[1] != kept.strip()
         first = asyncio.create_task(run("readlink /proc/self/ns/pid; touch here; until [ -e go ]; do sleep 0.01; done"))
         await appears(repo / "here")
         beside = await namespace(run)
         (repo / "go").touch()
-        assert (await first).output == room
-        assert beside != room
+        assert (await first).output == kept
+        assert beside != kept
 
-    in_a_room(repo, test)
+    in_a_kept_sandbox(repo, test)
 
 
 def test_a_room_that_dies_is_an_unknown_outcome_and_then_another(repo: Path) -> None:
     async def test(run: Run, processes: LocalProcesses) -> None:
         command = asyncio.create_task(run("echo begun > mark; sleep 600"))
         await appears(repo / "mark")
-        for room in processes.rooms._rooms.values():
-            room.kill()
+        for kept in processes.kept_sandboxes._kept.values():
+            kept.kill()
         with pytest.raises(ToolFailed, match="its outcome is unknown"):
             await command
         assert (await run("echo on")).output == "on\n"
 
-    in_a_room(repo, test)
+    in_a_kept_sandbox(repo, test)

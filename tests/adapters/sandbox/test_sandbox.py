@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import LocalProcesses
-from quintet.adapters.sandbox import bubblewrap, confine
+from quintet.adapters.sandbox import confine, probe
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
@@ -393,11 +394,11 @@ def test_a_folder_to_write_elsewhere_opens_nothing_of_the_project(repo: Path, tm
 def test_a_machine_where_nothing_can_be_laid_inside_has_no_bubblewrap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = bubblewrap.program()
+    real = program("bwrap")
     fake = tmp_path / "bin/bwrap"  # a machine that starts sandboxes, and lets no right into them
     fake.parent.mkdir()
     fake.write_text(f'#!/bin/bash\nexec {real} "${{@//CAP_SYS_ADMIN/CAP_CHOWN}}"\n')
     fake.chmod(0o755)
-    assert bubblewrap.hindrance() == ""
+    assert probe.hindrance() == ""
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
-    assert "unshare" in bubblewrap.hindrance()
+    assert "unshare" in probe.hindrance()

@@ -6,12 +6,16 @@ and however one ends, everything it started ends with it.
 
 from __future__ import annotations
 
+import array
 import asyncio
+import fcntl
 import os
 import pty
 import re
 import signal
+import struct
 import sys
+import termios
 import time
 from collections.abc import Callable, Sequence
 
@@ -20,8 +24,7 @@ from msgspec import structs
 from quintet.adapters.processes.output import Output
 from quintet.adapters.processes.processes import Child, with_secrets
 from quintet.adapters.processes.system import descendants, is_busy
-from quintet.adapters.sandbox.containment import Containment
-from quintet.adapters.sandbox.project_watch import MINDER, Launch
+from quintet.adapters.sandbox.containment import MINDER, Containment, Launch
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.redaction import Chunks
@@ -195,10 +198,6 @@ class _Shell:
             return ""
 
     def _reads_lines(self, shell: int) -> bool:
-        import array
-        import fcntl
-        import termios
-
         if is_busy(shell):
             return False
         editing = not termios.tcgetattr(self._terminal)[3] & termios.ICANON
@@ -250,17 +249,13 @@ def _program(pid: int) -> str:
 
 
 def _set_size(terminal: int) -> None:
-    import fcntl
-    import struct
-    import termios
-
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *ROWS_COLUMNS, 0, 0))
 
 
 def _at_terminal(argv: Sequence[str]) -> tuple[str, ...]:
-    """A shell with a terminal of its own, inside whatever walls are put around these words.
+    """A shell with a terminal of its own, inside whatever sandbox is put around these words.
 
-    The script is the installed one, as it is seen from inside; `Ground.minded` is for what starts outside.
+    The script is the installed one, as it is seen from inside; `SandboxSetup.minded` is for what starts outside.
     """
-    walls = '{"terminal": true}'
-    return (sys.executable, "-I", "-S", MINDER, walls, *argv)
+    limits = '{"terminal": true}'
+    return (sys.executable, "-I", "-S", MINDER, limits, *argv)

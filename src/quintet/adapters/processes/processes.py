@@ -10,22 +10,27 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
-from typing import IO
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any
 
+import msgspec
 from msgspec import structs
 
 from quintet.adapters.files.own_temporary import unnamed_file
 from quintet.adapters.git.own_git import looking_from
 from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.processes.output import Inlet, Output, Taker
+from quintet.adapters.processes.own_code import source
 from quintet.adapters.processes.system import descendants, process_start
-from quintet.adapters.protected.secret_covers import closed_files_met
-from quintet.adapters.sandbox.containment import Containment
-from quintet.adapters.sandbox.kept_sandboxes import Rooms
-from quintet.adapters.sandbox.project_watch import Launch
+from quintet.adapters.protected.covers import closed_files_met
+from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
+from quintet.adapters.sandbox.containment import Containment, Launch
+from quintet.adapters.sandbox.inside import STANDING
+from quintet.adapters.sandbox.kept_sandboxes import KeptSandboxes
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.git.sandbox_notes import FailedCommand, explained
 from quintet.domain.permission.effects import Grant, Sandbox
 from quintet.domain.ports.ports import Finished
 from quintet.domain.settings.hooks import HookEnd
@@ -35,6 +40,8 @@ PLAIN_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=f
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
 MOST_HOOK_BYTES = 1_000_000  # of what a hook prints that is read
 NOT_STARTED = 127
+MOST_ANSWER_BYTES = 50_000_000  # of a script of our own
+PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def child_environment() -> dict[str, str]:
@@ -54,10 +61,10 @@ def _environment(launch: Launch) -> dict[str, str]:
 
 
 def with_secrets(launch: Launch, grant: Grant, vault: Vault | None) -> Launch:
-    """With the secrets of its grant in its environment, and then in walls of its own."""
+    """With the secrets of its grant in its environment, and then in a sandbox of its own."""
     if not (vault and grant.secrets):
         return launch
-    return structs.replace(launch, variables={**launch.variables, **vault.values(grant.secrets)}, room=None)
+    return structs.replace(launch, variables={**launch.variables, **vault.values(grant.secrets)}, keepable=None)
 
 
 def kill_tree(leader: int, tree: Sequence[tuple[int, str]]) -> None:
@@ -78,10 +85,10 @@ class LocalProcesses:
     def __init__(self, containment: Containment, vault: Vault | None = None) -> None:
         self._containment = containment
         self._vault = vault
-        self.rooms = Rooms()
+        self.kept_sandboxes = KeptSandboxes()
 
     async def close(self) -> None:
-        await self.rooms.close()
+        await self.kept_sandboxes.close()
 
     async def run(
         self,
@@ -105,8 +112,6 @@ class LocalProcesses:
         """With what there is to say of a failure that only the sandbox explains."""
         if "git" not in done.output and "fatal:" not in done.output and "publickey" not in done.output:
             return done
-        from quintet.domain.git.sandbox_notes import FailedCommand, explained
-
         kind = self._containment.kind
         notes = explained(
             FailedCommand(done.output, done.exit_code, grant, kind, next(iter(grant.write_roots), launch.cwd))
@@ -136,7 +141,7 @@ class LocalProcesses:
     ) -> Finished:
         launch = with_secrets(launch, grant, self._vault)
         output = Output(keep, on_output, whole, self._vault.chunks() if self._vault else None)
-        child = await self.rooms.enter(launch, output) or Child(launch, output)
+        child = await self.kept_sandboxes.enter(launch, output) or Child(launch, output)
         timed_out = False
         try:
             async with asyncio.timeout(timeout):
@@ -152,7 +157,7 @@ class LocalProcesses:
             output.close()
             notes = self._containment.settle(launch)
             if isinstance(child, Child):
-                self.rooms.settle(launch, _environment(launch))
+                self.kept_sandboxes.settle(launch, _environment(launch))
         text = output.text()
         if not timed_out and (failure := child.failure(text)):
             raise ToolFailed(failure)
@@ -216,14 +221,10 @@ class Child:
         return code if code >= 0 else 128 - code
 
     def failure(self, text: str) -> str:
-        """Why the command itself was not run, if the walls did not stand; `text` is what was printed."""
+        """Why the command itself was not run, if the sandbox did not start; `text` is what was printed."""
         if self._report:
-            from quintet.adapters.sandbox.inside import STANDING
-
             ran = STANDING in self._said
         else:
-            from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
-
             ran = not (self.process.returncode == NOT_CONFINED and text.startswith(COMPLAINT))
         return "" if ran else f"the sandbox could not start, so nothing was run: {text.strip()[:500]}"
 
@@ -272,6 +273,48 @@ class Child:
         for pipe in (self.process.stdout, self.process.stderr):
             if pipe:
                 pipe.close()
+
+
+async def run_apart(
+    script: str, request: Mapping[str, Any], body: bytes, seconds: float, *, online: bool = False
+) -> Any:
+    """What a script of Quintet's own makes of a request and a body; `online` tells it the proxies of this machine.
+
+    It runs in a process apart: what it reads is hostile, what it imports is heavy, and it can be ended at any moment.
+    It gets bytes, and gives JSON.
+    """
+    environment = own_environment()
+    if online:
+        environment |= {key: value for key, value in os.environ.items() if key in PROXIES or key.lower() in PROXIES}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",
+        "-c",
+        source(script),
+        env=environment,
+        cwd="/",
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,
+        limit=MOST_ANSWER_BYTES,
+    )
+    try:
+        async with asyncio.timeout(seconds or None):
+            out, err = await process.communicate(msgspec.json.encode(request) + b"\n" + body)
+    except TimeoutError:
+        raise ToolFailed(f"given up after {seconds:g} s") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await asyncio.shield(process.wait())
+    if process.returncode or not out:
+        last = err.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"it ended with {process.returncode}"]
+        raise ToolFailed(f"it could not be read: {last[0][:300]}")
+    answer = msgspec.json.decode(out)
+    if problem := answer.get("problem"):
+        raise ToolFailed(problem)
+    return answer
 
 
 class ShellHooks:

@@ -17,8 +17,7 @@ from msgspec import Struct, structs
 from quintet.adapters.git.git_folders import GitFolders, git_folders, read_plain
 from quintet.adapters.git.own_git import View
 from quintet.adapters.protected.git_watch import listed
-from quintet.adapters.protected.nofollow import opened
-from quintet.adapters.protected.scan import SETTLED_NS
+from quintet.adapters.protected.nofollow import SETTLED_NS, opened
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.git.kept_in_git import staged
 

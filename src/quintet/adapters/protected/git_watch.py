@@ -11,12 +11,17 @@ import contextlib
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 
 from quintet.adapters.files.paths import key_of
-from quintet.adapters.protected.git_links import Link, links_in
+from quintet.adapters.git.git_folders import read_plain
+from quintet.adapters.protected.linked_git import settings_of
+from quintet.adapters.protected.nofollow import SETTLED_NS, looked, text_of
+from quintet.domain.base.lazy_regex import regex
 
 HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
     *("hooks", "config", "config.worktree", "info", "commondir", "gitdir"),
@@ -26,6 +31,18 @@ MOST_HEAD = 4096  # bytes
 HELD_IN_WORKTREE = ("gitdir", "commondir", "config.worktree")
 _RUNS = re.compile(rb"^\s*(?:x|exec)\b.*$", re.M)
 _UNFINISHED = ("rebase-merge/git-rebase-todo", "sequencer/todo")  # what `git rebase --continue` does next
+Link = tuple[str, str]  # where it is, where it leads
+_OBJECTS = frozenset({"pack", "info"})  # of the folder of objects, what is no single one
+_MANY = frozenset({"lfs/objects", "annex/objects"})  # the same of other programs
+_SOCKET = "fsmonitor--daemon.ipc"  # git's own
+_IN_PLACE = ("_MSG", "_EDITMSG", "FETCH_HEAD")  # what git writes without making it anew; logs as well
+# What `git init`, `clone`, `worktree add` and `submodule add` write into a configuration: nothing that names a program.
+_PLAIN_SETTING = regex(
+    r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|worktree)"
+    r"|extensions\.(objectformat|refstorage|relativeworktrees)|remote\.[^\n]*\.(url|fetch|tagopt)"
+    r"|branch\.[^\n]*\.(remote|merge|rebase)|submodule\.active|submodule\.[^\n]*\.(url|active)"
+)
+_UNPLAIN_FILES = ("commondir", "gitdir", "config.worktree", "info/attributes", "objects/info/alternates")
 
 
 class GitWatch(Struct, frozen=True):
@@ -44,8 +61,6 @@ class GitWatch(Struct, frozen=True):
 
 
 def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
-    from quintet.adapters.git.git_folders import read_plain
-
     modules = modules_in(git)
     trees = [tree for folder in (git, *modules) for tree in listed(os.path.join(folder, "worktrees"))]
     places = [os.path.join(folder, name) for folder in (git, *modules) for name in HELD]
@@ -78,8 +93,6 @@ def watch_held(held: Sequence[str]) -> GitWatch:
 
 def appeared_in(watched: GitWatch) -> Iterator[str]:
     """What has come since and is not to stay."""
-    from quintet.adapters.protected.moved_aside import is_as_git_makes, is_worktree_as_git_makes
-
     yield from (path for path in watched.missing if os.path.lexists(path))
     yield from (path for path, number in watched.taken if os.path.lexists(path) and _number(path) != number)
     if watched.sealed or not watched.git:
@@ -151,11 +164,118 @@ def listed(folder: str) -> Sequence[str]:
 
 def _commands(git: str) -> Iterator[bytes]:
     """The lines of each unfinished work of git's that run a program; a line for each that cannot be read."""
-    from quintet.adapters.git.git_folders import read_plain
-
     for name in _UNFINISHED:
         path = os.path.join(git, name)
         data = read_plain(path)
         if not data and os.path.lexists(path) and os.lstat(path).st_size:
             data = b"exec?"
         yield b"\n".join(_RUNS.findall(data))
+
+
+def links_in(git: str) -> Iterator[Link]:
+    """Every link of a git folder, and those of its worktrees and submodules, which lie in it; git makes none.
+
+    What git writes next would go where they lead: it writes its messages, its logs and some of its references into
+    what is there, through a link too. Pipes would keep it waiting, and a second name for one of those files is a link
+    as well. Nothing below the single objects is looked at. A folder is read again only when its time of change is
+    another.
+    """
+    waiting = [git]
+    while waiting:
+        path = waiting.pop()
+        below, links = _look(path)
+        yield from ((os.path.join(path, name), led) for name, led in links if not _is_head(git, path, name, led))
+        waiting += [os.path.join(path, name) for name in below if not _is_many(path, name)]
+
+
+def _is_many(folder: str, name: str) -> bool:
+    above, last = os.path.split(folder)
+    return (last == "objects" and name not in _OBJECTS) or f"{os.path.basename(above)}/{last}" in _MANY
+
+
+def _is_head(git: str, folder: str, name: str, led: str) -> bool:
+    """HEAD as core.preferSymlinkRefs has it: it leads to a branch of this folder."""
+    return name == "HEAD" and folder == git and led.startswith("refs/heads/") and ".." not in led.split("/")
+
+
+def _look(path: str) -> tuple[tuple[str, ...], tuple[Link, ...]]:
+    now = time.time_ns()
+    try:
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode):
+            return (), ()
+        settled = now - found.st_ctime_ns > SETTLED_NS
+        return (_read if settled else _read.__wrapped__)(path, found.st_dev, found.st_ino, found.st_ctime_ns)
+    except OSError:  # gone, or closed: git cannot write there either
+        return (), ()
+
+
+@lru_cache(8192)
+def _read(path: str, _device: int, _number: int, _stamp: int) -> tuple[tuple[str, ...], tuple[Link, ...]]:
+    """The folders in a folder, and the links."""
+    below, links = [], []
+    logs = "logs" in path.split("/")
+    with os.scandir(path) as entries:
+        for entry in entries:
+            name = entry.name
+            if entry.is_symlink():
+                links.append((name, os.readlink(entry.path)))
+            elif entry.is_dir(follow_symlinks=False):
+                below.append(name)
+            elif not entry.is_file(follow_symlinks=False):
+                links += [] if name == _SOCKET else [(name, "")]
+            elif (logs or name.endswith(_IN_PLACE)) and (one := entry.stat(follow_symlinks=False)).st_nlink > 1:
+                links.append((name, f"{one.st_dev}:{one.st_ino}"))
+    return tuple(below), tuple(links)
+
+
+def as_git_makes(root: str, repository: str) -> bool:
+    """Whether a `.git` that appeared is one that git made: no hook, no setting that names a program, no way elsewhere.
+
+    A `.git` file leads to a folder that an older repository of this project keeps for it, and that one leads back.
+    """
+    found = looked(root, os.path.relpath(repository, root))
+    if found is None:
+        return False
+    if stat.S_ISDIR(found.st_mode):
+        return is_as_git_makes(repository) and not os.path.lexists(os.path.join(repository, "worktrees"))
+    words = text_of(os.path.dirname(repository), ".git", 4096).strip()
+    if not words.startswith("gitdir:"):
+        return False
+    own = os.path.normpath(os.path.join(os.path.dirname(repository), words.removeprefix("gitdir:").strip()))
+    if not own.startswith(root + "/") or looked(root, os.path.relpath(own, root)) is None:
+        return False
+    above, kind = os.path.split(os.path.dirname(own))
+    if kind == "worktrees":
+        back = text_of(own, "gitdir", 4096).strip()
+        return os.path.normpath(os.path.join(own, back)) == repository and is_worktree_as_git_makes(own)
+    if "/.git/modules/" not in own or not above:
+        return False
+    trees = [value for name, value in settings_of(own) or () if name == "core.worktree"]
+    same = [os.path.normpath(os.path.join(own, tree)) == os.path.dirname(repository) for tree in trees]
+    return same == [True] and is_as_git_makes(own, submodule=True)
+
+
+def is_as_git_makes(git: str, *, submodule: bool = False) -> bool:
+    """Whether a git folder, with those of its submodules, holds nothing that names a program or another folder."""
+    if any(os.path.lexists(os.path.join(git, name)) for name in _UNPLAIN_FILES):
+        return False
+    hooks = os.path.join(git, "hooks")
+    if os.path.islink(hooks) or (os.path.isdir(hooks) and any(name[-7:] != ".sample" for name in os.listdir(hooks))):
+        return False
+    settings = settings_of(git)
+    if settings is None or any(links_in(git)):
+        return False
+    for name, value in settings:
+        if not _PLAIN_SETTING.fullmatch(name) or value.startswith("ext::"):
+            return False
+        if name == "core.worktree" and not submodule:
+            return False
+    return all(is_as_git_makes(module, submodule=True) for module in modules_in(git))
+
+
+def is_worktree_as_git_makes(own: str) -> bool:
+    """The same for what `git worktree add` makes in the folder of its repository."""
+    return text_of(own, "commondir", 4096).strip() == "../.." and not os.path.lexists(
+        os.path.join(own, "config.worktree")
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from quintet.adapters.files.paths import Places
+from quintet.adapters.settings.gate_terms import protection_of
 from quintet.domain.base.listing import few
 from quintet.domain.base.safe_text import on_one_line
 
@@ -34,16 +35,15 @@ def left_behind(places: Places, settings: Settings) -> list[tuple[Left, list[str
 
     found = []
     for left in left_in(places.unsettled, places.root):
-        if paths := left.found(protection_of(places, settings, left)):
+        if paths := left.found(protection_then(places, settings, left)):
             found.append((left, paths))
         else:
             left.forget()
     return found
 
 
-def protection_of(places: Places, settings: Settings, left: Left) -> Protection:
-    from quintet.adapters.settings.gate_terms import protection_of
-
+def protection_then(places: Places, settings: Settings, left: Left) -> Protection:
+    """What is protected in the project that a record is of."""
     return protection_of(msgspec.structs.replace(places, root=left.root), settings)
 
 

@@ -1,4 +1,4 @@
-"""What to do about something protected that appeared while a command ran: moved aside, unless git itself made it.
+"""Moves aside what appeared in a protected place while a command ran, and back again.
 
 Everything here is done on handles, without following a link: the command made these names.
 """
@@ -8,28 +8,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import stat
 import time
 from collections.abc import Mapping, Set
 from hashlib import sha256
+from itertools import count
 
-from quintet.adapters.protected.git_links import links_in
-from quintet.adapters.protected.git_watch import modules_in
-from quintet.adapters.protected.linked_git import settings_of
-from quintet.adapters.protected.nofollow import add_rights, looked, opened, text_of
+from quintet.adapters.protected.nofollow import add_rights, opened
 from quintet.adapters.protected.scan import BARE, SECRET, Guarded, Place
+from quintet.adapters.sandbox.host_mounts import below
+from quintet.domain.permission.put_right import Moved
 
 LONGEST_LABEL = 200  # bytes
 STORES = "aside"
-# What `git init`, `clone`, `worktree add` and `submodule add` write into a configuration: nothing that names a program.
-_PLAIN = re.compile(
-    r"core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|worktree)"
-    r"|extensions\.(objectformat|refstorage|relativeworktrees)|remote\.[^\n]*\.(url|fetch|tagopt)"
-    r"|branch\.[^\n]*\.(remote|merge|rebase)|submodule\.active|submodule\.[^\n]*\.(url|active)"
-)
 MOST_PATH = 1000  # bytes of a path among what was moved aside; a longer one is put there by its name alone
-_STRANGE = ("commondir", "gitdir", "config.worktree", "info/attributes", "objects/info/alternates")
 
 
 def new_places(
@@ -50,6 +42,34 @@ def unwanted(place: Place) -> str:
     if kind == SECRET:
         return ""
     return os.path.join(path, "HEAD") if kind == BARE else path
+
+
+class AsideFolder:
+    """Where what appeared in a project is moved: one folder below `scratch` for all of one command."""
+
+    def __init__(self, root: str, scratch: str) -> None:
+        self._root = root
+        self._scratch = scratch
+        self._store = ""
+        self._numbers = count(1)
+
+    def next(self) -> None:
+        """Another command: what is moved now goes to another folder."""
+        self._store = ""
+
+    def put(self, path: str, base: str = "") -> Moved | None:
+        """Move a path aside; what there is to tell, without a new place if it could not be moved. None: it is gone.
+
+        `base` is the folder below which a command may have made links; else the project.
+        """
+        inside = below(path, self._root)
+        name = os.path.relpath(path, self._root) if inside else path
+        self._store = self._store or new_store(self._scratch, next(self._numbers))
+        try:
+            moved = put_aside(base or self._root, path, self._store, name if inside else "")
+        except OSError as error:
+            return Moved(name, wrong=error.strerror or str(error))
+        return Moved(name, moved) if moved else None
 
 
 def new_store(scratch: str, number: int = 0) -> str:
@@ -161,53 +181,3 @@ def _renamed(at: int, name: str, to: str, place: int | None) -> None:
     finally:
         if changed:
             os.chmod(f"/proc/self/fd/{at}", before)
-
-
-def as_git_makes(root: str, repository: str) -> bool:
-    """Whether a `.git` that appeared is one that git made: no hook, no setting that names a program, no way elsewhere.
-
-    A `.git` file leads to a folder that an older repository of this project keeps for it, and that one leads back.
-    """
-    found = looked(root, os.path.relpath(repository, root))
-    if found is None:
-        return False
-    if stat.S_ISDIR(found.st_mode):
-        return is_as_git_makes(repository) and not os.path.lexists(os.path.join(repository, "worktrees"))
-    words = text_of(os.path.dirname(repository), ".git", 4096).strip()
-    if not words.startswith("gitdir:"):
-        return False
-    own = os.path.normpath(os.path.join(os.path.dirname(repository), words.removeprefix("gitdir:").strip()))
-    if not own.startswith(root + "/") or looked(root, os.path.relpath(own, root)) is None:
-        return False
-    above, kind = os.path.split(os.path.dirname(own))
-    if kind == "worktrees":
-        back = text_of(own, "gitdir", 4096).strip()
-        return os.path.normpath(os.path.join(own, back)) == repository and is_worktree_as_git_makes(own)
-    if "/.git/modules/" not in own or not above:
-        return False
-    trees = [value for name, value in settings_of(own) or () if name == "core.worktree"]
-    same = [os.path.normpath(os.path.join(own, tree)) == os.path.dirname(repository) for tree in trees]
-    return same == [True] and is_as_git_makes(own, submodule=True)
-
-
-def is_as_git_makes(git: str, *, submodule: bool = False) -> bool:
-    """Whether a git folder, with those of its submodules, holds nothing that names a program or another folder."""
-    if any(os.path.lexists(os.path.join(git, name)) for name in _STRANGE):
-        return False
-    hooks = os.path.join(git, "hooks")
-    if os.path.islink(hooks) or (os.path.isdir(hooks) and any(name[-7:] != ".sample" for name in os.listdir(hooks))):
-        return False
-    settings = settings_of(git)
-    if settings is None or any(links_in(git)):
-        return False
-    for name, value in settings:
-        if not _PLAIN.fullmatch(name) or value.startswith("ext::") or (name == "core.worktree" and not submodule):
-            return False
-    return all(is_as_git_makes(module, submodule=True) for module in modules_in(git))
-
-
-def is_worktree_as_git_makes(own: str) -> bool:
-    """The same for what `git worktree add` makes in the folder of its repository."""
-    return text_of(own, "commondir", 4096).strip() == "../.." and not os.path.lexists(
-        os.path.join(own, "config.worktree")
-    )

@@ -1,12 +1,21 @@
-"""Looks at a path inside a folder without following any link: for what a command of the session could have made."""
+"""Looks at a path inside a folder without following any link: for what a command of the session could have made.
+
+When something was made, which no program can set, tells it from another one that got its number.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import stat
+import struct
 
 OPEN = 0o500  # what its owner needs to look into a folder
+SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_AT_EMPTY_PATH, _STATX_BTIME = 0x1000, 0x800
+_MASK, _BIRTH = struct.Struct("I"), struct.Struct("qI")  # at 0 and at 80 of struct statx
+_statx = getattr(ctypes.CDLL(None), "statx", None)
 
 
 def opened(base: str, name: str) -> int:
@@ -74,3 +83,22 @@ def text_of(base: str, name: str, most: int = 65_536) -> str:
         return os.read(handle, most).decode("utf-8", "surrogateescape") if regular else ""
     finally:
         os.close(handle)
+
+
+def birth(base: str, path: str) -> int:
+    """When a file or folder was made, in nanoseconds; 0 if it is gone, or the file system does not know."""
+    if _statx is None:
+        return 0
+    try:
+        handle = opened(base, os.path.relpath(path, base))
+    except OSError:
+        return 0
+    answer = ctypes.create_string_buffer(256)
+    try:
+        failed = _statx(handle, b"", _AT_EMPTY_PATH, _STATX_BTIME, answer)
+    finally:
+        os.close(handle)
+    if failed or not _MASK.unpack_from(answer, 0)[0] & _STATX_BTIME:
+        return 0
+    seconds, rest = _BIRTH.unpack_from(answer, 80)
+    return int(seconds) * 1_000_000_000 + int(rest)

@@ -16,13 +16,11 @@ from errno import ENAMETOOLONG
 from msgspec import Struct
 
 from quintet.adapters.files.paths import key_of
-from quintet.adapters.protected.births import birth
-from quintet.adapters.protected.nofollow import OPEN, looked, reopened
+from quintet.adapters.protected.nofollow import OPEN, SETTLED_NS, birth, looked, reopened
 from quintet.domain.permission.moved_folders import FOREIGN as FOREIGN
 from quintet.domain.permission.protected_paths import Protection, is_repository, leads_to_held, may_not_appear
 
 DEEPEST = 1_000  # letters of a path that is looked into: all there can still be named to the kernel
-SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
 SECRET, REPOSITORY, BARE, KEPT, FROM_GIT = "secret", "repository", "bare", "kept", "from git"
 MADE = "made"  # may be written if it is there, and not made
 Place = tuple[str, str, bool]  # what it is, its absolute path, whether it is a link

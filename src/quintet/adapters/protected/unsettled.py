@@ -19,7 +19,8 @@ from msgspec import Struct
 
 from quintet.adapters.files.paths import key_of
 from quintet.adapters.files.private_files import private_folder
-from quintet.adapters.protected.git_watch import GitWatch, appeared_in
+from quintet.adapters.protected.git_watch import GitWatch, appeared_in, as_git_makes
+from quintet.adapters.protected.moved_aside import new_places, put_aside, unwanted
 from quintet.adapters.protected.scan import FROM_GIT, REPOSITORY, SECRET, Place, Scanner
 from quintet.adapters.sandbox.host_mounts import below
 from quintet.domain.permission.protected_paths import Protection
@@ -39,6 +40,9 @@ class Stood(Struct, frozen=True):
     closed: frozenset[str]  # folders that could not be looked into
     watched: tuple[GitWatch, ...] = ()
     committing: bool = False
+
+
+_NOTHING = Stood(frozenset(), {}, frozenset())
 
 
 class Record:
@@ -173,8 +177,6 @@ class Left(Struct, frozen=True):
     def found(self, protection: Protection, *, reopening: bool = False) -> list[str]:
         """What is there now, was not then, and is none of git's plain doing; folders that were closed since, as well,
         unless they are opened again to look into them."""
-        from quintet.adapters.protected.moved_aside import as_git_makes, new_places, unwanted
-
         at = _status(self.root)
         if at is None:
             return []
@@ -239,9 +241,6 @@ def _left(path: str, root: str) -> Left | None:
     return left if below(left.root, root) or below(root, left.root) else None
 
 
-_NOTHING = Stood(frozenset(), {}, frozenset())
-
-
 def _decoded(path: str, said: bytes) -> Left | None:
     try:
         record = json.loads(said)
@@ -257,8 +256,6 @@ def _decoded(path: str, said: bytes) -> Left | None:
 
 def put_all_aside(root: str, paths: Iterable[str], store: str) -> list[str]:
     """Move these aside; a line for each."""
-    from quintet.adapters.protected.moved_aside import put_aside
-
     said = []
     for path in paths:
         inside = below(path, root)

@@ -15,11 +15,12 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING
 
+from quintet.adapters.processes.host_programs import program
 from quintet.domain.permission.effects import Sandbox
 
 if TYPE_CHECKING:
-    from quintet.adapters.sandbox.containment import Containment
-    from quintet.adapters.sandbox.project_watch import Ground
+    from quintet.adapters.protected.scan import Scanner
+    from quintet.adapters.sandbox.containment import Containment, SandboxSetup
 
 
 def chosen(use: str) -> Sandbox:
@@ -35,24 +36,13 @@ def works_here() -> Sandbox:
 @cache
 def found_here() -> tuple[Sandbox, str]:
     """The strongest containment that starts on this machine, and why no stronger one does."""
-    from quintet.adapters.sandbox import bubblewrap
+    from quintet.adapters.sandbox.probe import strongest
 
-    why = bubblewrap.hindrance()
-    if not why:
-        return Sandbox.BWRAP, ""
-    from quintet.adapters.sandbox import confine
-
-    if not confine.landlock_version():
-        return Sandbox.NONE, f"{why}; and this kernel has no Landlock"
-    if not confine.network_can_be_blocked():
-        return Sandbox.NONE, f"{why}; and Landlock alone cannot close the network on this kind of machine"
-    return Sandbox.PARTIAL, why
+    return strongest()
 
 
 def networks() -> tuple[str, ...]:
     """The programs on this machine that can give a sandbox a network of its own. Nothing is started to find out."""
-    from quintet.adapters.processes.host_programs import program
-
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         return ()
     return tuple(found for name in ("pasta", "slirp4netns") if (found := program(name)))
@@ -63,15 +53,12 @@ def loopback_open(kind: Sandbox, wanted: str) -> bool:
     return kind is not Sandbox.BWRAP or wanted == "open" or not networks()
 
 
-def contain(kind: Sandbox, ground: Ground) -> Containment:
+def contain(kind: Sandbox, setup: SandboxSetup, scanner: Scanner | None = None, records: str = "") -> Containment:
+    """The containment of a kind. `scanner` may be shared; `records`: where what stands here while commands run goes."""
     if kind is Sandbox.BWRAP:
         from quintet.adapters.sandbox.bubblewrap import Bubblewrap
 
-        return Bubblewrap(ground)
-    if kind is Sandbox.PARTIAL:
-        from quintet.adapters.sandbox.landlock import Landlock
+        return Bubblewrap(setup, scanner, records)
+    from quintet.adapters.sandbox.landlock import Landlock, Uncontained
 
-        return Landlock(ground)
-    from quintet.adapters.sandbox.uncontained import Uncontained
-
-    return Uncontained(ground)
+    return (Landlock if kind is Sandbox.PARTIAL else Uncontained)(setup, scanner, records)

@@ -8,124 +8,101 @@ says otherwise; there is a network only if the grant has one.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from quintet.adapters.processes import host_programs
-from quintet.adapters.protected.fallen_covers import LaidCovers
+from quintet.adapters.processes.host_programs import program
+from quintet.adapters.protected.covers import LaidCovers, SecretCovers
 from quintet.adapters.protected.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
 from quintet.adapters.protected.linked_git import in_tree, linked
 from quintet.adapters.protected.nofollow import looked
-from quintet.adapters.protected.scan import Guarded, staying
-from quintet.adapters.protected.secret_covers import SecretCovers
+from quintet.adapters.protected.scan import Guarded, Scanner, staying
 from quintet.adapters.sandbox import syscall_filter
-from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.containment import Containment, Launch, SandboxPlan, SandboxSetup
 from quintet.adapters.sandbox.host_mounts import (
-    ALIASES,
+    AGENT_INSIDE,
     CACHES,
     HIDDEN_SYSTEM,
     SYSTEM,
+    agent_socket,
     below,
     credentials,
     home,
+    shown_keys,
+    system_mounts,
     toolchains,
 )
 from quintet.adapters.sandbox.inside import COVER, EMPTY, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
-from quintet.adapters.sandbox.project_watch import Begun, Ground, Launch, Walls
+from quintet.adapters.sandbox.probe import LAYING, NAMESPACES
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.package import FOLDER, INSTALLED
 
-NAMESPACES = (
-    *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
-    *("--disable-userns", "--as-pid-1", "--cap-drop", "ALL", "--die-with-parent", "--new-session"),
-)
-# What inside.py needs to lay its mounts, in this user namespace only; it gives them up before the command runs.
-LAYING = ("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP")
+if TYPE_CHECKING:
+    from quintet.adapters.sandbox.project_watch import Begun
+
 NAME_SERVER = "10.0.2.3"  # of a network of its own, as in user_network.py
-UNSHARE = "/usr/bin/unshare"
-PROBE_SECONDS = 10.0
-
-
-def program() -> str:
-    return host_programs.program("bwrap")
-
-
-def hindrance() -> str:
-    """Why bubblewrap cannot put up the walls here; empty if it can. Some machines forbid namespaces."""
-    found = program()
-    if not found:
-        return "bubblewrap (bwrap) is not on PATH; the system's packages have it"
-    # What inside.py begins with, by a program that starts sooner: a mount namespace of its own, and a mount in it.
-    lays = (UNSHARE, "--mount", "--propagation", "private") if os.path.exists(UNSHARE) else ()
-    argv = [found, *NAMESPACES, *LAYING, "--unshare-net", *_system(), "--proc", "/proc", "--dev", "/dev"]
-    argv += ["--", *lays, "/bin/true"]
-    try:
-        done = subprocess.run(argv, capture_output=True, timeout=PROBE_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{found} cannot start: {error}"
-    said = done.stderr.decode("utf-8", "replace").strip()
-    return f"{found} cannot start: {said or f'exit {done.returncode}'}" if done.returncode else ""
 
 
 class Bubblewrap(Containment):
     kind = Sandbox.BWRAP
 
-    def __init__(self, ground: Ground) -> None:
-        super().__init__(ground)
-        ground.covers_git = True
-        self._folders: list[str] = []
-        self._covers = SecretCovers(ground.root)
-        self._laid = LaidCovers(ground.root)
+    covers_git = True
 
-    def walled(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+    def __init__(self, setup: SandboxSetup, scanner: Scanner | None = None, records: str = "") -> None:
+        super().__init__(setup, scanner, records)
+        self._folders: list[str] = []
+        self._covers = SecretCovers(setup.root)
+        self._laid = LaidCovers(setup.root)
+
+    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
         guarded = begun.guarded
-        laid = Laid(self.ground.root, grant)
+        laid = Laid(self.setup.root, grant)
         outside = self._outside(grant)
-        gits = [git for repository in guarded.repositories for git in linked(repository, self.ground.root)]
-        words = [program() or "bwrap", *NAMESPACES, *LAYING]
-        words += [] if grant.network and not self.ground.networks else ["--unshare-net"]
+        gits = [git for repository in guarded.repositories for git in linked(repository, self.setup.root)]
+        words = [program("bwrap") or "bwrap", *NAMESPACES, *LAYING]
+        words += [] if grant.network and not self.setup.networks else ["--unshare-net"]
         words += self._machine(grant, [path for _, path in outside] + gits)
         words += self._resolver() if grant.network else []
         keys, agent = self._keys(grant)
         words += keys
-        words += [laid.project(), self.ground.root, self.ground.root]
+        words += [laid.project(), self.setup.root, self.setup.root]
         for flag, path in outside:
             words += [flag, path, path]
         words += laid.outside_gits(gits)
         words += self._covered(keys)
-        laid.in_place(staying(self.ground.root, self.ground.protection, guarded.secrets))
+        laid.in_place(staying(self.setup.root, self.setup.protection, guarded.secrets))
         laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in begun.watched})
-        laid.held(guarded, self.ground.lifted)
+        laid.held(guarded, begun.lifted)
         laid.held_outside(held, [path for _, path in outside])
         covers = self._covers.of(guarded.secrets, guarded.repositories)
-        hidden = (*filter(os.path.lexists, self.ground.hidden()), *self._own_secrets())
+        hidden = (*filter(os.path.lexists, self.setup.hidden()), *self._own_secrets())
         laid.covered((*covers.closed, *hidden), covers.empty)
-        words += ["--chdir", cwd, "--", *self.ground.script("inside.py"), NO_NETWORK]
-        if grant.network and self.ground.networks:
-            networks = ":".join(self.ground.networks)
-            words[:0] = [*self.ground.script("user_network.py"), str(len(words) - 1), networks]
+        words += ["--chdir", cwd, "--", *self.setup.script("inside.py"), NO_NETWORK]
+        if grant.network and self.setup.networks:
+            networks = ":".join(self.setup.networks)
+            words[:0] = [*self.setup.script("user_network.py"), str(len(words) - 1), networks]
         rules = syscall_filter.program(network=grant.network).hex() if syscall_filter.possible() else ""
         behind = (rules, str(len(laid.words) // 4), *laid.words)
         return Launch(
-            (*words, NO_REPORT, STAY, *behind, *self.ground.bounded(argv)),
+            (*words, NO_REPORT, STAY, *behind, *self.setup.bounded(argv)),
             cwd,
             {"TMPDIR": "/tmp", **agent},
             begun.watched,
             begun.number,
             tuple(argv),
-            None if grant.keys else self._room(words, behind),  # no sandbox with keys in it is kept
+            None if grant.keys else self._keepable(words, behind),  # no sandbox with keys in it is kept
             (*laid.notes, *self._laid.fallen()),
             len(words),
-            tuple(os.path.relpath(path, self.ground.root) for path in covers.closed),
+            tuple(os.path.relpath(path, self.setup.root) for path in covers.closed),
             self._laid.minded(laid.words),
         )
 
-    def _room(self, words: Sequence[str], behind: Sequence[str]) -> Walls:
-        """The same walls as a room that is kept: its own process is the first one inside."""
-        return Walls(
-            (*words, NO_REPORT, GO, *behind, *self.ground.bounded(()), *self.ground.script("kept_sandbox_init.py")),
-            self.ground.root,
+    def _keepable(self, words: Sequence[str], behind: Sequence[str]) -> SandboxPlan:
+        """The same as a sandbox that is kept: its own process is the first one inside."""
+        return SandboxPlan(
+            (*words, NO_REPORT, GO, *behind, *self.setup.bounded(()), *self.setup.script("kept_sandbox_init.py")),
+            self.setup.root,
             tuple(_identity(word) for word in words if word[:1] == "/"),
         )
 
@@ -135,12 +112,12 @@ class Bubblewrap(Containment):
 
     def _machine(self, grant: Grant, more: Sequence[str]) -> list[str]:
         """The system, an empty home, /tmp; `more` are the folders that will be mounted besides."""
-        root, scratch = self.ground.root, self.ground.scratch
+        root, scratch = self.setup.root, self.setup.scratch
         if not self._folders:
-            shown = (*toolchains(self.ground.protection, self.ground.private), self.ground.scripts)
+            shown = (*toolchains(self.setup.protection, self.setup.private), self.setup.scripts)
             self._folders = [folder for folder in shown if not below(folder, root)]
         # With --disable-userns bubblewrap leaves /proc/sys writable: root inside could set core_pattern for all.
-        words = [*_system(), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
+        words = [*system_mounts(), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
         words += ["--tmpfs", "/run", "--dir", "/var/tmp"]
         places = [*self._folders, *more, root, home()]
         words += self._tmp([path for path in places if path.startswith("/tmp/")])
@@ -159,7 +136,7 @@ class Bubblewrap(Containment):
         mount, in every sandbox that has this /tmp, so that no command can put a link there."""
         tops = {path.split("/")[2]: len(path.split("/")) == 3 and not os.path.isdir(path) for path in sorted(inside)}
         name = "-".join(("tmp", *(top.encode("utf-8", "surrogateescape").hex() for top in tops)))
-        folder = self.ground.scratch(name if len(name) < 200 else f"tmp-{hash(name):x}")
+        folder = self.setup.scratch(name if len(name) < 200 else f"tmp-{hash(name):x}")
         words = ["--bind", folder, "/tmp"]
         for top, is_file in tops.items():
             if is_file:
@@ -172,7 +149,7 @@ class Bubblewrap(Containment):
     def _outside(self, grant: Grant) -> list[tuple[str, str]]:
         """What of the grant lies outside the project. A folder above the home or the project would uncover what lies
         hidden in it; the system is there already."""
-        root = self.ground.root
+        root = self.setup.root
         kept: list[tuple[str, str]] = []
         for flag, paths in (("--ro-bind", grant.read_roots), ("--bind", grant.write_roots)):
             for path in sorted(paths):
@@ -187,25 +164,23 @@ class Bubblewrap(Containment):
 
     def _own_secrets(self) -> list[str]:
         """Files of the user's that a project at the home folder holds."""
-        return [path for path in credentials() if below(path, self.ground.root)]
+        return [path for path in credentials() if below(path, self.setup.root)]
 
     def _keys(self, grant: Grant) -> tuple[list[str], dict[str, str]]:
         """The user's own keys that the grant names, read-only, and the variable that leads to the ssh agent."""
         if not grant.keys:
             return [], {}
-        from quintet.adapters.sandbox.shown_keys import AGENT_INSIDE, agent, shown_keys
-
         words: list[str] = []
-        for real, place in shown_keys(grant.keys, self.ground.root, self.ground.private):
+        for real, place in shown_keys(grant.keys, self.setup.root, self.setup.private):
             words += ["--ro-bind", real, place]
-        socket = agent(grant.keys)
+        socket = agent_socket(grant.keys)
         words += ["--ro-bind", socket, AGENT_INSIDE] if socket else []
         return words, {"SSH_AUTH_SOCK": AGENT_INSIDE} if socket else {}
 
     def _covered(self, keys: Sequence[str]) -> list[str]:
         """Nothing can be read there: an unreadable file or an empty folder lies on top. Not on `keys`, just shown."""
         words: list[str] = []
-        files = [path for path in credentials() if path not in keys and not below(path, self.ground.root)]
+        files = [path for path in credentials() if path not in keys and not below(path, self.setup.root)]
         for path in (*files, *HIDDEN_SYSTEM):
             if os.path.isdir(path):
                 words += ["--perms", "0000", "--tmpfs", path]
@@ -218,9 +193,9 @@ class Bubblewrap(Containment):
         real = os.path.realpath("/etc/resolv.conf")
         if not os.path.exists(real):
             return []
-        if not self.ground.networks:
+        if not self.setup.networks:
             return ["--ro-bind", real, real] if real.startswith("/run/") else []
-        path = os.path.join(self.ground.scratch("walls"), "resolv.conf")
+        path = os.path.join(self.setup.scratch("walls"), "resolv.conf")
         if not os.path.exists(path):
             with open(real, encoding="utf-8", errors="replace") as file:
                 kept = [line for line in file if line.split()[:1] in (["search"], ["domain"])]
@@ -229,7 +204,7 @@ class Bubblewrap(Containment):
         return ["--ro-bind", path, real]
 
     def _unreadable(self) -> str:
-        path = os.path.join(self.ground.scratch("walls"), "unreadable")
+        path = os.path.join(self.setup.scratch("walls"), "unreadable")
         if not os.path.exists(path):
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o000))
         return path
@@ -353,21 +328,9 @@ def _tops(paths: Sequence[str]) -> list[str]:
 
 
 def _identity(path: str) -> tuple[int, int]:
-    """Which file a path names: a wall stands on the file that was there, not on one that took its place."""
+    """Which file a path names: a sandbox stands on the file that was there, not on one that took its place."""
     try:
         found = os.stat(path)
     except OSError:
         return (0, 0)
     return found.st_dev, found.st_ino
-
-
-def _system() -> list[str]:
-    words: list[str] = []
-    for path in SYSTEM:
-        words += ["--ro-bind", path, path] if os.path.isdir(path) else []
-    for path in ALIASES:
-        if os.path.islink(path):
-            words += ["--symlink", os.readlink(path), path]
-        elif os.path.isdir(path):
-            words += ["--ro-bind", path, path]
-    return words

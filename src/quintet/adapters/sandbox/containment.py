@@ -1,42 +1,194 @@
-"""What the kinds of sandbox have in common: how a command begins behind walls, and what is done after it."""
+"""What the kinds of sandbox have in common: what they are built from, how a command starts, what is done after it."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import sys
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from shutil import copyfile, rmtree
+from typing import TYPE_CHECKING
 
-from quintet.adapters.sandbox.project_watch import Begun, Ground, Launch
+from msgspec import Struct
+
+from quintet.adapters.processes.own_code import load_all
+from quintet.adapters.sandbox.host_mounts import below, interpreter, sweep
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.protected_paths import Protection
+
+if TYPE_CHECKING:
+    from quintet.adapters.protected.git_watch import GitWatch
+    from quintet.adapters.protected.scan import Scanner
+    from quintet.adapters.sandbox.project_watch import Begun, ProjectWatch
+
+SCRIPTS = os.path.dirname(os.path.realpath(__file__))
+MINDER = os.path.join(SCRIPTS, "confine.py")
+RUN_APART = ("confine.py", "inside.py", "kept_sandbox_init.py", "user_network.py")  # by an interpreter of their own
+PRLIMIT = "/usr/bin/prlimit"
+READING = frozenset({Effect.READ, Effect.FETCH})
+
+
+class SandboxPlan(Struct, frozen=True):
+    """A sandbox without a command; the same one for another command if all of this is the same."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    stands_on: tuple[tuple[int, int], ...]  # device and number of every file named
+
+
+class Launch(Struct, frozen=True):
+    """How a command is started."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    variables: dict[str, str] = {}  # on top of the children's environment
+    watched: tuple[GitWatch, ...] = ()  # the git folders as they are
+    number: int = 0  # of a command that may write the project, while it runs
+    command: tuple[str, ...] = ()  # what runs in the sandbox
+    keepable: SandboxPlan | None = None  # a sandbox in which it could run as well
+    notes: tuple[str, ...] = ()  # what the sandbox could not give
+    reports: int = 0  # which word is for the handle on which the sandbox tells that it stands; 0 if it does not
+    closed: tuple[str, ...] = ()  # files of the project that the command cannot open
+    covers: tuple[tuple[str, str, str], ...] = ()  # what lies on files of the project: covers.py
+
+    def reporting(self, handle: int) -> tuple[str, ...]:
+        """The same with that report going to a handle."""
+        return (*self.argv[: self.reports], str(handle), *self.argv[self.reports + 1 :])
+
+
+class SandboxSetup(Struct):
+    """What every sandbox of a session is built from: the project, Quintet's own folders, and a scratch folder."""
+
+    root: str
+    private: tuple[str, ...]  # Quintet's own state and settings: never seen by a command
+    scratch_parent: str
+    file_bytes: int  # the largest file a command may write
+    protection: Protection
+    networks: tuple[str, ...] = ()  # programs that give a command a network of its own; none: this machine's
+    made: str = ""  # the scratch folder, once there is one
+    scripts: str = SCRIPTS
+    interpreter: str = ""
+
+    def __post_init__(self) -> None:
+        """What starts a sandbox is nothing that a call can write: scripts in the project are copied at the start."""
+        self.interpreter = interpreter(self.root)
+        if below(SCRIPTS, self.root):
+            self.scripts = self.scratch("walls/scripts")
+            for name in RUN_APART:
+                copyfile(os.path.join(SCRIPTS, name), os.path.join(self.scripts, name))
+            load_all(self.root)
+
+    def script(self, name: str) -> tuple[str, ...]:
+        """The words that run one of these scripts; isolated, so that nothing beside it or in a project is loaded."""
+        return (self.interpreter, "-I", "-S", self._compiled(name) or os.path.join(self.scripts, name))
+
+    def _compiled(self, name: str) -> str:
+        """What the import of a script left for the next: it is as new as what this process runs, and starts sooner."""
+        module = sys.modules.get(f"{__package__}.{name.removesuffix('.py')}")
+        path = getattr(module, "__cached__", None) or ""
+        return path if self.scripts == SCRIPTS and below(path, SCRIPTS) and os.path.isfile(path) else ""
+
+    def minded(self, argv: Sequence[str], limits: str = "{}") -> tuple[str, ...]:
+        """Under a small parent that ends whatever the command leaves behind."""
+        return (*self.script("confine.py"), limits, *argv)
+
+    def scratch(self, name: str) -> str:
+        """A folder that lives as long as the session: /tmp, an empty home."""
+        if not self.made:
+            self.made = os.path.join(self.scratch_parent, str(os.getpid()))
+            sweep(self.scratch_parent)
+        path = os.path.join(self.made, name)
+        if not os.path.isdir(path):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+        return path
+
+    def hidden(self) -> list[str]:
+        """Of Quintet's own folders, those a command would see in its project."""
+        return [path for path in self.private if path.startswith(self.root + "/")]
+
+    def bounded(self, argv: Sequence[str]) -> tuple[str, ...]:
+        """With a limit on the size of files, where the machine has the program for it."""
+        if not self.file_bytes or not os.path.exists(PRLIMIT):
+            return tuple(argv)
+        return (PRLIMIT, f"--fsize={self.file_bytes}", "--core=0", "--nproc=4096", "--", *argv)
 
 
 class Containment(ABC):
-    kind: Sandbox
+    """Port `Looks` too: file tools have it look before they write, and after they moved a folder.
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    `scanner` may be shared; `records` is the folder for what stands in the project while commands run.
+    """
+
+    kind: Sandbox
+    covers_git = False  # whether only a command that commits can write git's folders
+
+    def __init__(self, setup: SandboxSetup, scanner: Scanner | None = None, records: str = "") -> None:
+        self.setup = setup
+        self._scanner = scanner
+        self._records = records
+        self._watch: ProjectWatch | None = None
+        self._making = threading.Lock()
+
+    @property
+    def watch(self) -> ProjectWatch:
+        """Made, and loaded, for the first command or the first write."""
+        with self._making:
+            if self._watch is None:
+                from quintet.adapters.sandbox.project_watch import ProjectWatch
+
+                setup, covers = self.setup, self.covers_git
+                self._watch = ProjectWatch(
+                    setup.root, setup.protection, setup.scratch_parent, self._scanner, self._records, covers_git=covers
+                )
+            return self._watch
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
         """`held`, in what it may write outside the project, stays as it is and is not made. To be settled."""
-        if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the walls
+        if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the sandbox
             return Launch(tuple(argv), cwd)
-        begun = self.ground.begin(grant, held, argv)
+        begun = self.watch.begin(grant, held, argv)
         try:
-            return self.walled(argv, cwd, grant, held, begun)
+            return self.contained(argv, cwd, grant, held, begun)
         except BaseException:
-            self.ground.settle(Launch((), cwd, watched=begun.watched, number=begun.number))
+            self.settle(Launch((), cwd, watched=begun.watched, number=begun.number))
             raise
 
     @abstractmethod
-    def walled(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
-        """How the command is started behind these walls."""
+    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+        """How the command is started in this kind of sandbox."""
 
     def settle(self, launch: Launch) -> list[str]:
         """After the command, or in place of it: put aside what appeared in a protected place, and say so."""
-        return self.ground.settle(launch)
+        if not launch.number:
+            return list(launch.notes)
+        return self.watch.settle(launch.number, launch.watched, launch.command, launch.notes)
 
     def put_right(self) -> list[str]:
         """What was said so since the last time that somebody asked."""
-        return self.ground.put_right()
+        return self._watch.put_right() if self._watch else []
+
+    def before_writing(self) -> None:
+        self.watch.before_writing()
+
+    def moved(self, source: str, destination: str, asked: Sequence[str]) -> None:
+        self.watch.moved(source, destination, asked)
 
     async def close(self) -> None:
-        await self.ground.close()
+        if self._watch:
+            self._watch.close()
+        if self.setup.made:
+            await asyncio.to_thread(rmtree, self.setup.made, ignore_errors=True)
+
+
+def installed_in(root: str) -> str:
+    """What to say if Quintet itself, or the Python it runs on, lies in the project; empty if not."""
+    places = (SCRIPTS, sys.prefix, sys.executable, os.path.realpath(sys.executable))
+    if not any(below(path, root) for path in places):
+        return ""
+    return (
+        "Quintet or its Python lies in this project: what changes there runs with your rights at the next start. An "
+        "environment that Quintet runs from is read-only for commands; to let them install into it, install Quintet "
+        "elsewhere (pipx install quintet)"
+    )

@@ -1,12 +1,19 @@
-"""What of this machine a contained command may see: the system's programs, and the user's toolchains, read-only."""
+"""What of this machine a contained command may see, read-only: the system's programs, the user's toolchains, and keys.
+
+No key that lies in the project or is Quintet's own is shown, whatever a link or `~/.ssh/config` says.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from shutil import rmtree
 
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
+from quintet.domain.permission.user_keys import AGENT, KEYS, PRIVATE
 
 SYSTEM = ("/usr", "/opt", "/nix", "/snap", "/etc")
 ALIASES = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr, or folders on older systems
@@ -37,6 +44,9 @@ MARKS = (
     *("pyvenv.cfg", "conda-meta", "Cellar", "lib/rustlib", "lib/node_modules/npm", "pkg/tool", "src/runtime"),
     *("jmods", "lib/modules", "lib/ruby", "lib/erlang", "lib/dart", "lib/perl5"),
 )
+AGENT_INSIDE = "/run/ssh-agent"
+MOST_CONFIG = 262_144  # bytes of ~/.ssh/config
+_NAMES_KEYS = ("identityfile", "certificatefile")
 
 
 def home() -> str:
@@ -110,8 +120,6 @@ def sweep(parent: str) -> None:
     if os.path.isdir(parent):
         for name in os.listdir(parent):
             if name.isdigit() and not os.path.exists(f"/proc/{name}"):
-                from shutil import rmtree
-
                 rmtree(os.path.join(parent, name), ignore_errors=True)
 
 
@@ -122,3 +130,57 @@ def interpreter(root: str) -> str:
         if not below(path, root) and not below(os.path.realpath(path), root):
             return path
     return sys.executable
+
+
+def shown_keys(names: Sequence[str], root: str, own: Sequence[str]) -> list[tuple[str, str]]:
+    """The user's own keys that a grant names: where each is, links followed, and where it is shown.
+
+    `own` are Quintet's folders.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        paths = [os.path.join(home(), path) for path in KEYS[name].paths] if name in KEYS else []
+        for place in (*paths, *(_named_in_config() if name == PRIVATE else ())):
+            real = os.path.realpath(place)
+            apart = not any(below(one, other) or below(other, one) for one in (real, place) for other in own)
+            if apart and os.path.exists(real) and not below(place, root) and not below(real, root):
+                found[place] = real
+    return [(real, place) for place, real in found.items()]
+
+
+def _named_in_config() -> Iterator[str]:
+    """The keys that ~/.ssh/config names, where they lie in the home."""
+    try:
+        with open(os.path.join(home(), ".ssh", "config"), encoding="utf-8", errors="replace") as file:
+            lines = file.read(MOST_CONFIG).splitlines()
+    except OSError:
+        return
+    for line in lines:
+        word, _, value = line.strip().replace("=", " ", 1).partition(" ")
+        if word.lower() in _NAMES_KEYS:
+            value = value.strip().strip('"').replace("%d", home())
+            path = os.path.normpath(os.path.join(home(), value[2:] if value[:2] == "~/" else value))
+            if below(path, home()) and os.path.isfile(path):
+                yield from (path, *filter(os.path.isfile, (f"{path}.pub",)))
+
+
+def agent_socket(names: Sequence[str]) -> str:
+    """The socket of the user's ssh agent, if the grant has it and there is one."""
+    path = os.environ.get("SSH_AUTH_SOCK", "") if AGENT in names else ""
+    try:
+        return os.path.realpath(path) if os.path.isabs(path) and stat.S_ISSOCK(os.stat(path).st_mode) else ""
+    except OSError:
+        return ""
+
+
+def system_mounts() -> list[str]:
+    """The system as words for bubblewrap."""
+    words: list[str] = []
+    for path in SYSTEM:
+        words += ["--ro-bind", path, path] if os.path.isdir(path) else []
+    for path in ALIASES:
+        if os.path.islink(path):
+            words += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            words += ["--ro-bind", path, path]
+    return words

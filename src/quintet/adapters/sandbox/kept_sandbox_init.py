@@ -1,8 +1,9 @@
 """The inside of a kept sandbox, run there as its first process: takes one command after another and runs it.
 
-Usage: room.py HANDLE: a socket of packets. In come JSON [folder, program, …] with the handle to print to, `interrupt`
-or `kill`; out go `ready` and, when a command is over and nothing of it lives, its exit code. As the first process it
-cannot be killed from inside, and nothing inside can trace it. It ends, and all with it, when the other end is closed.
+Usage: kept_sandbox_init.py HANDLE: a socket of packets. In come JSON [folder, program, …] with the handle to print to,
+`interrupt` or `kill`; out go `ready` and, when a command is over and nothing of it lives, its exit code. As the first
+process it cannot be killed from inside, and nothing inside can trace it. It ends, and all with it, when the other end
+is closed.
 """
 
 from __future__ import annotations

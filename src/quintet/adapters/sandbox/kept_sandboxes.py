@@ -1,7 +1,7 @@
-"""Kept sandboxes: walls that stay up for the next command of the same grant, since putting them up takes longest.
+"""Kept sandboxes: those that stay up for the next command of the same grant, since putting one up takes longest.
 
-A room is used again only by a command that would get the very same walls, on the same files: every path they name is
-the one it was. One command at a time; nothing of a command outlives it. The walls of a single command are not kept.
+A sandbox is used again only by a command that would get the very same one, on the same files: every path it names is
+the one it was. One command at a time; nothing of a command outlives it. The sandbox of a single command is not kept.
 """
 
 from __future__ import annotations
@@ -15,69 +15,69 @@ import subprocess
 from collections.abc import Mapping
 
 from quintet.adapters.processes.output import Inlet, Output
+from quintet.adapters.sandbox.containment import Launch, SandboxPlan
 from quintet.adapters.sandbox.kept_sandbox_init import INTERRUPT, KILL, MOST_BYTES, READY
-from quintet.adapters.sandbox.project_watch import Launch, Walls
 
-MOST_ROOMS = 2
+MOST_KEPT = 2
 MOST_SEEN = 4
 READY_SECONDS = 0.5
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
 
 
-class Rooms:
+class KeptSandboxes:
     def __init__(self) -> None:
-        self._rooms: dict[Walls, Room] = {}  # the one used last at the end
-        self._left: list[Room] = []  # taken down, and perhaps not gone yet
-        self._seen: list[Walls] = []  # had by one command, the last one at the end
+        self._kept: dict[SandboxPlan, KeptSandbox] = {}  # the one used last at the end
+        self._left: list[KeptSandbox] = []  # taken down, and perhaps not gone yet
+        self._seen: list[SandboxPlan] = []  # had by one command, the last one at the end
 
-    async def enter(self, launch: Launch, output: Output) -> Guest | None:
-        """The command, started in a room; None if there is none for it now."""
-        walls = launch.room
-        if walls is None:
+    async def enter(self, launch: Launch, output: Output) -> KeptCommand | None:
+        """The command, started in a kept sandbox; None if there is none for it now."""
+        plan = launch.keepable
+        if plan is None:
             return None
-        room = self._rooms.get(walls)
-        if room and room.ended:
-            self._leave(walls)
-        elif room:
-            self._rooms[walls] = self._rooms.pop(walls)
-            return await room.run(launch, output)
+        sandbox = self._kept.get(plan)
+        if sandbox and sandbox.ended:
+            self._leave(plan)
+        elif sandbox:
+            self._kept[plan] = self._kept.pop(plan)
+            return await sandbox.run(launch, output)
         return None
 
     def settle(self, launch: Launch, environment: Mapping[str, str]) -> None:
-        """After a command that had walls of its own: the second time, they are put up for the next."""
-        walls = launch.room
-        if walls and walls in self._seen and walls not in self._rooms:
-            self._rooms[walls] = Room(walls, environment)
-            if len(self._rooms) > MOST_ROOMS:
-                self._leave(next(iter(self._rooms)))
-        self._seen = [*(one for one in self._seen if one != walls), *((walls,) if walls else ())][-MOST_SEEN:]
+        """After a command that had a sandbox of its own: the second time, one is put up for the next."""
+        plan = launch.keepable
+        if plan and plan in self._seen and plan not in self._kept:
+            self._kept[plan] = KeptSandbox(plan, environment)
+            if len(self._kept) > MOST_KEPT:
+                self._leave(next(iter(self._kept)))
+        self._seen = [*(one for one in self._seen if one != plan), *((plan,) if plan else ())][-MOST_SEEN:]
 
-    def _leave(self, walls: Walls) -> None:
-        room = self._rooms.pop(walls)
-        room.leave()
-        self._left = [*(one for one in self._left if one.process.poll() is None), room]
+    def _leave(self, plan: SandboxPlan) -> None:
+        sandbox = self._kept.pop(plan)
+        sandbox.leave()
+        self._left = [*(one for one in self._left if one.process.poll() is None), sandbox]
 
     @property
     def free(self) -> bool:
-        """Whether there is a room that waits for a command."""
-        return any(room.free for room in self._rooms.values())
+        """Whether there is a sandbox that waits for a command."""
+        return any(sandbox.free for sandbox in self._kept.values())
 
     async def close(self) -> None:
-        for walls in list(self._rooms):
-            self._leave(walls)
-        for room in self._left:
-            await asyncio.to_thread(room.process.wait)
+        for plan in list(self._kept):
+            self._leave(plan)
+        for sandbox in self._left:
+            await asyncio.to_thread(sandbox.process.wait)
 
 
-class Room:
+class KeptSandbox:
     """A sandbox that runs one command after another."""
 
-    def __init__(self, walls: Walls, environment: Mapping[str, str]) -> None:
+    def __init__(self, plan: SandboxPlan, environment: Mapping[str, str]) -> None:
         self._line, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with inside:
             self.process = subprocess.Popen(
-                (*walls.argv, str(inside.fileno())),
-                cwd=walls.cwd,
+                (*plan.argv, str(inside.fileno())),
+                cwd=plan.cwd,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -88,20 +88,20 @@ class Room:
         self._line.setblocking(False)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._line, self._told)
-        self._guest: Guest | None = None
+        self._command: KeptCommand | None = None
         self._ready = asyncio.Event()
         self._left = False  # no command comes any more
         self.ended = False
 
     @property
     def free(self) -> bool:
-        return self._ready.is_set() and not (self._guest or self.ended)
+        return self._ready.is_set() and not (self._command or self.ended)
 
-    async def run(self, launch: Launch, output: Output) -> Guest | None:
+    async def run(self, launch: Launch, output: Output) -> KeptCommand | None:
         request = json.dumps([launch.cwd, *launch.command]).encode()
         if len(request) > MOST_BYTES:
             return None
-        with contextlib.suppress(TimeoutError):  # what is almost up is there sooner than other walls would be
+        with contextlib.suppress(TimeoutError):  # what is almost up is there sooner than another would be
             async with asyncio.timeout(READY_SECONDS):
                 await self._ready.wait()
         if not self.free:
@@ -114,8 +114,8 @@ class Room:
             return None
         finally:
             os.close(theirs)
-        self._guest = Guest(self, ours, output)
-        return self._guest
+        self._command = KeptCommand(self, ours, output)
+        return self._command
 
     def tell(self, word: bytes) -> None:
         with contextlib.suppress(OSError):
@@ -126,19 +126,19 @@ class Room:
             said = self._line.recv(MOST_BYTES)
         except OSError:
             said = b""
-        guest = self._guest
+        command = self._command
         if said == READY:
             self._ready.set()
-        elif guest:
-            self._guest = None
-            guest.over(int(said) if said else None)
-        if not said or (self._left and not self._guest):
+        elif command:
+            self._command = None
+            command.over(int(said) if said else None)
+        if not said or (self._left and not self._command):
             self._end()
 
     def leave(self) -> None:
         """Take it down, once the command in it is over."""
         self._left = True
-        if not self._guest:
+        if not self._command:
             self._end()
 
     def kill(self) -> None:
@@ -152,13 +152,13 @@ class Room:
             self._line.close()
 
 
-class Guest:
-    """A command in a room."""
+class KeptCommand:
+    """A command in a kept sandbox."""
 
-    def __init__(self, room: Room, printed: int, output: Output) -> None:
+    def __init__(self, sandbox: KeptSandbox, printed: int, output: Output) -> None:
         self.ended = asyncio.Event()
         self.exit_code = 0
-        self._room = room
+        self._sandbox = sandbox
         self._printed = printed
         self._inlet = Inlet(printed, output)
         self._answered = True
@@ -167,7 +167,7 @@ class Guest:
         return "" if self._answered else "the sandbox ended while the command ran; its outcome is unknown"
 
     def over(self, exit_code: int | None) -> None:
-        """It ended with this code, or with the room; nothing of it lives."""
+        """It ended with this code, or with the sandbox; nothing of it lives."""
         self._inlet.drain()
         self._answered = exit_code is not None
         self.exit_code = exit_code or 0
@@ -175,12 +175,12 @@ class Guest:
 
     async def end_tree(self) -> None:
         for word in (INTERRUPT, KILL):
-            self._room.tell(word)
+            self._sandbox.tell(word)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(GRACE_SECONDS):
                     await self.ended.wait()
                     return
-        self._room.kill()
+        self._sandbox.kill()
         await self.ended.wait()
 
     def release(self) -> None:

@@ -4,12 +4,15 @@ Files outside the project cannot be written, and no socket can be opened but a p
 inside a writable project (hooks, secrets) cannot be taken away again, so the gate asks before such commands. Nor can
 modes, times and attributes of files outside it from one that writes: Landlock has no right for them, and the filter
 sees no paths. /dev/shm is everybody's: semaphores are made there.
+
+Where that does not work either, there is no sandbox, but a minder and bounds.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,10 +20,12 @@ from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.protected.linked_git import linked
 from quintet.adapters.protected.nofollow import looked
 from quintet.adapters.sandbox import syscall_filter
-from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.containment import READING, Containment, Launch
 from quintet.adapters.sandbox.host_mounts import ALIASES, SYSTEM, below, toolchains
-from quintet.adapters.sandbox.project_watch import READING, Begun, Launch
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
+
+if TYPE_CHECKING:
+    from quintet.adapters.sandbox.project_watch import Begun
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 
@@ -28,31 +33,46 @@ DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "s
 class Landlock(Containment):
     kind = Sandbox.PARTIAL
 
-    def walled(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
-        ground = self.ground
-        gits = [path for repository in begun.guarded.repositories for path in linked(repository, ground.root)]
-        scratch, empty_home = ground.scratch("tmp"), ground.scratch("home")
-        read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(ground.protection, ground.private), ground.scripts]
-        read += [ground.root, *gits, *grant.read_roots]
+    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+        setup = self.setup
+        gits = [path for repository in begun.guarded.repositories for path in linked(repository, setup.root)]
+        scratch, empty_home = setup.scratch("tmp"), setup.scratch("home")
+        read = [*SYSTEM, *ALIASES, "/proc", "/dev", *toolchains(setup.protection, setup.private), setup.scripts]
+        read += [setup.root, *gits, *grant.read_roots]
         roots = [path for path in grant.write_roots if self._leads_nowhere_else(path)]
         write = [*roots, scratch, empty_home, *(f"/dev/{name}" for name in DEVICES)]
         write += gits if Effect.COMMIT in grant.effects else []
         writes = bool(grant.write_roots) or Effect.COMMIT in grant.effects
         rules = syscall_filter.program(network=grant.network, local=False, attributes=writes).hex()
-        walls = {"landlock": True, "filter": rules, "read": read, "write": write}
-        text = msgspec.json.encode(walls).decode()
+        limits = {"landlock": True, "filter": rules, "read": read, "write": write}
+        text = msgspec.json.encode(limits).decode()
         variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
         if not set(grant.effects) - READING:  # goes unasked: by no program of the project's
             variables["PATH"] = host_path()
         notes = tuple(
-            f"{os.path.relpath(path, ground.root)} is or leads through a link: not writable"
+            f"{os.path.relpath(path, setup.root)} is or leads through a link: not writable"
             for path in grant.write_roots
             if path not in roots and os.path.lexists(path)
         )
-        words = ground.minded(ground.bounded(argv), text)
+        words = setup.minded(setup.bounded(argv), text)
         return Launch(words, cwd, variables, begun.watched, begun.number, tuple(argv), notes=notes)
 
     def _leads_nowhere_else(self, path: str) -> bool:
         """A folder of the project that is a link, or behind one, could be any folder."""
-        root = self.ground.root
+        root = self.setup.root
         return not below(path, root) or looked(root, os.path.relpath(path, root)) is not None
+
+
+class Uncontained(Containment):
+    """No sandbox. A command that does more than read is still minded, and its files are bounded."""
+
+    kind = Sandbox.NONE
+
+    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
+        if not set(grant.effects) - READING:  # goes unasked: by no program of the project's
+            return Launch(tuple(argv), cwd, {"PATH": host_path()})
+        return super().launch(argv, cwd, grant, held)
+
+    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+        words = self.setup.minded(self.setup.bounded(argv))
+        return Launch(words, cwd, watched=begun.watched, number=begun.number, command=tuple(argv))

@@ -16,9 +16,8 @@ import msgspec
 
 from quintet.adapters.files.own_temporary import temporary
 from quintet.adapters.processes.processes import LocalProcesses
-from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.sandbox.containment import Containment, Launch
 from quintet.adapters.sandbox.host_mounts import below
-from quintet.adapters.sandbox.project_watch import Launch
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.redaction import Redactor
 from quintet.domain.permission.effects import Effect, Grant, ordered

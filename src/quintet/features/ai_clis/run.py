@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 
 from quintet.adapters.processes.processes import Child
-from quintet.adapters.sandbox.project_watch import Launch
+from quintet.adapters.sandbox.containment import Launch
 from quintet.domain.base.redaction import Redactor
 from quintet.domain.tasks.executors import KEPT_LINES, CallBegan, CallEnded, ExecutorFailure, ExecutorPart, Printed
 from quintet.features.ai_clis.dialect import MOST_OUTPUT, Dialect, RunOutcome, clipped

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places
 from quintet.adapters.protected.scan import Scanner
-from quintet.adapters.sandbox.containment import Containment
-from quintet.adapters.sandbox.project_watch import Ground
+from quintet.adapters.sandbox.containment import Containment, SandboxSetup
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.permission.gate import Terms
 from quintet.domain.settings.settings import Settings
@@ -31,10 +30,8 @@ def make_executors(
         scratch = os.path.join(places.scratch, "executors", name)
         file_bytes = settings.sandbox.file_bytes
         networks = () if terms.loopback_open else sandbox.networks()
-        ground = Ground(
-            places.root, private, scratch, file_bytes, terms.protection, scanner, networks, places.unsettled
-        )
-        return sandbox.contain(terms.sandbox, ground)
+        setup = SandboxSetup(places.root, private, scratch, file_bytes, terms.protection, networks)
+        return sandbox.contain(terms.sandbox, setup, scanner, places.unsettled)
 
     return LocalExecutors(
         places.root, private, settings.named("executors", ExecutorSettings), contain, redactor or Redaction()

@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from quintet.adapters.http.fetch import Fetched, Fetcher
-from quintet.adapters.processes.own_code import apart
+from quintet.adapters.processes.processes import run_apart
 from quintet.domain.base import bounded_json
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.outside_settings import WebSettings
@@ -83,7 +83,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
             "seconds": settings.seconds / 2,
         }
         try:
-            answer = await apart(CHILD, request, b"", settings.seconds, online=True)
+            answer = await run_apart(CHILD, request, b"", settings.seconds, online=True)
         except ToolFailed as error:
             hint = "try again, or set up another: BRAVE_API_KEY, EXA_API_KEY or [web] searxng_url"
             raise ToolFailed(f"the search failed: {error.message}", hint=hint) from None

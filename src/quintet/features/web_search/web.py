@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from quintet.adapters.http.fetch import Fetched, Fetcher, Guard, Resolve, looked_up
-from quintet.adapters.processes.own_code import apart
+from quintet.adapters.processes.processes import run_apart
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.outside_settings import WebSettings
 from quintet.features.web_search.engines import chosen
@@ -77,7 +77,7 @@ class OpenWeb:
 
     async def _made(self, got: Fetched, kind: str, body: bytes, cut: str) -> Page:
         try:
-            made = await apart(CHILD, {"kind": kind, "url": got.url}, body, self._settings.seconds)
+            made = await run_apart(CHILD, {"kind": kind, "url": got.url}, body, self._settings.seconds)
         except ToolFailed as error:
             raise ToolFailed(f"{got.url}: {error.message}") from None
         note = "; ".join(filter(None, (made.get("note", ""), cut)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.processes.own_code import apart
+from quintet.adapters.processes.processes import run_apart
 from quintet.domain.base.errors import ToolFailed
 
 SLEEPS = "import os, pathlib, time\npathlib.Path({told!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
@@ -25,7 +25,7 @@ def test_a_script_gets_a_request_and_a_body_and_none_of_the_environment(
     text = (
         "import json, os, sys\nprint(json.dumps({'got': sys.stdin.buffer.read().decode(), 'env': list(os.environ)}))\n"
     )
-    answer = asyncio.run(apart(script(tmp_path, text), {"a": 1}, b"body", 20))
+    answer = asyncio.run(run_apart(script(tmp_path, text), {"a": 1}, b"body", 20))
     assert answer["got"] == '{"a":1}\nbody' and "PATH" in answer["env"] and "SHOP_TOKEN" not in answer["env"]
 
 
@@ -39,7 +39,7 @@ def test_a_script_gets_a_request_and_a_body_and_none_of_the_environment(
 )
 def test_what_goes_wrong_there_is_said(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(ToolFailed, match=why):
-        asyncio.run(apart(script(tmp_path, text), {}, b"", 20))
+        asyncio.run(run_apart(script(tmp_path, text), {}, b"", 20))
 
 
 @pytest.mark.parametrize("seconds", [0.5, 60])
@@ -48,7 +48,7 @@ def test_a_script_ends_with_its_time_and_with_whoever_waits_for_it(tmp_path: Pat
     path = script(tmp_path, SLEEPS.format(told=str(told)))
 
     async def run() -> None:
-        task = asyncio.create_task(apart(path, {}, b"", seconds))
+        task = asyncio.create_task(run_apart(path, {}, b"", seconds))
         async with asyncio.timeout(60):
             while not (told.exists() and told.read_text()) and not task.done():  # noqa: ASYNC110
                 await asyncio.sleep(0.01)

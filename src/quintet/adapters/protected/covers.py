@@ -1,12 +1,14 @@
-"""How a file that may hold secrets looks to a command: as it is, empty, or closed.
+"""What is laid over files of the project: how one that may hold secrets looks to a command, and covers that fell off.
 
-What git tracks, and is as git has it, a command can read from git's objects: to hide the file would break git and the
-project's tests, and keep nothing. What git ignores, or what lies in no repository, is empty, so that a program that
-loads it goes on. Anything else is closed: `git add` fails, and puts no empty file into the repository.
+A secret file is shown as it is, empty, or closed. What git tracks, and is as git has it, a command can read from git's
+objects: to hide the file would break git and the project's tests, and keep nothing. What git ignores, or what lies in
+no repository, is empty, so that a program that loads it goes on. Anything else is closed: `git add` fails, and puts no
+empty file into the repository.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 
@@ -16,11 +18,14 @@ from quintet.adapters.git.git_folders import git_folders, read_plain
 from quintet.adapters.git.own_git import View, looking, ran
 from quintet.adapters.protected.nofollow import looked
 from quintet.adapters.sandbox.host_mounts import below
+from quintet.adapters.sandbox.inside import COVER, EMPTY, READ_ONLY
 from quintet.domain.base.errors import ToolFailed
 
 _REFUSED = ("ermission denied", "EACCES", "Errno 13")
 _ADVICE = 'If it holds none, say so in your settings: not_secrets = ["%s"] under [protect]'
 MOST_BYTES = 1_000_000  # a larger one is closed without being compared
+Cover = tuple[str, str, str]  # how, the absolute path, the file's device and number
+_COULD = {COVER: "read", EMPTY: "read", READ_ONLY: "change"}
 
 
 class Covers(Struct, frozen=True):
@@ -123,8 +128,6 @@ def _object_name(path: str, length: int) -> str:
     data = read_plain(path, MOST_BYTES)
     if not data and os.path.getsize(path):
         return ""
-    import hashlib  # a lookup that only probes the sandbox does not pay for OpenSSL
-
     kind = hashlib.sha256 if length == 64 else hashlib.sha1
     return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
@@ -133,3 +136,52 @@ def _ignored(view: View, names: dict[str, str]) -> list[str]:
     given = "\0".join(names).encode("utf-8", "surrogateescape")
     said = view.ask("check-ignore", "-z", "--stdin", given=given, accept=(0, 1))
     return [names[name] for name in said.decode("utf-8", "surrogateescape").split("\0") if name in names]
+
+
+class LaidCovers:
+    """The covers in the sandboxes that run now; notices those that fell off.
+
+    What is laid lies on the very file that was there. When that file is replaced by another of its name on this
+    machine, as an editor saves and as git writes its settings, the kernel takes the cover away in every sandbox. Nobody
+    can put it back from outside; so it is told, at the next command and when the command that had it is over.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._laid: dict[int, tuple[tuple[Cover, ...], set[Cover]]] = {}  # by identity; the second: told
+
+    def minded(self, words: Sequence[str]) -> tuple[Cover, ...]:
+        """The covers among what is laid: words for inside.py, four each. They are minded until they are `over`."""
+        each = zip(words[0::4], words[1::4], words[2::4], words[3::4], strict=True)
+        covers = tuple((how, os.path.join(base, name), number) for how, base, name, number in each if how in _COULD)
+        if covers:
+            self._laid[id(covers)] = (covers, set())
+        return covers
+
+    def over(self, covers: tuple[Cover, ...]) -> list[str]:
+        """What fell off a sandbox that is over, and was not told."""
+        laid = self._laid.pop(id(covers), None)
+        return self._fallen(*laid, "this command") if laid else []
+
+    def fallen(self) -> list[str]:
+        """What fell off those that run, and was not told."""
+        running = list(self._laid.values())  # others end meanwhile, in threads of their own
+        return [line for covers, told in running for line in self._fallen(covers, told, "a command that still runs")]
+
+    def _fallen(self, covers: tuple[Cover, ...], told: set[Cover], who: str) -> list[str]:
+        lines = []
+        for cover in covers:
+            how, path, number = cover
+            if cover not in told and _number(path) not in (number, ""):
+                told.add(cover)
+                name = os.path.relpath(path, self._root)
+                lines.append(f"{name} was replaced meanwhile: since then {who} could {_COULD[how]} it; check it")
+        return lines
+
+
+def _number(path: str) -> str:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return ""
+    return f"{found.st_dev}:{found.st_ino}"
