@@ -7,6 +7,7 @@ terminal if its input is one. What a run leaves behind becomes a child of the ha
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import fcntl
 import functools
@@ -73,7 +74,8 @@ class Run:
     def end(self) -> int:
         """Ends it, if it has not."""
         if self.wait(0) is None:
-            os.kill(self.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended, and word of it is on its way
+                os.kill(self.pid, signal.SIGKILL)
         code = self.wait(60)
         assert code is not None
         return code
