@@ -1,7 +1,7 @@
 """Quintet, a coding agent you steer by five dials.
 
 As a library: ``async with quintet.open(path) as session`` gives the same Session every surface uses.
-For tools of your own: ``from quintet import Effect, ToolResult, Workbench, tool``.
+For tools of your own: ``from quintet import Effect, ToolResult, Workbench, tool``; for a plugin also ``Feature``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 __version__ = "0.1.0"
 __all__ = [
     "Effect",
+    "Feature",
+    "FeatureCommand",
+    "Opening",
     "PermissionProfile",
     "ToolFailed",
     "ToolResult",
@@ -16,6 +19,7 @@ __all__ = [
     "Workbench",
     "__version__",
     "open",
+    "setting",
     "tool",
 ]
 
@@ -24,21 +28,28 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
+    from quintet.app.services import Opening
     from quintet.domain.base.errors import ToolFailed
     from quintet.domain.dials.axes import PermissionProfile
     from quintet.domain.permission.effects import Effect
     from quintet.domain.ports.ports import Workbench
+    from quintet.domain.settings.meta import setting
     from quintet.domain.turn.tool_spec import ToolResult, Touch
     from quintet.engine.session.session import Session
+    from quintet.features.feature import Feature, FeatureCommand
     from quintet.tools.declare import tool
 
-_HOMES = {  # of what a tool is declared with; imported when first asked for
+_HOMES = {  # of what a tool or a plugin is declared with; imported when first asked for
     "Effect": "domain.permission.effects",
+    "Feature": "features.feature",
+    "FeatureCommand": "features.feature",
+    "Opening": "app.services",
     "PermissionProfile": "domain.dials.axes",
     "ToolFailed": "domain.base.errors",
     "ToolResult": "domain.turn.tool_spec",
     "Touch": "domain.turn.tool_spec",
     "Workbench": "domain.ports.ports",
+    "setting": "domain.settings.meta",
     "tool": "tools.declare",
 }
 

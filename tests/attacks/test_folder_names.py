@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.files.paths import locate
-from quintet.cli.trust_question import at_home, trust_question
+from quintet.app.trust_question import at_home, trust_question
 from quintet.domain.dials.axes import Axes
 from quintet.domain.dials.badge import title
 from tests.trusted import trust_now

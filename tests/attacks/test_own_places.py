@@ -145,7 +145,7 @@ def test_settings_that_lie_in_the_project_are_told(attacker: Attacker, world: Wo
 
 
 def test_settings_that_a_link_leads_to_in_the_project_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quintet.cli.trust_question import own_inside
+    from quintet.app.trust_question import own_inside
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configs"))
     (tmp_path / "configs").mkdir()

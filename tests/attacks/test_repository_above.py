@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.files.paths import locate
-from quintet.cli.trust_question import lies_in, not_yours
+from quintet.app.trust_question import lies_in, not_yours
 from quintet.domain.base.errors import ToolFailed
 
 STRANGER = 54321

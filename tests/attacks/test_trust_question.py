@@ -8,7 +8,7 @@ import pytest
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
-from quintet.cli.trust_question import trust_question
+from quintet.app.trust_question import trust_question
 from tests.surfaces.program import PROGRAM, Program
 
 SETTINGS = """\

@@ -30,9 +30,9 @@ from quintet.adapters.sqlite.store import SqliteStore
 from quintet.app.late_wiring import make_agents, make_grammar, make_plans, make_repository, wire_late
 from quintet.app.models import SessionModels
 from quintet.app.places_of_prompts import own_prompts
-from quintet.app.services import Services
+from quintet.app.services import Services, feature_commands
 from quintet.app.tool_registry import tools_for
-from quintet.cli.trust_question import at_home, lies_in, not_loaded, not_yours, own_inside, sound_agents
+from quintet.app.trust_question import at_home, lies_in, not_loaded, not_yours, own_inside, sound_agents
 from quintet.domain.base.errors import NotFound, StoreDamaged
 from quintet.domain.dials.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.input.slash_line import CommandLine, format_command
@@ -181,6 +181,7 @@ def make_core(
         agents_page=vault.text(agents_page(start or places.root, places.root, files.read)),
         redactor=vault,
         checkpoints=checkpoints,
+        commands=feature_commands(services.opening),
         hook_runner=ShellHooks(loaded.hook_problem),
         keep_artifact=artifacts.keep,
         keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),

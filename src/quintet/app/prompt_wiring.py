@@ -16,7 +16,7 @@ from quintet.adapters.settings.file import UserSettings
 from quintet.adapters.tasks.drafts import TaskInput
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.app.open import find_ripgrep, fork
-from quintet.cli.trust_question import sound_agents
+from quintet.app.trust_question import sound_agents
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.ports.prompt import AgentShown, AtHand, ModelShown, SessionShown
 from quintet.domain.settings.settings import Settings

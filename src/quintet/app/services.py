@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,8 +14,12 @@ from quintet.adapters.processes.processes import LocalProcesses
 from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings.layers import LoadedSettings
+from quintet.domain.base.errors import QuintetError, UsageError
+from quintet.domain.input.slash_hints import CommandUsage
 from quintet.domain.permission.gate import Terms
 from quintet.domain.settings.settings import Settings
+from quintet.engine.commands.table import known
+from quintet.engine.session.core import FeatureCommands
 from quintet.features.registry import features
 
 
@@ -69,3 +74,25 @@ class Services(Mapping[str, Any]):
         for service in reversed(list(self._open.values())):
             if close := getattr(service, "close", None):
                 await close()
+
+
+COMMAND_SECONDS = 30.0  # that a feature's slash command may take: nothing else is taken from the inbox meanwhile
+
+
+def feature_commands(opening: Opening) -> FeatureCommands:
+    """The slash commands of features. Whatever one raises is told as its answer; the session goes on."""
+    found = {one.name: (feature, one) for feature in features() for one in feature.slash if not known(one.name)}
+
+    async def run(name: str, words: tuple[str, ...]) -> str:
+        feature, command = found[name]
+        try:
+            async with asyncio.timeout(COMMAND_SECONDS):
+                return str(await feature.load(command.run)(opening, words))
+        except QuintetError as error:
+            raise UsageError(f"/{name}: {error.message}", hint=error.hint) from error
+        except TimeoutError:
+            raise UsageError(f"/{name}: it took more than {COMMAND_SECONDS:g} s and was ended") from None
+        except Exception as error:
+            raise UsageError(f"/{name} of {feature.name} broke: {type(error).__name__}: {error}") from error
+
+    return FeatureCommands(tuple(CommandUsage(one.name, one.usage, one.help) for _, one in found.values()), run)

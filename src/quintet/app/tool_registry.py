@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quintet.adapters.settings.user_tools import guarded
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.tool_menu import META_TOOLS, TOOL_MODES
 from quintet.domain.turn.tool_spec import ToolSpec
@@ -64,9 +65,10 @@ _PLACES = {name: place for place, name in reversed(list(enumerate(_MENU)))}
 
 def tools_for(settings: Settings) -> dict[str, ToolSpec]:
     """Every tool by its name, in the order of the menu; those that are in no toolset of ours come last."""
-    specs = {spec.name: spec for spec in CORE}
-    for spec, _ in registry.tools(settings):
-        specs.setdefault(spec.name, spec)
+    specs = {spec.name: spec for spec in (*CORE, *(spec for spec, _ in registry.tools(settings)))}
+    for plugin in registry.plugins():
+        for spec in registry.plugin_tools(plugin, settings)[0]:
+            specs.setdefault(spec.name, guarded(spec, spec.run.__code__.co_filename))
     return dict(sorted(specs.items(), key=lambda item: _PLACES.get(item[0], len(_MENU))))
 
 

@@ -16,7 +16,7 @@ from quintet.adapters.processes.system import process_start
 from quintet.adapters.settings import layers as config
 from quintet.app.open import log_crash, open_session
 from quintet.app.prompt_wiring import at_hand
-from quintet.cli.trust_question import trust_question
+from quintet.app.trust_question import trust_question
 from quintet.domain.dials.axes import Surface
 from quintet.domain.tasks.board import OtherSession, UnderWay
 from quintet.domain.tasks.task import TaskStatus

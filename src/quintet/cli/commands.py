@@ -27,6 +27,7 @@ TABLE = {
     "tasks": "tasks:tasks",
     "aside": "aside:ASIDE",
     "secrets": "secrets:SECRETS",
+    "plugins": "plugins:PLUGINS",
     "policy": "policy:policy_command",
     "prompts": "policy:PROMPTS_COMMAND",
     "settings": "settings:SETTINGS",

@@ -9,8 +9,8 @@ from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.settings import layers as config
 from quintet.app.task_wiring import make_keeper, make_look
+from quintet.app.trust_question import not_loaded
 from quintet.cli.parsing import lookup
-from quintet.cli.trust_question import not_loaded
 from quintet.domain.base.errors import UsageError
 from quintet.domain.tasks.health import Finding, HealthScope, Severity
 from quintet.engine.cycle.doctor import Look, fix, health_lines

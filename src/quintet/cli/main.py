@@ -44,6 +44,7 @@ commands:
   quintet replay RUN [--export FILE]       a recorded session again, compared event by event
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
+  quintet plugins             features that were installed beside it
   quintet trust               let this folder's own settings loosen things, and load its own tools
 """
 EXIT_CODES = """
@@ -266,7 +267,7 @@ async def _tui(parsed: Namespace) -> int:
 
 async def _plain(parsed: Namespace) -> int:
     from quintet.app.open import looks, open_session
-    from quintet.cli.trust_question import ask_for_trust
+    from quintet.app.trust_question import ask_for_trust
     from quintet.domain.base.errors import UsageError
     from quintet.domain.dials.axes import Surface
     from quintet.surfaces.plain import Plain

@@ -11,8 +11,8 @@ from argparse import ArgumentParser, Namespace
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings.project_pieces import pieces
 from quintet.adapters.settings.trust import accept, set_trust, trust_of, trusted_folders
+from quintet.app.trust_question import difference, effects, named
 from quintet.cli.parsing import lookup
-from quintet.cli.trust_question import difference, effects, named
 from quintet.domain.base.safe_text import on_one_line, visible
 from quintet.domain.permission.trusted_content import Pieces, changes
 from quintet.surfaces.tables import say, say_json

@@ -14,6 +14,15 @@ from typing import Any
 from msgspec import Struct
 
 
+class FeatureCommand(Struct, frozen=True):
+    """A slash command of a feature's: what it prints is its answer. It is not to wait for a model."""
+
+    name: str
+    usage: str  # as /help shows it
+    help: str
+    run: str  # an async function from an Opening and the words after the command to a text
+
+
 class Feature(Struct, frozen=True):
     name: str
     about: str  # in a few words
@@ -21,7 +30,7 @@ class Feature(Struct, frozen=True):
     settings: Mapping[str, str] = {}  # a table of settings.toml → its Struct
     named: Mapping[str, str] = {}  # a table of tables that the user names, as in [deploy.NAME] → the Struct of each
     tools: tuple[str, ...] = ()  # a ToolSpec each, or a function from the settings to one
-    slash: tuple[str, ...] = ()  # a FeatureCommand each
+    slash: tuple[FeatureCommand, ...] = ()
     commands: Mapping[str, str] = {}  # `quintet NAME …` → a function from its arguments to the exit code
     usage: tuple[str, ...] = ()  # how `quintet --help` shows them, a line each
     parts: Mapping[str, str] = {}  # an outside part that its tools need → how it is looked for

@@ -100,9 +100,11 @@ def _with_features() -> list[str]:
 def _problem(feature: object, name: str, used: list[Feature]) -> str:
     """Why an entry point's value cannot be used; empty if it can."""
     if not isinstance(feature, Feature):
-        return f"its entry point is no quintet.plugin.Feature but {type(feature).__name__}"
+        return f"its entry point is no quintet.Feature but {type(feature).__name__}"
     if feature.name != name:
         return f'its entry point is named "{name}" and its feature "{feature.name}": give them one name'
+    if taken := {one.name for one in feature.slash} & {one.name for other in used for one in other.slash}:
+        return f"there is a command /{min(taken)} already"
     for other in used:
         for mine, theirs, what in (
             ((feature.name,), (other.name,), "feature"),
@@ -127,11 +129,28 @@ def tables() -> Tables:
 
 
 def tools(settings: Settings) -> Iterator[tuple[ToolSpec, Feature]]:
-    """The tools of every feature, made for these settings."""
-    for feature in features():
+    """The tools of the features that come with Quintet, made for these settings."""
+    for feature in shipped():
         for name in feature.tools:
             found = feature.load(name)
             yield (found(settings) if callable(found) else found), feature
+
+
+def plugin_tools(plugin: Plugin, settings: Settings) -> tuple[list[ToolSpec], str]:
+    """The tools of somebody else's feature, or why there are none."""
+    from quintet.domain.turn.tool_spec import ToolSpec
+
+    found: list[ToolSpec] = []
+    for name in plugin.feature.tools if plugin.feature else ():
+        try:
+            made = plugin.feature.load(name)  # type: ignore[union-attr]
+            made = made(settings) if callable(made) else made
+        except Exception as error:  # its own code
+            return [], f"{name} cannot be loaded: {type(error).__name__}: {error}"
+        if not isinstance(made, ToolSpec):
+            return [], f"{name} is no tool: `@tool(effects=…)` makes one of an async function"
+        found.append(made)
+    return found, ""
 
 
 def command(name: str) -> Callable[[list[str]], int] | None:

@@ -49,7 +49,7 @@ def load(places: Places, trust: Trust) -> OwnTools:
                 own.warnings.append(f"{on_one_line(path)}:{_line(spec)}: {problem}; the tool is not loaded")
                 continue
             homes[spec.name] = path
-            own.specs[spec.name] = _guarded(spec, path)
+            own.specs[spec.name] = guarded(spec, path)
     return own
 
 
@@ -117,7 +117,9 @@ def _problem(spec: ToolSpec, homes: dict[str, str]) -> str:
     return ""
 
 
-def _guarded(spec: ToolSpec, path: str) -> ToolSpec:
+def guarded(spec: ToolSpec, path: str) -> ToolSpec:
+    """Somebody else's tool: it may come back with text, and what it raises is a failure that names file and line."""
+
     def touch(arguments: dict[str, Any]) -> Touch:
         try:
             told = spec.touch(arguments)

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from quintet.domain.base import errors
 from quintet.domain.base.errors import QuintetError, Unplayable
 from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.input.slash_hints import CommandUsage
 from quintet.domain.journal.protocol import Event, Recorded
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Terms
@@ -75,6 +76,7 @@ class Header(Struct, frozen=True, tag_field="type", tag="begin"):
     own_tools: tuple[OwnTool, ...] = ()
     pages: dict[str, str] = field(default_factory=dict)  # prompts of the project's own
     shipped: dict[str, str] = field(default_factory=dict)  # digests of the others
+    commands: tuple[CommandUsage, ...] = ()  # slash commands of features
 
 
 class Past(Struct, frozen=True, tag_field="type", tag="event"):

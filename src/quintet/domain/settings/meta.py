@@ -11,6 +11,6 @@ from msgspec import Meta
 FREE, TIGHTEN, TRUSTED, OWN = "free", "tighten", "trusted", "own"
 
 
-def about(text: str, reach: str = TRUSTED) -> Meta:
+def setting(text: str, reach: str = TRUSTED) -> Meta:
     """Nothing is free unless it says so: the author of a project that was just opened may be hostile."""
     return Meta(description=text, extra={"reach": reach})

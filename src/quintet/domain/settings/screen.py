@@ -6,7 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Struct
 
-from quintet.domain.settings.meta import about as _does
+from quintet.domain.settings.meta import setting
 
 Theme = Literal["auto", "dark", "light", "high-contrast", "16", "plain"]
 THEMES: tuple[str, ...] = get_args(Theme)[1:]
@@ -15,40 +15,40 @@ THEMES: tuple[str, ...] = get_args(Theme)[1:]
 class KeySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Keys of the terminal UI, several with commas between; an empty one takes the key away."""
 
-    work_mode: Annotated[str, _does("work mode: chat, plan, build, review, repair, research, and round again")] = (
+    work_mode: Annotated[str, setting("work mode: chat, plan, build, review, repair, research, and round again")] = (
         "shift+tab,ctrl+shift+m,f3"
     )
-    run_control: Annotated[str, _does("run control: manual, assisted, autonomous, and round again")] = "f4"
+    run_control: Annotated[str, setting("run control: manual, assisted, autonomous, and round again")] = "f4"
     permission_profile: Annotated[
-        str, _does("permission profile: restricted, normal, trusted, unrestricted, and round again")
+        str, setting("permission profile: restricted, normal, trusted, unrestricted, and round again")
     ] = "ctrl+shift+p,f5"
-    model_mode: Annotated[str, _does("model mode: fast, smart, deep, and round again")] = "f6"
-    autonomous: Annotated[str, _does("run control autonomous")] = "ctrl+shift+a"
-    assisted: Annotated[str, _does("run control assisted")] = "ctrl+shift+s"
-    manual: Annotated[str, _does("run control manual")] = "ctrl+shift+i"
-    repair: Annotated[str, _does("work mode repair")] = "ctrl+shift+r"
-    interrupt: Annotated[str, _does("interrupt what runs; twice, leave")] = "ctrl+c"
-    leave: Annotated[str, _does("leave; the session can be resumed")] = "ctrl+q"
-    suspend: Annotated[str, _does("suspend; `fg` comes back")] = "ctrl+z"
-    keys: Annotated[str, _does("this list of keys; also ? on an empty prompt")] = "f1"
-    palette: Annotated[str, _does("every command and key, found by its words")] = "ctrl+p,f2"
-    tasks: Annotated[str, _does("the board of tasks, shells, sessions and questions")] = "ctrl+t,f7"
-    settings: Annotated[str, _does("every setting, and a change of your own")] = "ctrl+s,f11"
-    models: Annotated[str, _does("choose the model of this session")] = "alt+m"
-    sessions: Annotated[str, _does("go on with another session, or in a copy of one")] = "alt+s"
-    agents: Annotated[str, _does("enter an agent, or leave it")] = "alt+a"
-    rewind: Annotated[str, _does("go back to before a turn, with a look at what that does")] = "alt+r"
-    answer: Annotated[str, _does("go to the question that waits, or back to the prompt")] = "f8"
-    tour: Annotated[str, _does("a minute's tour on a small repository")] = "f12"
-    find: Annotated[str, _does("find words in the transcript")] = "ctrl+f"
-    fold: Annotated[str, _does("open or close every fold of the transcript")] = "ctrl+o,f10"
-    copy: Annotated[str, _does("copy what is selected, or else the last answer")] = "ctrl+shift+c,f9"
-    line_up: Annotated[str, _does("scroll up a line")] = "ctrl+up"
-    line_down: Annotated[str, _does("scroll down a line")] = "ctrl+down"
-    page_up: Annotated[str, _does("scroll up ten lines")] = "pageup"
-    page_down: Annotated[str, _does("scroll down ten lines")] = "pagedown"
-    first_line: Annotated[str, _does("scroll to the beginning")] = "ctrl+home"
-    last_line: Annotated[str, _does("scroll to the end, and follow")] = "ctrl+end"
+    model_mode: Annotated[str, setting("model mode: fast, smart, deep, and round again")] = "f6"
+    autonomous: Annotated[str, setting("run control autonomous")] = "ctrl+shift+a"
+    assisted: Annotated[str, setting("run control assisted")] = "ctrl+shift+s"
+    manual: Annotated[str, setting("run control manual")] = "ctrl+shift+i"
+    repair: Annotated[str, setting("work mode repair")] = "ctrl+shift+r"
+    interrupt: Annotated[str, setting("interrupt what runs; twice, leave")] = "ctrl+c"
+    leave: Annotated[str, setting("leave; the session can be resumed")] = "ctrl+q"
+    suspend: Annotated[str, setting("suspend; `fg` comes back")] = "ctrl+z"
+    keys: Annotated[str, setting("this list of keys; also ? on an empty prompt")] = "f1"
+    palette: Annotated[str, setting("every command and key, found by its words")] = "ctrl+p,f2"
+    tasks: Annotated[str, setting("the board of tasks, shells, sessions and questions")] = "ctrl+t,f7"
+    settings: Annotated[str, setting("every setting, and a change of your own")] = "ctrl+s,f11"
+    models: Annotated[str, setting("choose the model of this session")] = "alt+m"
+    sessions: Annotated[str, setting("go on with another session, or in a copy of one")] = "alt+s"
+    agents: Annotated[str, setting("enter an agent, or leave it")] = "alt+a"
+    rewind: Annotated[str, setting("go back to before a turn, with a look at what that does")] = "alt+r"
+    answer: Annotated[str, setting("go to the question that waits, or back to the prompt")] = "f8"
+    tour: Annotated[str, setting("a minute's tour on a small repository")] = "f12"
+    find: Annotated[str, setting("find words in the transcript")] = "ctrl+f"
+    fold: Annotated[str, setting("open or close every fold of the transcript")] = "ctrl+o,f10"
+    copy: Annotated[str, setting("copy what is selected, or else the last answer")] = "ctrl+shift+c,f9"
+    line_up: Annotated[str, setting("scroll up a line")] = "ctrl+up"
+    line_down: Annotated[str, setting("scroll down a line")] = "ctrl+down"
+    page_up: Annotated[str, setting("scroll up ten lines")] = "pageup"
+    page_down: Annotated[str, setting("scroll down ten lines")] = "pagedown"
+    first_line: Annotated[str, setting("scroll to the beginning")] = "ctrl+home"
+    last_line: Annotated[str, setting("scroll to the end, and follow")] = "ctrl+end"
 
 
 PRESSES = {

@@ -15,7 +15,7 @@ from quintet.domain.settings.meta import FREE as FREE
 from quintet.domain.settings.meta import OWN as OWN
 from quintet.domain.settings.meta import TIGHTEN as TIGHTEN
 from quintet.domain.settings.meta import TRUSTED as TRUSTED
-from quintet.domain.settings.meta import about as _about
+from quintet.domain.settings.meta import setting
 from quintet.domain.settings.outside_settings import SecretSettings, WebSettings
 from quintet.domain.settings.screen import KeySettings, Theme
 from quintet.domain.turn.tool_menu import Presentation
@@ -27,92 +27,92 @@ REPLAYED = "replay:"  # before the file of a recording, in the place of a model'
 class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where the dials stand when a session opens; unset ones follow the surface's defaults."""
 
-    work_mode: Annotated[WorkMode | None, _about("work mode of a new session", TIGHTEN)] = None
-    run_control: Annotated[RunControl | None, _about("run control of a new session", TIGHTEN)] = None
-    permission_profile: Annotated[PermissionProfile | None, _about("permission profile of a new session", TIGHTEN)] = (
+    work_mode: Annotated[WorkMode | None, setting("work mode of a new session", TIGHTEN)] = None
+    run_control: Annotated[RunControl | None, setting("run control of a new session", TIGHTEN)] = None
+    permission_profile: Annotated[PermissionProfile | None, setting("permission profile of a new session", TIGHTEN)] = (
         None
     )
-    model_mode: Annotated[ModelMode | None, _about("model mode of a new session")] = None
+    model_mode: Annotated[ModelMode | None, setting("model mode of a new session")] = None
     abort_active_tool: Annotated[
-        bool, _about("a dial turned `now` interrupts the running tool instead of waiting for it")
+        bool, setting("a dial turned `now` interrupts the running tool instead of waiting for it")
     ] = False
 
 
 class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """One model you can route to."""
 
-    base_url: Annotated[str, _about("address of the API, up to and including /v1; pydantic-ai needs none", TRUSTED)]
-    model: Annotated[str, _about("the model's name there", TRUSTED)]
-    api_key_env: Annotated[str, _about("environment variable that holds the key", TRUSTED)] = ""
+    base_url: Annotated[str, setting("address of the API, up to and including /v1; pydantic-ai needs none", TRUSTED)]
+    model: Annotated[str, setting("the model's name there", TRUSTED)]
+    api_key_env: Annotated[str, setting("environment variable that holds the key", TRUSTED)] = ""
     wire: Annotated[
         Literal["openai", "anthropic", "pydantic-ai"],
-        _about("what the server speaks: openai (chat completions), anthropic (messages); or by pydantic-ai", TRUSTED),
+        setting("what the server speaks: openai (chat completions), anthropic (messages); or by pydantic-ai", TRUSTED),
     ] = "openai"
-    max_tokens: Annotated[int, _about("longest reply, in tokens; 0 for what is usual there", TRUSTED)] = 0
+    max_tokens: Annotated[int, setting("longest reply, in tokens; 0 for what is usual there", TRUSTED)] = 0
     thinking_tokens: Annotated[
-        int, _about("anthropic: tokens for thinking; 0 asks for none, -1 leaves it to the model", TRUSTED)
+        int, setting("anthropic: tokens for thinking; 0 asks for none, -1 leaves it to the model", TRUSTED)
     ] = 0
-    price_input: Annotated[float, _about("price of a million input tokens", TRUSTED)] = 0.0
-    price_cached: Annotated[float, _about("of those, the ones read from a cache; 0 means price_input", TRUSTED)] = 0.0
-    price_output: Annotated[float, _about("price of a million output tokens", TRUSTED)] = 0.0
-    timeout: Annotated[float, _about("seconds without a byte before a request is given up", TRUSTED)] = 120.0
+    price_input: Annotated[float, setting("price of a million input tokens", TRUSTED)] = 0.0
+    price_cached: Annotated[float, setting("of those, the ones read from a cache; 0 means price_input", TRUSTED)] = 0.0
+    price_output: Annotated[float, setting("price of a million output tokens", TRUSTED)] = 0.0
+    timeout: Annotated[float, setting("seconds without a byte before a request is given up", TRUSTED)] = 120.0
 
 
 class RoutingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Which model each model mode uses: a name from [models], `builtin` (the offline rules), or `replay:FILE`."""
 
-    fast: Annotated[str, _about("model for fast; empty means the one for smart", TRUSTED)] = ""
-    smart: Annotated[str, _about("model for smart", TRUSTED)] = "builtin"
-    deep: Annotated[str, _about("model for deep; empty means the one for smart", TRUSTED)] = ""
-    vision: Annotated[str, _about("model that looks at images; empty means the one for smart", TRUSTED)] = ""
+    fast: Annotated[str, setting("model for fast; empty means the one for smart", TRUSTED)] = ""
+    smart: Annotated[str, setting("model for smart", TRUSTED)] = "builtin"
+    deep: Annotated[str, setting("model for deep; empty means the one for smart", TRUSTED)] = ""
+    vision: Annotated[str, setting("model that looks at images; empty means the one for smart", TRUSTED)] = ""
 
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What stops a run; 0 means no limit."""
 
-    max_turns: Annotated[int, _about("rounds of the loop (model requests) in one turn", TIGHTEN)] = 50
-    max_cost: Annotated[float, _about("money a session may spend", TIGHTEN)] = 0.0
-    max_calls: Annotated[int, _about("tool calls in one turn", TIGHTEN)] = 200
-    max_seconds: Annotated[float, _about("seconds one turn may take", TIGHTEN)] = 0.0
-    input_bytes: Annotated[int, _about("largest input taken; longer text belongs in a file", TIGHTEN)] = 1_000_000
-    retries: Annotated[int, _about("times a failed model request is tried again", TIGHTEN)] = 3
+    max_turns: Annotated[int, setting("rounds of the loop (model requests) in one turn", TIGHTEN)] = 50
+    max_cost: Annotated[float, setting("money a session may spend", TIGHTEN)] = 0.0
+    max_calls: Annotated[int, setting("tool calls in one turn", TIGHTEN)] = 200
+    max_seconds: Annotated[float, setting("seconds one turn may take", TIGHTEN)] = 0.0
+    input_bytes: Annotated[int, setting("largest input taken; longer text belongs in a file", TIGHTEN)] = 1_000_000
+    retries: Annotated[int, setting("times a failed model request is tried again", TIGHTEN)] = 3
 
 
 class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The stages of a turn."""
 
-    reasoning: Annotated[bool, _about("whether a new session shows its reasoning; /reasoning turns it")] = False
-    delivery_check: Annotated[bool, _about("ask at the end of a turn whether what was asked for is delivered")] = True
-    qa_review: Annotated[bool, _about("review, as an advisor, a turn that changed something")] = True
-    qa_feedback: Annotated[bool, _about("tell the model, at the next turn, what the review found")] = False
-    qa_modes: Annotated[tuple[WorkMode, ...], _about("the work modes in which it does")] = (
+    reasoning: Annotated[bool, setting("whether a new session shows its reasoning; /reasoning turns it")] = False
+    delivery_check: Annotated[bool, setting("ask at the end of a turn whether what was asked for is delivered")] = True
+    qa_review: Annotated[bool, setting("review, as an advisor, a turn that changed something")] = True
+    qa_feedback: Annotated[bool, setting("tell the model, at the next turn, what the review found")] = False
+    qa_modes: Annotated[tuple[WorkMode, ...], setting("the work modes in which it does")] = (
         WorkMode.BUILD,
         WorkMode.REPAIR,
     )
-    record: Annotated[bool, _about("keep a recording of each session, for `quintet replay`")] = True
-    keep_recordings: Annotated[int, _about("sessions whose recordings are kept, the newest ones")] = 100
+    record: Annotated[bool, setting("keep a recording of each session, for `quintet replay`")] = True
+    keep_recordings: Annotated[int, setting("sessions whose recordings are kept, the newest ones")] = 100
 
 
 class CompressionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When older messages of a conversation become a summary; the journal keeps everything."""
 
-    max_messages: Annotated[int, _about("messages that make compression due; 0 for any number")] = 200
-    max_tokens: Annotated[int, _about("tokens that make it due, at four characters a token; 0 for any number")] = (
+    max_messages: Annotated[int, setting("messages that make compression due; 0 for any number")] = 200
+    max_tokens: Annotated[int, setting("tokens that make it due, at four characters a token; 0 for any number")] = (
         100_000
     )
-    keep_messages: Annotated[int, _about("newest messages that stay as they are")] = 20
+    keep_messages: Annotated[int, setting("newest messages that stay as they are")] = 20
     by: Annotated[
         Literal["rules", "model"],
-        _about("who writes a summary that is due: rules, or model (one more request); /compact goes by the rules"),
+        setting("who writes a summary that is due: rules, or model (one more request); /compact goes by the rules"),
     ] = "rules"
 
 
 class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
     presentation: Annotated[
-        Presentation, _about("how tools are put before a model: menu (by toolset), flat (all), search")
+        Presentation, setting("how tools are put before a model: menu (by toolset), flat (all), search")
     ] = Presentation.MENU
     swe_phases: Annotated[
-        bool, _about("keep a run to SWE phases: localization, understanding, fix, regression check, verification")
+        bool, setting("keep a run to SWE phases: localization, understanding, fix, regression check, verification")
     ] = False
 
 
@@ -121,16 +121,16 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     use: Annotated[
         Literal["auto", "bwrap", "partial", "none"],
-        _about("auto (the strongest that starts here), bwrap, partial (Landlock) or none", TRUSTED),
+        setting("auto (the strongest that starts here), bwrap, partial (Landlock) or none", TRUSTED),
     ] = "auto"
     loopback: Annotated[
         Literal["closed", "open"],
-        _about(
+        setting(
             "this machine's own ports for a command with a network: closed (with bwrap and pasta or slirp4netns), open",
             TRUSTED,
         ),
     ] = "closed"
-    file_bytes: Annotated[int, _about("largest file a command may write; 0 for any", TIGHTEN)] = 1_000_000_000
+    file_bytes: Annotated[int, setting("largest file a command may write; 0 for any", TIGHTEN)] = 1_000_000_000
 
 
 class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,16 +139,18 @@ class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
     Those of a trusted project's file run after those of yours.
     """
 
-    session_start: Annotated[tuple[str, ...], _about("run when a session is opened or taken up", TRUSTED)] = ()
+    session_start: Annotated[tuple[str, ...], setting("run when a session is opened or taken up", TRUSTED)] = ()
     user_prompt_submit: Annotated[
-        tuple[str, ...], _about("run before a turn; may keep it from beginning", TRUSTED)
+        tuple[str, ...], setting("run before a turn; may keep it from beginning", TRUSTED)
     ] = ()
-    pre_tool_use: Annotated[tuple[str, ...], _about("run before a call; may deny it, or have it asked", TRUSTED)] = ()
-    post_tool_use: Annotated[tuple[str, ...], _about("run after a call; may tell the model something", TRUSTED)] = ()
-    pre_compact: Annotated[tuple[str, ...], _about("run before a conversation is compacted; may keep it", TRUSTED)] = ()
-    stop: Annotated[tuple[str, ...], _about("run when a turn is done; may send it back once", TRUSTED)] = ()
+    pre_tool_use: Annotated[tuple[str, ...], setting("run before a call; may deny it, or have it asked", TRUSTED)] = ()
+    post_tool_use: Annotated[tuple[str, ...], setting("run after a call; may tell the model something", TRUSTED)] = ()
+    pre_compact: Annotated[
+        tuple[str, ...], setting("run before a conversation is compacted; may keep it", TRUSTED)
+    ] = ()
+    stop: Annotated[tuple[str, ...], setting("run when a turn is done; may send it back once", TRUSTED)] = ()
     permission_request: Annotated[
-        tuple[str, ...], _about("run before you are asked to approve a call; may deny it", TRUSTED)
+        tuple[str, ...], setting("run before you are asked to approve a call; may deny it", TRUSTED)
     ] = ()
 
 
@@ -157,14 +159,14 @@ class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     secrets: Annotated[
         tuple[str, ...],
-        _about("more file names that hold secrets, as patterns; a project's come on top of yours", TIGHTEN),
+        setting("more file names that hold secrets, as patterns; a project's come on top of yours", TIGHTEN),
     ] = ()
-    not_secrets: Annotated[tuple[str, ...], _about("file names that look like secrets and are not", TRUSTED)] = ()
-    specs: Annotated[tuple[str, ...], _about("what plan may write, as patterns", TRUSTED)] = (
+    not_secrets: Annotated[tuple[str, ...], setting("file names that look like secrets and are not", TRUSTED)] = ()
+    specs: Annotated[tuple[str, ...], setting("what plan may write, as patterns", TRUSTED)] = (
         "specs/**",
         "docs/specs/**",
     )
-    reports: Annotated[tuple[str, ...], _about("what review and research may write, as patterns", TRUSTED)] = (
+    reports: Annotated[tuple[str, ...], setting("what review and research may write, as patterns", TRUSTED)] = (
         "reports/**",
     )
 
@@ -172,43 +174,43 @@ class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class CheckpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The project's files as they were before each turn that may write, for /rewind."""
 
-    enabled: Annotated[bool, _about("keep them", TIGHTEN)] = True
-    keep: Annotated[int, _about("turns of the project whose files are kept; 0 for all", TRUSTED)] = 200
+    enabled: Annotated[bool, setting("keep them", TIGHTEN)] = True
+    keep: Annotated[int, setting("turns of the project whose files are kept; 0 for all", TRUSTED)] = 200
 
 
 class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What counts as healthy."""
 
-    free_bytes: Annotated[int, _about("bytes that have to be free on each disk that is written to")] = 100_000_000
+    free_bytes: Annotated[int, setting("bytes that have to be free on each disk that is written to")] = 100_000_000
 
 
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When an executor that failed is started again."""
 
-    max_attempts: Annotated[int, _about("starts of one executor for one task, the first included", TIGHTEN)] = 100
-    base_seconds: Annotated[float, _about("seconds before the second attempt")] = 10.0
-    step_seconds: Annotated[float, _about("seconds more before each further one")] = 10.0
-    max_reset_seconds: Annotated[float, _about("longest wait for a rate limit that says when it ends")] = 21_600.0
+    max_attempts: Annotated[int, setting("starts of one executor for one task, the first included", TIGHTEN)] = 100
+    base_seconds: Annotated[float, setting("seconds before the second attempt")] = 10.0
+    step_seconds: Annotated[float, setting("seconds more before each further one")] = 10.0
+    max_reset_seconds: Annotated[float, setting("longest wait for a rate limit that says when it ends")] = 21_600.0
 
 
 class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Plan, execute, verify: who does each, and what stops it; 0 means no limit."""
 
-    planner: Annotated[str, _about("native, codex, claude, gemini or acp:COMMAND", TRUSTED)] = "native"
-    executor: Annotated[str, _about("who does the units; the same names", TRUSTED)] = "native"
-    verifier: Annotated[str, _about("who verifies them; empty means the planner", TRUSTED)] = ""
-    from_input: Annotated[bool, _about("in build and autonomous, an input that is several tasks is planned first")] = (
+    planner: Annotated[str, setting("native, codex, claude, gemini or acp:COMMAND", TRUSTED)] = "native"
+    executor: Annotated[str, setting("who does the units; the same names", TRUSTED)] = "native"
+    verifier: Annotated[str, setting("who verifies them; empty means the planner", TRUSTED)] = ""
+    from_input: Annotated[bool, setting("in build and autonomous, an input that is several tasks is planned first")] = (
         True
     )
-    max_iterations: Annotated[int, _about("plans of one cycle", TIGHTEN)] = 20
-    max_units: Annotated[int, _about("units of one cycle", TIGHTEN)] = 0
-    max_tokens: Annotated[int, _about("tokens that one cycle may use", TIGHTEN)] = 0
-    max_cost: Annotated[float, _about("money that one cycle may spend", TIGHTEN)] = 0.0
-    max_seconds: Annotated[float, _about("seconds that one cycle may take", TIGHTEN)] = 0.0
-    max_retries: Annotated[int, _about("failed units of a task before the task has failed", TIGHTEN)] = 3
-    verify_seconds: Annotated[float, _about("seconds that a task's verification command may take", TIGHTEN)] = 600.0
-    silence_seconds: Annotated[float, _about("seconds without a word before an AI CLI is given up", TIGHTEN)] = 300.0
-    executor_seconds: Annotated[float, _about("seconds that one start of an AI CLI may take", TIGHTEN)] = 0.0
+    max_iterations: Annotated[int, setting("plans of one cycle", TIGHTEN)] = 20
+    max_units: Annotated[int, setting("units of one cycle", TIGHTEN)] = 0
+    max_tokens: Annotated[int, setting("tokens that one cycle may use", TIGHTEN)] = 0
+    max_cost: Annotated[float, setting("money that one cycle may spend", TIGHTEN)] = 0.0
+    max_seconds: Annotated[float, setting("seconds that one cycle may take", TIGHTEN)] = 0.0
+    max_retries: Annotated[int, setting("failed units of a task before the task has failed", TIGHTEN)] = 3
+    verify_seconds: Annotated[float, setting("seconds that a task's verification command may take", TIGHTEN)] = 600.0
+    silence_seconds: Annotated[float, setting("seconds without a word before an AI CLI is given up", TIGHTEN)] = 300.0
+    executor_seconds: Annotated[float, setting("seconds that one start of an AI CLI may take", TIGHTEN)] = 0.0
 
 
 class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -216,19 +218,19 @@ class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     auto_transition: Annotated[
         Literal["auto", "ask", "log-only"],
-        _about("go over to work mode repair: auto (by this rule), ask (you are asked), log-only (never)", TRUSTED),
+        setting("go over to work mode repair: auto (by this rule), ask (you are asked), log-only (never)", TRUSTED),
     ] = "ask"
 
 
 class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    color: Annotated[Literal["auto", "always", "never"], _about("auto, always or never", FREE)] = "auto"
+    color: Annotated[Literal["auto", "always", "never"], setting("auto, always or never", FREE)] = "auto"
     theme: Annotated[
         Theme,
-        _about(
+        setting(
             "of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others", FREE
         ),
     ] = "auto"
-    bell: Annotated[bool, _about("ring when a session waits for you, or ends while you look elsewhere")] = True
+    bell: Annotated[bool, setting("ring when a session waits for you, or ends while you look elsewhere")] = True
 
 
 class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -236,10 +238,12 @@ class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     enter: Annotated[
         Literal["submit", "newline"],
-        _about("what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"),
+        setting(
+            "what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"
+        ),
     ] = "submit"
     rapid_paste: Annotated[
-        bool, _about("take keys that come too fast to be typed for a paste; for terminals that do not say so")
+        bool, setting("take keys that come too fast to be typed for a paste; for terminals that do not say so")
     ] = True
 
 

@@ -8,6 +8,7 @@ from quintet.domain.base.did_you_mean import nearest
 from quintet.domain.base.errors import UsageError
 from quintet.domain.dials.axes import AXIS_WORDS, AxesChange, RunControl, Surface
 from quintet.domain.input import slash_line as command_line
+from quintet.domain.input.slash_hints import CommandUsage
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.state import SessionState
 from quintet.engine.commands import agents, reports, work
@@ -18,17 +19,20 @@ from quintet.engine.commands import run as runs
 from quintet.engine.commands import screen as screens
 from quintet.engine.commands import tasks as task_list
 from quintet.engine.session.command_context import CommandOutcome, Desk, Handler, SlashCommand
+from quintet.engine.session.core import FeatureCommands
 
+NO_FEATURES = FeatureCommands()
 AXIS_VALUED = frozenset(AXIS_WORDS)
 AXIS_SWITCHES = frozenset({"autonomous"})
 
 
 def _help(desk: Desk, line: CommandLine) -> CommandOutcome:
     if line.words:
-        command = find(line.words[0].lstrip("/"))
+        command = find(line.words[0].lstrip("/"), features=desk.core.commands)
         return CommandOutcome(f"{command.usage}\n{command.help}")
-    width = max(len(command.name) for command in TABLE)
-    lines = [f"/{command.name:<{width}}  {command.help}" for command in TABLE]
+    shown = usages(desk.core.commands)
+    width = max(len(command.name) for command in shown)
+    lines = [f"/{command.name:<{width}}  {command.help}" for command in shown]
     return CommandOutcome(
         "\n".join([*lines, "", "/help COMMAND shows its arguments. A line that begins with ! is run by the shell."])
     )
@@ -167,39 +171,53 @@ TABLE: tuple[SlashCommand, ...] = (
 _BY_NAME = {command.name: command for command in TABLE}
 
 
+def usages(features: FeatureCommands) -> tuple[CommandUsage, ...]:
+    """Every command, as far as typing it goes."""
+    return (*(CommandUsage(one.name, one.usage, one.help) for one in TABLE), *features.usages)
+
+
 def known(name: str) -> bool:
     return name in _BY_NAME
 
 
-def find(name: str, others: Iterable[str] = ()) -> SlashCommand:
+def find(name: str, others: Iterable[str] = (), features: FeatureCommands = NO_FEATURES) -> SlashCommand:
     """A command by its name; `others` are names that might have been meant instead."""
     command = _BY_NAME.get(name)
+    if command is None and (usage := features.find(name)):
+        return SlashCommand(usage.name, usage.usage, usage.help, _of_feature)
     if command is None:
+        others = [*others, *(one.name for one in features.usages)]
         close = nearest(name, [*_BY_NAME, *others])
         listed = ", ".join(f"/{n}" for n in close)
         raise UsageError(f"/{name} is not a command.{f' Nearest: {listed}.' if close else ''} /help lists them all.")
     return command
 
 
-def parse(text: str, others: Iterable[str] = ()) -> tuple[SlashCommand, CommandLine]:
+async def _of_feature(desk: Desk, line: CommandLine) -> CommandOutcome:
+    return CommandOutcome(await desk.core.commands.run(line.name, line.words))
+
+
+def parse(
+    text: str, others: Iterable[str] = (), features: FeatureCommands = NO_FEATURES
+) -> tuple[SlashCommand, CommandLine]:
     """The command a text's first line names, parsed by that command's own flags."""
     name = command_line.command_name(text)
     if name is None:
         raise UsageError(f"not a command: {text[:40]}")
-    command = find(name, others)
+    command = find(name, others, features)
     if command.prose:
         return command, command_line.parse_prose(text)
     return command, command_line.parse(text, valued=command.valued, switches=command.switches)
 
 
-def command_in(state: SessionState, text: str, surface: Surface) -> str:
+def command_in(state: SessionState, text: str, surface: Surface, features: FeatureCommands = NO_FEATURES) -> str:
     """The slash command that a text is; empty if it is the input of a turn.
 
     With an agent a `/word` of no table may be an item of its menu. With a run `*stop` and its like are commands, and
     wait for nothing.
     """
     name = command_line.command_name(text)
-    if name is None or not known(name):
+    if name is None or not (known(name) or features.find(name)):
         if state.agent:
             from quintet.domain.agents.route import CommandKind, resolve
             from quintet.domain.agents.words import input_line

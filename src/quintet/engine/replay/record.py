@@ -18,7 +18,7 @@ from quintet.engine.replay.ports import recorded_port
 from quintet.engine.replay.recorder import Recorder
 from quintet.engine.replay.store import RecordedStore
 from quintet.engine.replay.tools import RecordedToolAccess, recorded_tool
-from quintet.engine.session.core import Core
+from quintet.engine.session.core import Core, FeatureCommands
 from quintet.engine.turn.hands import Hands
 
 T = TypeVar("T")
@@ -46,6 +46,7 @@ def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[
         own_tools=tuple(own_tool(spec) for spec in toolbox.specs.values() if spec.toolset),
         pages=pages,
         shipped={name: digest(text) for name, text in shipped.items()},
+        commands=core.commands.usages,
     )
 
 
@@ -76,6 +77,9 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
         executors=cache(lambda: recorded_port(core.executors(), ports.EXECUTORS, recorder)),
         tasks=cache(lambda: recorded_port(core.tasks(), ports.TASKS, recorder)),
         look=lambda: recorded_port(core.look(), ports.LOOK, recorder),
+        commands=FeatureCommands(
+            core.commands.usages, lambda *words: recorder.awaited("command", core.commands.run(*words))
+        ),
         make_model=RecordedModels(core.make_model, recorder).get,
         hook_runner=recorded_port(hooks, ports.HOOKS, recorder) if hooks else None,
         open_elsewhere=asked("open_elsewhere", core.open_elsewhere),

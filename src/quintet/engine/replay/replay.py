@@ -6,7 +6,7 @@ Nothing is started, asked or written outside this process. The first difference 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -41,7 +41,7 @@ from quintet.engine.replay.ports import PortForm, ReplayedPort
 from quintet.engine.replay.recorder import REST
 from quintet.engine.replay.store import ReplayedStore
 from quintet.engine.replay.tools import ReplayedToolAccess, replayed_tool
-from quintet.engine.session.core import Core
+from quintet.engine.session.core import Core, FeatureCommands
 from quintet.engine.session.owner import Owner
 from quintet.engine.turn.prompts import Prompts
 from quintet.engine.turn.toolbox import Toolbox
@@ -158,8 +158,11 @@ class Replay:
         def asked(kind: str, wanted: Any) -> Callable[..., Any]:
             return lambda *_: player.ask(kind, wanted)
 
-        async def page(*_: object) -> str:
-            return str(given(await player.wait("page"), str))
+        def waited(kind: str) -> Callable[..., Awaitable[str]]:
+            async def text(*_: object) -> str:
+                return str(given(await player.wait(kind), str))
+
+            return text
 
         own = {tool.name: replayed_tool(tool, player) for tool in header.own_tools}
         access: Any = ReplayedToolAccess(player)
@@ -190,7 +193,8 @@ class Replay:
             hook_runner=port(HookRunner, ports.HOOKS),
             open_elsewhere=asked("open_elsewhere", bool),
             keep_artifact=asked("artifact", str),
-            keep_page=page,
+            keep_page=waited("page"),
+            commands=FeatureCommands(header.commands, waited("command")),
             settings_text=asked("settings", str),
             chance=asked("chance", float),
             answer_schema=header.answer_schema,

@@ -11,6 +11,7 @@ from msgspec import Struct
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.dials.axes import Axes
+from quintet.domain.input.slash_hints import CommandUsage
 from quintet.domain.ports.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings.settings import ModelSettings, Settings
 from quintet.domain.turn.messages import Usage
@@ -31,6 +32,20 @@ async def at_once() -> None:
 async def _no_page(session: str, name: str, pieces: Iterable[str]) -> str:
     """Keeps none."""
     return ""
+
+
+async def _no_command(name: str, words: tuple[str, ...]) -> str:
+    raise UsageError(f"/{name} is not a command here")
+
+
+class FeatureCommands(Struct, frozen=True):
+    """The slash commands that features bring, and what carries one out."""
+
+    usages: tuple[CommandUsage, ...] = ()
+    run: Callable[[str, tuple[str, ...]], Awaitable[str]] = _no_command
+
+    def find(self, name: str) -> CommandUsage | None:
+        return next((one for one in self.usages if one.name == name), None)
 
 
 class Core(Struct):
@@ -54,6 +69,7 @@ class Core(Struct):
     tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()  # made when first asked for: most sessions never do
     executors: Callable[[], Executors] = lambda: _no_executors()  # the AI CLIs; made when first asked for
     look: Callable[[], Look] = lambda: _no_tasks()  # the doctor's, at this project as it is now
+    commands: FeatureCommands = FeatureCommands()
     hook_runner: HookRunner | None = None  # without one no hooks are run
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     person: bool = False  # whether somebody is attached who can answer a question

@@ -170,7 +170,7 @@ class Owner:
     async def _take(self, submitted: Submitted) -> None:
         match submitted.body:
             case Say(text=text):
-                if line := commands.command_in(self.state, text, submitted.surface):
+                if line := commands.command_in(self.state, text, submitted.surface, self.core.commands):
                     await self._command(submitted, line)
                 else:
                     event = InputReceived(submission=submitted.id, text=text, surface=submitted.surface)
@@ -187,7 +187,8 @@ class Owner:
     async def _command(self, submitted: Submitted, text: str) -> None:
         try:
             self.surface, agent = submitted.surface, self.state.agent
-            command, line = commands.parse(text, [item.trigger for item in agent.menu] if agent else ())
+            others = [item.trigger for item in agent.menu] if agent else ()
+            command, line = commands.parse(text, others, self.core.commands)
             made = command.handler(self, line)
             outcome = made if isinstance(made, CommandOutcome) else await made
         except (UsageError, RunFailed) as error:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import OwnerGone, QuintetError, UsageError
 from quintet.domain.dials.axes import Surface
+from quintet.domain.input.slash_hints import CommandUsage
 from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
 from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.ports.ports import ShellState
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.end_status import EndStatus
+from quintet.engine.commands.table import usages
 from quintet.engine.session.core import Core
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.owner import Owner
@@ -87,6 +89,11 @@ class Session:
     def settings(self) -> Settings:
         """The settings this session was opened with."""
         return self._core.settings
+
+    @property
+    def commands(self) -> tuple[CommandUsage, ...]:
+        """Every slash command, as far as typing it goes."""
+        return usages(self._core.commands)
 
     async def submit(self, body: Submission) -> str:
         """Put a submission into the session's inbox; returns its id once it is durable."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from quintet.domain.settings.meta import TRUSTED, about
+from quintet.domain.settings.meta import TRUSTED, setting
 from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.executors import AI_CLIS
 
@@ -16,15 +16,17 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     command: Annotated[
         str,
-        about("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
+        setting("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
     ] = ""
-    home: Annotated[str, about("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = ""
+    home: Annotated[str, setting("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = (
+        ""
+    )
     folders: Annotated[
-        tuple[str, ...], about("more folders of its own, where it keeps its things in several", TRUSTED)
+        tuple[str, ...], setting("more folders of its own, where it keeps its things in several", TRUSTED)
     ] = ()
-    model: Annotated[str, about("model it is to use; empty for the one it is set to", TRUSTED)] = ""
+    model: Annotated[str, setting("model it is to use; empty for the one it is set to", TRUSTED)] = ""
     pass_env: Annotated[
-        tuple[str, ...], about("more environment variables that are passed on to it, by name", TRUSTED)
+        tuple[str, ...], setting("more environment variables that are passed on to it, by name", TRUSTED)
     ] = ()
 
     def problem(self, at: str, settings: Settings) -> str:

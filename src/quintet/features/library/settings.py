@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from quintet.domain.base.did_you_mean import did_you_mean
-from quintet.domain.settings.meta import TRUSTED, about
+from quintet.domain.settings.meta import TRUSTED, setting
 from quintet.domain.settings.settings import Settings
 
 
@@ -16,7 +16,7 @@ class LibrarySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     embeddings: Annotated[
         str,
-        about("model of [models] that makes vectors, so that pages are found by meaning too; empty: none", TRUSTED),
+        setting("model of [models] that makes vectors, so that pages are found by meaning too; empty: none", TRUSTED),
     ] = ""
 
     def problem(self, at: str, settings: Settings) -> str:

@@ -6,25 +6,25 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
-from quintet.domain.settings.meta import OWN, TRUSTED, about
+from quintet.domain.settings.meta import OWN, TRUSTED, setting
 from quintet.domain.settings.settings import Settings
 
 
 class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """One MCP server: a program that is started (`command`), or an address (`url`)."""
 
-    command: Annotated[str, about("program that is started and spoken to over its stdin and stdout", TRUSTED)] = ""
-    args: Annotated[tuple[str, ...], about("its arguments", TRUSTED)] = ()
+    command: Annotated[str, setting("program that is started and spoken to over its stdin and stdout", TRUSTED)] = ""
+    args: Annotated[tuple[str, ...], setting("its arguments", TRUSTED)] = ()
     env: Annotated[
-        dict[str, str], about("its variables beside the usual ones; ${NAME} takes one of yours", TRUSTED)
+        dict[str, str], setting("its variables beside the usual ones; ${NAME} takes one of yours", TRUSTED)
     ] = field(default_factory=dict)
-    network: Annotated[bool, about("whether that program has a network", TRUSTED)] = False
-    url: Annotated[str, about("address of a server that speaks streamable HTTP", TRUSTED)] = ""
+    network: Annotated[bool, setting("whether that program has a network", TRUSTED)] = False
+    url: Annotated[str, setting("address of a server that speaks streamable HTTP", TRUSTED)] = ""
     headers: Annotated[
-        dict[str, str], about("headers of each request to it; ${NAME} takes a variable of yours", TRUSTED)
+        dict[str, str], setting("headers of each request to it; ${NAME} takes a variable of yours", TRUSTED)
     ] = field(default_factory=dict)
-    timeout: Annotated[float, about("seconds without a sign of life before a call is given up", TRUSTED)] = 60.0
-    enabled: Annotated[bool, about("whether it is used at all", TRUSTED)] = True
+    timeout: Annotated[float, setting("seconds without a sign of life before a call is given up", TRUSTED)] = 60.0
+    enabled: Annotated[bool, setting("whether it is used at all", TRUSTED)] = True
 
     def problem(self, at: str, settings: Settings) -> str:
         return "" if bool(self.command) != bool(self.url) else f"{at} wants a command or a url: one of the two"
@@ -35,6 +35,6 @@ class McpSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     variables: Annotated[
         tuple[str, ...],
-        about('variables of yours that a server of a project gets though they may be secret: "SERVER: NAME"', OWN),
+        setting('variables of yours that a server of a project gets though they may be secret: "SERVER: NAME"', OWN),
     ] = ()
     servers: dict[str, McpServerSettings] = field(default_factory=dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from quintet.domain.input.slash_hints import CommandUsage
 from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
 
 KEY = "key "  # before the name of an action; anything else is a command's usage
@@ -13,14 +14,17 @@ class Palette(Picker):
     heading = "keys and commands"
     verb = "does it"
 
-    def __init__(self, keys: Sequence[tuple[str, str, str]], themes: Sequence[str]) -> None:
+    def __init__(
+        self, keys: Sequence[tuple[str, str, str]], themes: Sequence[str], commands: Sequence[CommandUsage]
+    ) -> None:
         super().__init__()
         self._keys = keys
         self._themes = themes
+        self._commands = commands
 
     async def rows(self) -> list[PickRow]:
-        from quintet.engine.commands.table import TABLE
-
         rows = [PickRow(f"{KEY}{name}", (keys or "no key", about), about) for name, keys, about in self._keys]
         rows += [PickRow(f"/theme {name}", (f"/theme {name}", "the colours of this screen")) for name in self._themes]
-        return rows + [PickRow(one.usage, (f"/{one.name}", one.help), f"{one.usage}\n{one.help}") for one in TABLE]
+        return rows + [
+            PickRow(one.usage, (f"/{one.name}", one.help), f"{one.usage}\n{one.help}") for one in self._commands
+        ]

@@ -18,7 +18,8 @@ async def anything(ui: KeyedUi) -> None:
     from quintet.domain.settings.screen import THEMES
     from quintet.surfaces.tui.dialogs.palette import KEY, Palette
 
-    if picked := await _picked(ui, Palette(ui.key_list(), THEMES)):
+    commands = ui.session.commands if ui.session else ()
+    if picked := await _picked(ui, Palette(ui.key_list(), THEMES, commands)):
         if picked.id.startswith(KEY):
             await ui.act(picked.id.removeprefix(KEY))
         else:

@@ -14,16 +14,14 @@ from textual.timer import Timer
 
 from quintet.domain.agents.agent import Agent, visible_menu
 from quintet.domain.input.at_file import AtToken, at_token, completed
-from quintet.domain.input.slash_hints import CommandUsage, Hint, hints
+from quintet.domain.input.slash_hints import Hint, hints
 from quintet.domain.ports.prompt import FileFinder
-from quintet.engine.commands.table import TABLE
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.popup import MOST_ROWS, Popup, PopupRow, PopupState
 from quintet.surfaces.tui.prompt.text_area import PromptArea
 
 DEBOUNCE_SECONDS = 0.05
 AGENT_SECONDS = 1.0  # how old the agent of another process's session may be
-COMMANDS = tuple(CommandUsage(command.name, command.usage, command.help) for command in TABLE)
 TAKES = ("tab", "enter")
 MOVES = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1}
 
@@ -141,7 +139,7 @@ class Offers:
     def _menu_and_commands(self, text: str) -> tuple[tuple[Offer, ...], str]:
         if text.isdecimal():
             return self._menu(text), ""
-        found = hints(text, COMMANDS)
+        found = hints(text, self._session.commands)
         commands = tuple(map(_command, found.rows))
         menu = self._menu("") if text == "/" else ()
         return (*menu, *commands), found.note

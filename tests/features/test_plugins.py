@@ -1,0 +1,135 @@
+"""A feature of somebody else's, installed beside Quintet in an environment: its tool, command and setting."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.places import ROOT
+
+EXAMPLE = ROOT / "examples" / "plugin"
+BROKEN = {
+    "raises": ("raise RuntimeError('it is Monday')", "it cannot be loaded: RuntimeError: it is Monday"),
+    "nothing": ("FEATURE = 1", "its entry point is no quintet.Feature but int"),
+    "taken": (
+        "from quintet import Feature\nFEATURE = Feature('taken', 'x', __name__, commands={'library': 'x:y'})",
+        "there is a command library already, of library",
+    ),
+    "clash": (
+        "from quintet import Feature, FeatureCommand\n"
+        "FEATURE = Feature('clash', 'x', __name__, slash=(FeatureCommand('help', '/help', 'x', 'x:y'),))",
+        "the names of these are taken already: /help",
+    ),
+    "toolless": (
+        "from quintet import Feature\nFEATURE = Feature('toolless', 'x', __name__, tools=('tools:gone',))",
+        "tools:gone cannot be loaded: ModuleNotFoundError: No module named 'toolless.tools'",
+    ),
+}
+
+
+class Environment:
+    """A fresh virtual environment that finds Quintet and what it needs where this one does."""
+
+    def __init__(self, folder: Path) -> None:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        self.python = folder / "bin" / "python"
+        self.packages = next(folder.glob("lib/python3*/site-packages"))
+        (self.packages / "beside.pth").write_text("\n".join(path for path in sys.path if path) + "\n")
+
+    def installs(self, wheel: Path) -> None:
+        line = [self.python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel]
+        subprocess.run(line, check=True, capture_output=True)
+
+    def quintet(
+        self, root: Path, *words: str, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        line = [self.python, "-P", "-m", "quintet", *words]
+        variables = {**os.environ, **(env or {})}
+        return subprocess.run(line, cwd=root, env=variables, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
+    folder = tmp_path_factory.mktemp("plugin")
+    made = Environment(folder / "venv")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    subprocess.run(build, cwd=EXAMPLE, check=True, capture_output=True)
+    made.installs(next(folder.glob("*.whl")))
+    yield made
+
+
+@pytest.fixture
+def places(repo: Path) -> Path:
+    (repo / "weather.txt").write_text("Oslo: rain\nRome: sun\n")
+    return repo
+
+
+def test_it_is_listed_with_what_it_adds(environment: Environment, places: Path) -> None:
+    (row,) = json.loads(environment.quintet(places, "plugins", "--json").stdout)
+    assert row["package"] == "quintet-weather 0.1.0" and not row["problem"]
+    assert (row["tools"], row["slash"], row["settings"]) == (["weather_of"], ["/weather"], ["[weather]"])
+
+
+def test_its_tool_goes_through_the_gate(environment: Environment, places: Path) -> None:
+    oslo = json.dumps({"place": "Oslo"})
+    judged = environment.quintet(places, "permit", "--tool", "weather_of", "--args", oslo, "--json")
+    assert json.loads(judged.stdout)["effects"] == ["read"]
+    assert environment.quintet(places, "tools", "call", "weather_of", "--args", oslo).stdout == "rain\n"
+    (places / ".env").write_text("Oslo: secret\n")
+    hidden = environment.quintet(
+        places, "tools", "call", "weather_of", "--args", oslo, env={"QUINTET_WEATHER_FILE": ".env"}
+    )
+    assert hidden.returncode != 0 and "secret\n" not in hidden.stdout
+    assert "may hold secrets" in hidden.stdout + hidden.stderr
+
+
+def test_its_command_and_its_setting(environment: Environment, places: Path) -> None:
+    assert environment.quintet(places, "-p", "/weather Rome").stdout == "Rome: sun\n"
+    assert "/weather" in environment.quintet(places, "-p", "/help").stdout
+    (places / "other.txt").write_text("Bern: fog\n")
+    changed = environment.quintet(places, "-p", "/weather", env={"QUINTET_WEATHER_FILE": "other.txt"})
+    assert changed.stdout == "Bern: fog\n"
+    assert "weather.file" in environment.quintet(places, "settings").stdout
+    wrong = environment.quintet(places, "settings", env={"QUINTET_WEATHER_FIEL": "x"})
+    assert "Did you mean weather.file?" in wrong.stderr
+
+
+def test_a_session_with_it_is_replayed_where_it_is_not_installed(environment: Environment, places: Path) -> None:
+    assert environment.quintet(places, "-p", "/weather Rome").returncode == 0
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "quintet", "replay", "latest", "--json"],
+        cwd=places,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["equal"] is True
+
+
+def test_one_that_cannot_be_used_is_told_and_keeps_nothing_from_working(environment: Environment, repo: Path) -> None:
+    made = []
+    for name, (code, _) in BROKEN.items():
+        package = environment.packages / name
+        info = environment.packages / f"{name}-1.0.dist-info"
+        package.mkdir()
+        info.mkdir()
+        (package / "__init__.py").write_text(code)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[quintet.features]\n{name} = {name}:FEATURE\n")
+        made += [package, info]
+    try:
+        listed = environment.quintet(repo, "plugins", "--json")
+        assert listed.returncode == 1
+        problems = {row["name"]: row["problem"] for row in json.loads(listed.stdout)}
+        assert problems == {"weather": "", **{name: problem for name, (_, problem) in BROKEN.items()}}
+        assert environment.quintet(repo, "-p", "/help quit").returncode == 0
+        assert environment.quintet(repo, "tools", "list").returncode == 0
+    finally:
+        for folder in made:
+            for path in sorted(folder.rglob("*"), reverse=True):
+                path.rmdir() if path.is_dir() else path.unlink()
+            folder.rmdir()
