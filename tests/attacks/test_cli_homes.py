@@ -13,9 +13,9 @@ from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.executors import Ended
 from quintet.features.ai_clis.installed import KINDS
 from quintet.features.ai_clis.settings import ExecutorSettings
-from tests.adapters.executing import Executing, put_on_path
 from tests.attacks.test_killed import until
 from tests.attacks.world import put
+from tests.features.ai_clis.executing import Executing, put_on_path
 
 CLIS = ("codex", "claude", "gemini")
 HOMES = {"codex": ".codex", "claude": ".claude", "gemini": ".gemini"}

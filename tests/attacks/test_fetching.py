@@ -14,8 +14,8 @@ from quintet.domain.permission.gate import Verdict
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
+from tests.features.browser.browsing import browsing
 from tests.loopback import Answer, Asked, Server, serving
-from tests.tools.browsing import browsing
 
 RESTRICTED = AxesChange(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
 PLAN = AxesChange(WorkMode.PLAN, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)

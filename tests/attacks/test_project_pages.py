@@ -19,7 +19,7 @@ from quintet.domain.journal.protocol import CallDecided
 from quintet.domain.permission.gate import Verdict
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
-from tests.tools.browsing import LOOPBACK, Browsing, browsing
+from tests.features.browser.browsing import LOOPBACK, Browsing, browsing
 
 needs_chromium = pytest.mark.system("chromium")
 LIMIT = 60  # seconds, to end a hang

@@ -7,7 +7,7 @@ import pytest
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
-from quintet.domain.settings.meta import about
+from quintet.domain.settings.meta import setting
 from quintet.domain.settings.settings import FREE, TIGHTEN, Settings, is_tighter
 from quintet.features.registry import tables
 
@@ -36,7 +36,7 @@ def test_only_these_are_a_strangers_to_set() -> None:
 
 
 def test_a_new_setting_is_not_free_by_default() -> None:
-    assert (about("anything").extra or {})["reach"] != FREE
+    assert (setting("anything").extra or {})["reach"] != FREE
 
 
 def loaded(folder: Path, text: str, users: str = "") -> config.LoadedSettings:

@@ -31,7 +31,6 @@ from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.turn.hands import Hands
 from quintet.engine.turn.prompts import Prompts
 from quintet.engine.turn.toolbox import Prepared, Toolbox
-from quintet.features.deploy.settings import DeploySettings
 
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
 
@@ -45,15 +44,15 @@ class Caller:
         sandbox: Sandbox | None = None,
         *,
         model: Model | None = None,
-        targets: dict[str, DeploySettings] | None = None,
+        tables: dict[str, Any] | None = None,
         **services: Any,
     ) -> None:
-        """`services` stand in for those of features, by their names."""
+        """`services` stand in for those of features, by their names; `tables` are settings of features."""
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
         places = locate(str(root))
         contained = SandboxSettings(use=sandbox or "auto", loopback="open")  # where a test's servers listen
-        settings = Settings(sandbox=contained, features={"deploy": targets or {}})
+        settings = Settings(sandbox=contained, features=tables or {})
         terms = make_terms(places, settings)
         self.containment = make_containment(places, settings, terms)
         self.shells = BackgroundShells(self.containment, places.outputs)

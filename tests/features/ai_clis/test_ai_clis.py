@@ -39,7 +39,7 @@ from quintet.features.ai_clis.gemini import Gemini
 from quintet.features.ai_clis.lines import LineSplitter, Whole
 from quintet.features.ai_clis.run import UNREADABLE
 from quintet.features.ai_clis.settings import ExecutorSettings
-from tests.adapters.executing import AGENT, EACH, Executing, put_on_path
+from tests.features.ai_clis.executing import AGENT, EACH, Executing, put_on_path
 from tests.looking import alive
 
 CLIS = ("codex", "claude", "gemini")

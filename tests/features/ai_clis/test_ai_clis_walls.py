@@ -13,7 +13,7 @@ from quintet.domain.permission.gate import Sandbox
 from quintet.domain.tasks.executor_flags import BYPASS
 from quintet.domain.tasks.executors import CallEnded, ExecutorFailure
 from quintet.features.ai_clis.settings import ExecutorSettings
-from tests.adapters.executing import AGENT, EACH, Executing, put_on_path
+from tests.features.ai_clis.executing import AGENT, EACH, Executing, put_on_path
 
 CLIS = ("codex", "claude", "gemini")
 HOMES = {"codex": ".codex", "claude": ".claude", "gemini": ".gemini"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.executing import put_on_path
+from tests.features.ai_clis.executing import put_on_path
 from tests.surfaces.program import Program
 
 SETTINGS = """

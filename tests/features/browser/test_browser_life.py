@@ -13,8 +13,8 @@ from quintet.domain.journal.protocol import ToolFinished
 from quintet.features.browser.downloads import Downloads
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
-from tests.tools.browser_site import Site, serving
-from tests.tools.browsing import LOOPBACK, Browsing, browsing
+from tests.features.browser.browser_site import Site, serving
+from tests.features.browser.browsing import LOOPBACK, Browsing, browsing
 
 pytestmark = pytest.mark.system("chromium")
 

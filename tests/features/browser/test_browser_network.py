@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.browser_site import Site, serving
-from tests.tools.browsing import LOOPBACK, Browsing, browsing
+from tests.features.browser.browser_site import Site, serving
+from tests.features.browser.browsing import LOOPBACK, Browsing, browsing
 
 pytestmark = pytest.mark.system("chromium")
 

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.gate import Verdict
-from tests.tools.browser_site import Site, serving
-from tests.tools.browsing import Browsing, browsing
+from tests.features.browser.browser_site import Site, serving
+from tests.features.browser.browsing import Browsing, browsing
 from tests.tools.calling import BUILD, Caller
 
 pytestmark = pytest.mark.system("chromium")

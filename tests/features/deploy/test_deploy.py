@@ -155,7 +155,7 @@ def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path, m
 
 
 def targets(root: Path, **named: DeploySettings) -> Caller:
-    return Caller(root, targets=named)
+    return Caller(root, tables={"deploy": named})
 
 
 def test_a_target_runs_the_users_line_in_the_folder(repo: Path) -> None:

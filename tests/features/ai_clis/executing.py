@@ -16,8 +16,9 @@ from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.domain.tasks.executors import Assignment, Ended, ExecutorPart, ExecutorRole
 from quintet.features.ai_clis.settings import ExecutorSettings
 from quintet.features.ai_clis.wiring import make_executors
+from tests.places import TESTS
 
-FAKE = Path(__file__).parents[1] / "fake_clis" / "fake_cli.py"
+FAKE = TESTS / "fake_clis" / "fake_cli.py"
 AGENT = "acp:agent"
 EACH = ("codex", "claude", "gemini", AGENT)
 WRITING = (Effect.READ, Effect.EDIT, Effect.EXECUTE)
