@@ -98,7 +98,7 @@ def test_what_the_model_made_up_asks_and_the_server_hears_nothing(repo: Path, ax
 def test_what_a_server_listed_goes_to_that_server_alone_also_after_a_resume(repo: Path) -> None:
     driver = asked(repo, RESTRICTED, "go", LIST, read("notes://today"), read("memo:1"), read("notes://today", "other"))
     assert verdicts(driver) == [Verdict.ALLOW, Verdict.ALLOW, Verdict.ALLOW, Verdict.ASK]
-    assert known_resources.is_known("docs", "memo:1", fold(driver.seen).addresses)
+    assert known_resources.is_known("docs", "memo:1", fold(driver.seen).calls.addresses)
 
 
 def test_what_the_user_named_goes(repo: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_link_of_a_page_that_was_read_goes_and_what_was_refused_stays_unknown(
 def test_what_is_known_survives_a_resume(repo: Path, listener: Server) -> None:
     home = f"http://127.0.0.1:{listener.port}/"
     driver = fetch(repo, listener, RESTRICTED, f"read {home}", home)
-    assert {home, f"{home}next"} <= fold(driver.seen).addresses == driver.session.state.addresses
+    assert {home, f"{home}next"} <= fold(driver.seen).calls.addresses == driver.session.state.calls.addresses
 
 
 def test_in_build_at_normal_it_goes_as_fetch_did(repo: Path, listener: Server) -> None:

@@ -203,7 +203,7 @@ async def _finish(session: Session) -> list[str]:
     broken = []
     try:
         await person.idle()
-        if session.state.interrupted:
+        if session.state.turns.interrupted:
             await person.say("/resume")
             await person.idle()
         await person.say("/mode build --permission-profile trusted")

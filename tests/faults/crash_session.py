@@ -193,7 +193,7 @@ class Person:
 
     async def idle(self) -> None:
         """Wait until the session has nothing left to do."""
-        while self._session.state.turn or self._session.state.waiting or self._session.state.questions:
+        while self._session.state.turns.open or self._session.state.turns.waiting or self._session.state.questions:
             await self._next()
 
     async def leave(self) -> None:

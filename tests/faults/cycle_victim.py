@@ -16,7 +16,6 @@ from mortal import FOR_EVER, MortalStore, opened
 
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
-from quintet.domain.journal.cycle_state import live
 from quintet.domain.journal.protocol import CycleStopped, Recorded
 from quintet.domain.ports.ports import Batch
 
@@ -47,12 +46,12 @@ async def main(project: str, writes: int) -> None:
     session, store = await opened(project, writes, AXES, SETTINGS, kind=CountingRows)
     state = session.state
     if (
-        state.cycle and not state.waiting and not live(state)
+        state.cycle and not state.turns.waiting and not state.live_cycle
     ):  # killed when it was over: asked again, it would plan again
         await session.close()
         return
-    if not state.waiting:
-        await session.say("/resume" if live(state) else f"/plan\n{wanted()}")
+    if not state.turns.waiting:
+        await session.say("/resume" if state.live_cycle else f"/plan\n{wanted()}")
     async for item in session.events(session.since):
         if isinstance(item, Recorded) and isinstance(item.event, CycleStopped):
             if item.event.status == "done":

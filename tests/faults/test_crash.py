@@ -64,7 +64,7 @@ def _units_lent_to(events: list[p.Event]) -> list[int]:
     state = SessionState()
     for event in events:
         if isinstance(event, p.TurnStarted):
-            lent.update(loan.transition.id for loan in state.loans)
+            lent.update(loan.transition.id for loan in state.dials.loans)
         state.apply(event)
     return list(lent.values())
 

@@ -148,7 +148,7 @@ def test_a_disk_that_fills_up_during_a_turn_stops_it_before_its_next_call(projec
 
     async def go_on() -> None:
         async with _open(project, resume=witness.session) as session:
-            assert session.state.interrupted
+            assert session.state.turns.interrupted
             await _turns(session, "/resume")
             await _turns(session, "do w4")
 

@@ -44,7 +44,7 @@ def outcome(folder: Path) -> tuple[object, ...]:
     events = journal(folder)
     finished = [(event.node, event.way, event.result) for event in events if isinstance(event, p.StepFinished)]
     state = fold(events)
-    (run,) = state.runs.values()
+    (run,) = state.runs.known.values()
     kept = Path(locate(str(folder)).runs, run.run_id)
     files = {path.name: path.read_text() for path in (folder / "out").iterdir()}
     results = {path.name: path.read_text() for path in kept.glob("*.md")}

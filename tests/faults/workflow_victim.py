@@ -46,10 +46,10 @@ async def main(project: str, events: int) -> None:
     model = ScriptedModel([follows] * 1000)
     session, _ = await opened(project, events, AXES, FLAT, agent="crew", model=model)
     state = session.state
-    if not state.turn and not state.waiting:
-        await session.say("/resume" if state.runs else "tally")
+    if not state.turns.open and not state.turns.waiting:
+        await session.say("/resume" if state.runs.known else "tally")
     async for item in session.events(session.since):
-        if isinstance(item, Recorded) and isinstance(item.event, TurnFinished) and not session.state.active_run:
+        if isinstance(item, Recorded) and isinstance(item.event, TurnFinished) and not session.state.runs.active:
             break
     await session.close()
 

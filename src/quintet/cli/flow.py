@@ -49,7 +49,7 @@ async def _run(parsed: Namespace) -> int:
     line = _line(parsed)  # before anything is opened: what cannot be taken is said at once
     options: dict[str, Any] = {"axes": turned(parsed), "settings": _settings(parsed), "resume": parsed.resume}
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
-        accepts = parsed.resume and _accepts(parsed) and session.state.cycle and session.state.cycle.pending
+        accepts = parsed.resume and _accepts(parsed) and session.state.cycle and session.state.cycle.plan.pending
         return await Headless(session, parsed.output_format).run("/accept" if accepts else line)
 
 

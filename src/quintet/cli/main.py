@@ -216,7 +216,7 @@ async def _headless(parsed: Namespace, text: str) -> int:
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
         if schema is not None and not session.owned_here:
             raise UsageError("--json-schema: another process runs this session, and it answers there; try --fork")
-        if not text.strip() and session.state.agent is None:
+        if not text.strip() and session.state.runs.agent is None:
             raise UsageError("nothing to do: the input is empty, and no agent is active")
         return await Headless(session, parsed.output_format, parsed=schema is not None).run(text)
 

@@ -66,7 +66,7 @@ class Headless:
             return await self._follow(submission)
 
     async def _follow(self, submission: str) -> int:
-        agent = InputFollower(self._session.state.agent is not None)
+        agent = InputFollower(self._session.state.runs.agent is not None)
         followed = self._session.follow(submission, after=self._session.since)
         async for item in followed:
             if not isinstance(item, p.Recorded):

@@ -148,15 +148,15 @@ class Plain:
     def _recap(self) -> None:
         """On resuming, the last exchange, so that the person knows where they are."""
         state = self._session.state
-        said = state.messages[1:] if state.summary else state.messages
+        said = state.conversation.messages[1:] if state.conversation.summary else state.conversation.messages
         spoken = [message for message in said if message.text and message.role in (Role.USER, Role.ASSISTANT)]
         if not spoken:
             return
-        lines = [Line(f"resumed {state.session}: {state.turns} turns, {state.status}", "dim")]
+        lines = [Line(f"resumed {state.session}: {state.turns.count} turns, {state.status}", "dim")]
         for message in spoken[-2:]:
             mark = PROMPT if message.role is Role.USER else "  "
             lines += [Line(f"{mark}{visible(text)}", "dim") for text in message.text.splitlines()[:RECAP_LINES]]
-        if state.interrupted:
+        if state.turns.interrupted:
             lines.append(Line("the last turn was interrupted; /resume goes on with it", "warning"))
         self._out.print(lines)
         for asked in state.questions.values():
@@ -171,7 +171,7 @@ class Plain:
         if self._question and not text.startswith("/"):
             await self._answer(self._question, text)
             return
-        if not text and self._session.state.agent is None:
+        if not text and self._session.state.runs.agent is None:
             self._prompt()
             return
         try:

@@ -58,11 +58,11 @@ def test_a_loan_for_the_next_unit_goes_back_when_the_unit_ends() -> None:
     state = opened()
     wanted = dials.new(CountingIds(), AxesChange(model_mode=ModelMode.DEEP), Scope.FOR_NEXT_UNIT, "/steer")
     run(state, dials.turn(state, wanted, IDLE))
-    assert state.axes == INTERACTIVE and state.pending == (wanted,)
+    assert state.axes == INTERACTIVE and state.dials.pending == (wanted,)
     run(state, *dials.reach(state, Boundary.UNIT_START))
-    assert state.axes.model_mode is ModelMode.DEEP and state.pending == ()
+    assert state.axes.model_mode is ModelMode.DEEP and state.dials.pending == ()
     run(state, *dials.reach(state, Boundary.UNIT_END))
-    assert state.axes == INTERACTIVE and state.loans == ()
+    assert state.axes == INTERACTIVE and state.dials.loans == ()
 
 
 def test_a_loan_does_not_take_back_what_the_user_turned_meanwhile() -> None:
@@ -82,9 +82,9 @@ def test_a_milestone_scope_stays_pending_in_view() -> None:
     run(state, dials.turn(state, dials.new(CountingIds(), RESTRICT, Scope.NEXT_MILESTONE, ""), IDLE))
     for boundary in (Boundary.TOOL_END, Boundary.UNIT_END, Boundary.UNIT_START):
         run(state, *dials.reach(state, boundary))
-    assert len(state.pending) == 1 and state.axes == INTERACTIVE
+    assert len(state.dials.pending) == 1 and state.axes == INTERACTIVE
     run(state, *dials.reach(state, Boundary.MILESTONE_END))
-    assert state.pending == () and state.axes.permission_profile is PermissionProfile.RESTRICTED
+    assert state.dials.pending == () and state.axes.permission_profile is PermissionProfile.RESTRICTED
 
 
 MOVES = st.lists(

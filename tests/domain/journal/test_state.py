@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain.journal import protocol as p
+from quintet.domain.journal.cycle_state import from_record, recorded
+from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.journal.session_summary import SessionSummary, summarise
 from quintet.domain.journal.state import SessionState, fold
-from quintet.domain.turn.messages import Role
+from quintet.domain.turn.messages import Role, Usage
 from tests.places import TESTS
 
 GOLDEN = TESTS / "domain" / "golden" / f"v{p.VERSION}.jsonl"
@@ -42,6 +44,36 @@ def test_a_summary_survives_its_json_form(events: list[p.Event]) -> None:
 def test_after_a_turn_every_call_in_the_conversation_has_a_result(events: list[p.Event]) -> None:
     ending = p.TurnFinished(turn="turn-1", status="interrupted")
     state = fold([*events, ending])
-    called = [call.id for message in state.messages for call in message.calls]
-    answered = [message.call_id for message in state.messages if message.role is Role.TOOL]
+    called = [call.id for message in state.conversation.messages for call in message.calls]
+    answered = [message.call_id for message in state.conversation.messages if message.role is Role.TOOL]
     assert set(called) == set(answered)
+
+
+def test_a_cycle_is_kept_in_one_level_and_comes_back_as_it_was() -> None:
+    kept = {
+        "run": "run-1",
+        "text": "do both",
+        "planner": "native",
+        "executor": "codex",
+        "at_work": False,
+        "phase": "running-execution",
+        "iteration": 2,
+        "planned": 1,
+        "pending": "m-2",
+        "milestones": ["m-1"],
+        "task": "task-001",
+        "attempt": 2,
+        "units": 3,
+        "usage": msgspec.to_builtins(Usage(10, 5)),
+        "cost": 0.5,
+        "changed": ["a.txt"],
+        "changed_by": "task-001",
+        "unsure": "task-001",
+    }
+    record = msgspec.convert(kept, CycleRecord)
+    cycle = from_record(record)
+    assert (cycle.run, cycle.roles.executor, cycle.plan.pending) == ("run-1", "codex", "m-2")
+    assert (cycle.unit.task, cycle.unit.changed, cycle.spent.units) == ("task-001", ("a.txt",), 3)
+    assert recorded(cycle) == record
+    stored = msgspec.json.decode(p.encode(recorded(cycle)))
+    assert {name: stored[name] for name in kept} == kept

@@ -10,7 +10,8 @@ from msgspec import structs
 
 from quintet.domain.dials.axes import PermissionProfile, RunControl
 from quintet.domain.journal.cycle_events import CycleMoved, CycleResumed, PlanAccepted, PlanMade, PlannedTask
-from quintet.domain.journal.cycle_state import CycleState, after
+from quintet.domain.journal.cycle_state import CycleState, after, from_record
+from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.settings.settings import CycleSettings
 from quintet.domain.tasks import cycle
 from quintet.domain.tasks import plan as plan_text
@@ -33,8 +34,8 @@ def task(id: str, *needs: str, status: TaskStatus = S.TODO, milestone: str = MIL
 
 
 def planned(**values: object) -> CycleState:
-    made = CycleState("run-1", at_work=True, planned=1, iteration=1, milestones=(MILESTONE,), added_nothing=True)
-    return structs.replace(made, **values)
+    made = CycleRecord("run-1", at_work=True, planned=1, iteration=1, milestones=(MILESTONE,), added_nothing=True)
+    return from_record(structs.replace(made, **values))
 
 
 def step(state: CycleState, found: Board, control: RunControl = A, **more: object) -> cycle.Step:
@@ -109,7 +110,7 @@ def test_s3_4_assisted_does_one_unit_then_pauses_and_manual_one_step() -> None:
 def test_s3_3_2_a_plan_waits_for_its_acceptance_unless_the_run_is_autonomous() -> None:
     waits = planned(pending="m-2")
     assert step(waits, Board(), RunControl.ASSISTED) == Rest("waiting", cycle.WAITS)
-    assert step(structs.replace(waits, accepted=True), Board(), RunControl.ASSISTED) == Accept()
+    assert step(planned(pending="m-2", accepted=True), Board(), RunControl.ASSISTED) == Accept()
     for control, status in ((A, "blocked"), (RunControl.ASSISTED, "waiting")):
         rest = step(waits, Board(), control, profile=PermissionProfile.RESTRICTED)
         assert isinstance(rest, Rest) and rest.status == status and "--permission-profile normal" in rest.reason
@@ -200,10 +201,10 @@ def test_a_plan_is_pending_until_it_is_accepted_and_its_milestone_is_the_cycles(
     state = CycleState("run-1", at_work=True)
     made = PlanMade(run="run-1", milestone="m-1", by="native", tasks=(PlannedTask("a", "Do a"),))
     pending = after(state, made)
-    assert (pending.pending, pending.planned, pending.added_nothing) == ("m-1", 1, False)
+    assert (pending.plan.pending, pending.plan.planned, pending.plan.added_nothing) == ("m-1", 1, False)
     taken = after(pending, PlanAccepted(run="run-1", milestone="m-1", tasks=("a",), by="user"))
-    assert (taken.pending, taken.milestones, taken.scope) == ("", ("m-1",), ("m-1",))
-    assert after(taken, PlanMade(run="run-1", milestone="m-2", by="native")).added_nothing
+    assert (taken.plan.pending, taken.plan.milestones, taken.scope) == ("", ("m-1",), ("m-1",))
+    assert after(taken, PlanMade(run="run-1", milestone="m-2", by="native")).plan.added_nothing
 
 
 # ── plans as text

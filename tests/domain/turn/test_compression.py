@@ -277,19 +277,19 @@ def journal(turns: Turns) -> list[p.Event]:
 
 
 def compacted(state: SessionState, chosen: CompressionSettings) -> p.HistoryCompacted | None:
-    summarised = state.summary is not None
-    start = compression.cut(state.messages, chosen, summarised=summarised)
+    summarised = state.conversation.summary is not None
+    start = compression.cut(state.conversation.messages, chosen, summarised=summarised)
     if start <= summarised:
         return None
     summary = compression.summarise(
-        state.messages,
+        state.conversation.messages,
         start,
-        earlier=state.summary,
-        requests=state.requests,
-        outcomes=state.outcomes,
-        todos=state.todos,
+        earlier=state.conversation.summary,
+        requests=state.conversation.requests,
+        outcomes=state.conversation.outcomes,
+        todos=state.work.todos,
     )
-    kept = len(state.messages) - start
+    kept = len(state.conversation.messages) - start
     return p.HistoryCompacted(reason="", before_messages=0, before_tokens=0, after_tokens=0, summary=summary, kept=kept)
 
 
@@ -310,22 +310,25 @@ def test_s1_any_conversation_survives_its_compactions(
         if not data.draw(st.booleans()):
             continue
         if (made := compacted(state, chosen)) is None:
-            assert compression.due(state.messages, chosen, summarised=state.summary is not None) == ""
+            assert (
+                compression.due(state.conversation.messages, chosen, summarised=state.conversation.summary is not None)
+                == ""
+            )
             continue
         assert made == compacted(state, chosen)
-        before = len(state.messages)
-        newest = state.messages[before - made.kept :]
+        before = len(state.conversation.messages)
+        newest = state.conversation.messages[before - made.kept :]
         state.apply(made)
         events.append(made)
-        assert state.messages[1:] == newest and state.summary == made.summary
+        assert state.conversation.messages[1:] == newest and state.conversation.summary == made.summary
         assert compacted(state, chosen) is None
-        assert compression.due(state.messages, chosen, summarised=True) == ""
-        whole = "\n".join(message.text for message in state.messages if message.role is Role.USER)
+        assert compression.due(state.conversation.messages, chosen, summarised=True) == ""
+        whole = "\n".join(message.text for message in state.conversation.messages if message.role is Role.USER)
         assert [text for text in requests[-LAST_REQUESTS:] if text not in whole] == []
         told = compression.message(msgspec.structs.replace(made.summary, last_requests=())).text.lower()
         assert "<ide_reasoning" not in told and "</ide_reasoning" not in told
         called: set[str] = set()
-        for message in state.messages:
+        for message in state.conversation.messages:
             called.update(call.id for call in message.calls)
             assert message.role is not Role.TOOL or message.call_id in called
     replayed = fold([p.decode_event(p.encode(event)) for event in events])
@@ -360,4 +363,4 @@ def test_a_request_for_a_summary_is_no_step_of_the_turn() -> None:
         axes=axes,
     )
     state = fold([started, asked, msgspec.structs.replace(asked, stage="act")])
-    assert state.turn and state.turn.steps == 1
+    assert state.turns.open and state.turns.open.steps == 1

@@ -64,8 +64,8 @@ def last_user(model: ScriptedModel, request: int = -1) -> str:
 def test_s2_ac1_entering_sets_the_agent_and_shows_persona_and_numbered_menu(repo: Path, crew: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.until_type(p.AgentEntered)
-        assert driver.session.state.agent and driver.session.state.agent.id == "crew"
-        assert driver.session.state.active_run == ""
+        assert driver.session.state.runs.agent and driver.session.state.runs.agent.id == "crew"
+        assert driver.session.state.runs.active == ""
 
     driver, _ = enter(repo, script)
     entered = driver.of(p.AgentEntered)[0]
@@ -77,22 +77,22 @@ def test_s2_ac1_entering_sets_the_agent_and_shows_persona_and_numbered_menu(repo
 def test_s2_ac1_choosing_an_agent_detaches_the_active_run_and_the_toolset(repo: Path, crew: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.turn(TALLY)
-        run = driver.session.state.active_run
-        assert run and driver.session.state.toolset == "git"
+        run = driver.session.state.runs.active
+        assert run and driver.session.state.work.toolset == "git"
         assert (await driver.command("/agents planner")).ok
         state = driver.session.state
-        assert (state.agent and state.agent.id, state.active_run, state.toolset) == ("planner", "", "")
-        assert state.runs[run].phase is RunPhase.PAUSED
+        assert (state.runs.agent and state.runs.agent.id, state.runs.active, state.work.toolset) == ("planner", "", "")
+        assert state.runs.known[run].phase is RunPhase.PAUSED
 
     enter(repo, script, [[call("menu_enter", mode="git")], "what next?"], settings={"tools.presentation": "menu"})
 
 
 def test_s2_ac1_an_agent_is_entered_by_its_file_and_an_unknown_one_is_an_error(repo: Path, crew: Path) -> None:
     async def script(driver: Driver) -> None:
-        assert driver.session.state.agent and driver.session.state.agent.id == "crew"
+        assert driver.session.state.runs.agent and driver.session.state.runs.agent.id == "crew"
         ran = await driver.command("/agents nobody")
         assert (ran.ok, ran.code) == (False, "AGENT_NOT_FOUND")
-        assert driver.session.state.agent.id == "crew"
+        assert driver.session.state.runs.agent.id == "crew"
 
     enter(repo, script, agent=str(crew / "crew.agent.yaml"))
     with pytest.raises(RunFailed) as caught:
@@ -113,11 +113,11 @@ def test_the_agent_and_the_run_are_there_again_when_the_session_is_resumed(repo:
         await driver.turn(TALLY)
 
     driver, _ = enter(repo, first, ["which table?"])
-    run = driver.session.state.active_run
+    run = driver.session.state.runs.active
 
     async def second(driver: Driver) -> None:
         state = driver.session.state
-        assert (state.agent and state.agent.id, state.active_run) == ("crew", run)
+        assert (state.runs.agent and state.runs.agent.id, state.runs.active) == ("crew", run)
         assert (await driver.turn("the first")).answer == "thanks"
 
     model = ScriptedModel(["thanks"])
@@ -135,10 +135,10 @@ def test_s2_ac3_start_workflow_creates_a_run_that_becomes_active(repo: Path, cre
         await driver.turn("tally")
         state = driver.session.state
         run = driver.of(p.RunStarted)[0].run
-        assert state.active_run == run.run_id
+        assert state.runs.active == run.run_id
         assert (run.workflow_ref, run.agent_id, run.project, run.package) == ("tally", "crew", str(repo), str(crew))
         assert run.phase is RunPhase.IDLE and run.created_at
-        assert state.runs[run.run_id].phase is RunPhase.WAITING_USER
+        assert state.runs.known[run.run_id].phase is RunPhase.WAITING_USER
 
     _, model = enter(repo, script, ["what shall I count?"])
     assert last_user(model) == "Count."
@@ -214,7 +214,7 @@ def test_s2_ac3_agent_dismiss_leaves_the_agent(repo: Path, crew: Path, said: str
     async def script(driver: Driver) -> None:
         ran = await driver.command(said)
         assert ran.data["event"] == {"type": "AGENT_DISMISSED"}
-        assert driver.session.state.agent is None
+        assert driver.session.state.runs.agent is None
         assert (await driver.turn("5")).answer == "five"
 
     _, model = enter(repo, script, ["five"])
@@ -227,12 +227,12 @@ def test_s2_ac3_run_resume_takes_up_the_latest_run_of_the_project(repo: Path, cr
         await driver.turn("tally")
 
     enter(repo, first, ["what?"])
-    latest = enter(repo, first, ["what?"])[0].session.state.active_run
+    latest = enter(repo, first, ["what?"])[0].session.state.runs.active
 
     async def third(driver: Driver) -> None:
         assert (await driver.turn("again")).answer == "where was I"
         assert driver.of(p.RunTaken)[0].run.run_id == latest
-        assert driver.session.state.active_run == latest
+        assert driver.session.state.runs.active == latest
 
     _, model = enter(repo, third, ["where was I"])
     assert last_user(model) == "Count."
@@ -242,7 +242,7 @@ def test_s2_ac3_a_named_run_is_resumed_with_its_agent(repo: Path, crew: Path) ->
     async def first(driver: Driver) -> None:
         await driver.turn("tally")
 
-    run = enter(repo, first, ["what?"])[0].session.state.active_run
+    run = enter(repo, first, ["what?"])[0].session.state.runs.active
     enter(repo, first, ["what?"])
 
     async def second(driver: Driver) -> None:
@@ -250,7 +250,7 @@ def test_s2_ac3_a_named_run_is_resumed_with_its_agent(repo: Path, crew: Path) ->
         assert ran.data["event"]["type"] == "RUN_RESUMED" and ran.data["event"]["run"]["run_id"] == run
         await driver.until_type(p.TurnFinished)
         state = driver.session.state
-        assert (state.agent and state.agent.id, state.active_run) == ("crew", run)
+        assert (state.runs.agent and state.runs.agent.id, state.runs.active) == ("crew", run)
 
     drive(repo, second, ScriptedModel(["here I am"]))
 
@@ -260,18 +260,18 @@ def test_s2_ac3_a_run_taken_up_elsewhere_is_no_longer_the_first_sessions(repo: P
         await driver.turn("tally")
 
     one = enter(repo, first, ["what?"])[0]
-    run = one.session.state.active_run
+    run = one.session.state.runs.active
 
     async def second(driver: Driver) -> None:
         await driver.command("/resume")
         await driver.until_type(p.TurnFinished)
-        assert driver.session.state.active_run == run
+        assert driver.session.state.runs.active == run
 
     drive(repo, second, ScriptedModel(["mine now"]))
 
     async def third(driver: Driver) -> None:
-        assert driver.session.state.active_run == ""
-        assert driver.session.state.runs[run].phase is RunPhase.PAUSED
+        assert driver.session.state.runs.active == ""
+        assert driver.session.state.runs.known[run].phase is RunPhase.PAUSED
 
     drive(repo, third, resume=one.session.id, axes=None)
 
@@ -281,7 +281,7 @@ def test_a_run_of_a_session_that_is_open_elsewhere_is_not_taken(repo: Path, crew
         async with open_session(str(repo), agent="crew", model=ScriptedModel(["what?"])) as other:
             one = Driver(other)
             await one.turn("tally")
-            run = other.state.active_run
+            run = other.state.runs.active
             async with open_session(str(repo), model=ScriptedModel([])) as session:
                 two = Driver(session)
                 ran = await two.command(f"/resume {run}")
@@ -382,10 +382,10 @@ def test_s2_verification_a_failed_dispatch_has_its_code_and_changes_nothing(
     write(crew, "crew", [item("try", **fields)], {**BAD_DATA, **broken, "config.yaml": "nothing: ''\n"})
 
     async def script(driver: Driver) -> None:
-        before = driver.session.state.active_run
+        before = driver.session.state.runs.active
         ran = await driver.command("try")
         assert (ran.ok, ran.code) == (False, code), ran.text
-        assert driver.session.state.active_run == before == ""
+        assert driver.session.state.runs.active == before == ""
         assert driver.of(p.RunStarted) == driver.of(p.TurnStarted) == []
 
     _, model = enter(repo, script)
@@ -448,7 +448,7 @@ def test_a_run_whose_folder_cannot_be_made_is_not_started(repo: Path, crew: Path
         Path(locate(str(repo)).runs).write_text("in the way")
         ran = await driver.command("tally")
         assert ran.code == "STATE_INIT_FAILED"
-        assert driver.session.state.active_run == ""
+        assert driver.session.state.runs.active == ""
 
     enter(repo, script, settings={"runs.record": False})  # nothing else makes the folder of runs
 
@@ -472,7 +472,7 @@ def test_an_unforeseen_error_in_dispatch_is_told_and_the_session_goes_on(repo: P
 def test_s2_ac4_chat_goes_to_the_model_with_the_persona(repo: Path, crew: Path) -> None:
     async def script(driver: Driver) -> None:
         assert (await driver.turn("hello there, how does this work?")).answer == "well"
-        assert driver.session.state.active_run == ""
+        assert driver.session.state.runs.active == ""
 
     _, model = enter(repo, script, ["well"])
     system = model.requests[0].messages[0].text
@@ -521,13 +521,13 @@ def test_s2_test_plan_chat_fails_with_the_models_own_code(repo: Path, crew: Path
 def test_s2_ac5_in_run_mode_everything_but_global_commands_belongs_to_the_run(repo: Path, crew: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.turn("tally")
-        run = driver.session.state.active_run
+        run = driver.session.state.runs.active
         for said in ("greet", HELLO, "dismiss", "menu"):
             assert (await driver.turn(said)).answer == "noted"
-            assert driver.session.state.active_run == run
+            assert driver.session.state.runs.active == run
         assert (await driver.command("*menu")).data["event"] == {"type": "SHOW_MENU"}
         assert (await driver.command("/menu")).ok
-        assert driver.session.state.active_run == run
+        assert driver.session.state.runs.active == run
 
     _, model = enter(repo, script, ["what?", *["noted"] * 4])
     assert [last_user(model, n) for n in range(1, 5)] == ["greet", HELLO, "dismiss", "menu"]
@@ -537,10 +537,10 @@ def test_s2_ac5_in_run_mode_everything_but_global_commands_belongs_to_the_run(re
 def test_s2_ac5_stop_cancels_the_run(repo: Path, crew: Path, said: str) -> None:
     async def script(driver: Driver) -> None:
         await driver.turn("tally")
-        run = driver.session.state.active_run
+        run = driver.session.state.runs.active
         assert (await driver.command(said)).ok
         state = driver.session.state
-        assert (state.active_run, state.runs[run].phase) == ("", RunPhase.CANCELLED)
+        assert (state.runs.active, state.runs.known[run].phase) == ("", RunPhase.CANCELLED)
         ran = await driver.command(f"/resume {run}")
         assert (ran.ok, ran.code) == (False, "ENGINE_PRECONDITION_FAILED")
 
@@ -564,13 +564,13 @@ def test_s2_ac5_stop_in_the_middle_of_a_turn_cancels_the_run(repo: Path, crew: P
 def test_s2_ac5_pause_puts_a_waiting_run_aside_and_resume_goes_on(repo: Path, crew: Path, said: str) -> None:
     async def script(driver: Driver) -> None:
         await driver.turn("tally")
-        run = driver.session.state.active_run
+        run = driver.session.state.runs.active
         await driver.command(said)
-        assert driver.session.state.active_run == ""
+        assert driver.session.state.runs.active == ""
         assert (await driver.turn("hello")).answer == "chatting"
         await driver.command("/resume")
         await driver.until_type(p.TurnFinished)
-        assert driver.session.state.active_run == run
+        assert driver.session.state.runs.active == run
 
     enter(repo, script, ["what?", "chatting", "again: what?"])
 
@@ -689,7 +689,7 @@ def test_resume_goes_on_with_the_active_run_even_if_another_is_newer(repo: Path,
 
     async def script(driver: Driver) -> None:
         await driver.turn("tally")
-        run = driver.session.state.active_run
+        run = driver.session.state.runs.active
         async with open_session(str(repo), agent="crew", model=ScriptedModel(["what?"])) as session:
             await other(Driver(session))
         assert (await driver.command("/resume")).data["event"]["run"]["run_id"] == run

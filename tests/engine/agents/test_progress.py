@@ -77,12 +77,12 @@ def test_todos_survive_a_resume_and_a_fork(repo: Path) -> None:
     (repo / "made.txt").write_text("")
 
     async def nothing(driver: Driver) -> None:
-        assert driver.session.state.todos["1"].status is TodoStatus.CLAIMED
+        assert driver.session.state.work.todos["1"].status is TodoStatus.CLAIMED
 
     drive(repo, nothing, resume=first.session.id, fork=True, axes=None)
     second, _ = one_turn(repo, [[call("TodoVerify", id="1")], "done"], resume=first.session.id, axes=None)
-    assert second.session.state.todos["1"].status is TodoStatus.VERIFIED
-    assert second.session.state.todos["1"].explanation == EXPLAINED
+    assert second.session.state.work.todos["1"].status is TodoStatus.VERIFIED
+    assert second.session.state.work.todos["1"].explanation == EXPLAINED
 
 
 def test_a_skipped_step_changes_nothing_and_says_what_comes_first(repo: Path) -> None:
@@ -126,7 +126,7 @@ def test_s0_a_claim_that_is_not_borne_out_stays_a_claim(
     assert "todo 1 stays claimed" in told(model, 2)
     assert finding in told(model, 2)
     assert ("holds: file_exists tally/count.py" in told(model, 2)) is bool(criterion)
-    checks = driver.session.state.todos["1"].checks
+    checks = driver.session.state.work.todos["1"].checks
     assert [check.held for check in checks] == ([True, False] if criterion else [])
 
 
@@ -209,7 +209,7 @@ def test_s0_a_run_goes_through_the_phases_from_localization_to_complete(repo: Pa
     assert (ended.status, ended.answer) == ("done", "fixed")
     names = [*PHASES, "finished"]
     assert phases(driver) == [("", names[0]), *pairwise(names)]
-    assert driver.session.state.swe and driver.session.state.swe.values["pass_to_pass_status"] == "all_passed"
+    assert driver.session.state.work.swe and driver.session.state.work.swe.values["pass_to_pass_status"] == "all_passed"
     assert "split(None)" in source.read_text()
     assert "complete" not in [tool.name for tool in model.requests[1].tools]
     assert "complete" in [tool.name for tool in model.requests[2].tools]
@@ -259,7 +259,10 @@ def test_s0_a_spent_budget_stops_the_phases_tools_until_it_advances(repo: Path) 
     replies = [[*neutral, bad, *reads], [read], [*neutral, LOCALIZED, read], "done"]
     driver, model = one_turn(repo, replies, settings=SWE)
     assert told(model, 2).startswith("the budget of phase localization is spent (15 calls). advance_phase with")
-    assert driver.session.state.swe and driver.session.state.swe.used == {"localization": 15, "understanding": 1}
+    assert driver.session.state.work.swe and driver.session.state.work.swe.used == {
+        "localization": 15,
+        "understanding": 1,
+    }
     started = [event.tool for event in driver.of(p.ToolStarted) if event.tool == "Read"]
     assert len(started) == 16
 
@@ -308,20 +311,20 @@ def test_a_return_to_the_fix_gives_it_a_new_budget(repo: Path) -> None:
     assert told(model, 2).startswith("the budget of phase fix is spent")
     assert phases(driver)[-1] == ("regression_check", "fix")
     assert driver.of(p.PhaseMoved)[-1].reason == "one test still fails"
-    assert driver.session.state.swe and driver.session.state.swe.used["fix"] == 1
+    assert driver.session.state.work.swe and driver.session.state.work.swe.used["fix"] == 1
 
 
 def test_phases_go_on_after_a_resume_and_end_where_a_run_does_not_ask_for_them(repo: Path) -> None:
     read = call("Read", file_path="tally/count.py")
     first, _ = one_turn(repo, [[read, LOCALIZED, read], "so far"], settings=SWE)
     again, _ = one_turn(repo, [[read], "so far"], settings=SWE, resume=first.session.id, axes=None)
-    state = again.session.state.swe
+    state = again.session.state.work.swe
     assert state and (state.phase, state.used) == ("understanding", {"localization": 1, "understanding": 2})
     assert phases(again)[-1] == ("localization", "understanding")
     without, _ = one_turn(repo, [[call("git_status")], "done"], resume=first.session.id, axes=None)
     assert phases(without)[-1] == ("understanding", "")
     assert without.of(p.ToolFinished)[-1].status is CallStatus.OK
-    assert without.session.state.swe is None
+    assert without.session.state.work.swe is None
 
 
 def test_a_finished_round_of_phases_begins_anew_with_the_next_turn(repo: Path) -> None:
@@ -335,14 +338,14 @@ def test_a_finished_round_of_phases_begins_anew_with_the_next_turn(repo: Path) -
     driver = drive(repo, script, model, settings=SWE)
     assert told(model, 1).startswith("Read is not in SWE phase finished;")
     assert phases(driver)[-2:] == [("target_fix_verification", "finished"), ("", "localization")]
-    assert driver.session.state.swe and driver.session.state.swe.values == {}
+    assert driver.session.state.work.swe and driver.session.state.work.swe.values == {}
 
 
 def test_a_persons_own_shell_line_is_no_phases_business(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.turn("begin")
         assert (await driver.turn("! git status --short")).status == "done"
-        assert driver.session.state.swe and driver.session.state.swe.used == {}
+        assert driver.session.state.work.swe and driver.session.state.work.swe.used == {}
 
     drive(repo, script, settings=SWE)
 

@@ -51,7 +51,7 @@ def test_a_row_of_steps_is_followed_to_its_end(repo: Path) -> None:
         assert (finished.status, finished.answer) == ("done", "all done")
         moved = driver.of(p.RunMoved)
         assert [event.after for event in moved] == [RunPhase.RUNNING, RunPhase.COMPLETED]
-        assert driver.session.state.active_run == ""
+        assert driver.session.state.runs.active == ""
 
     driver, model = run(repo, script, [finish(result="7"), finish(), finish(), "all done"])
     assert steps(driver) == ["step-01-s", "step-02-s", "step-03-s"]
@@ -182,7 +182,7 @@ def test_s2_too_many_requests_end_the_turn_and_the_next_input_goes_on(repo: Path
     async def script(driver: Driver) -> None:
         await driver.turn("tally")
         assert failure(driver) == (RunPhase.FAILED, "ENGINE_MAX_TURNS_EXCEEDED")
-        assert driver.session.state.active_run
+        assert driver.session.state.runs.active
         assert (await driver.turn("go on")).answer == "done"
         assert failure(driver) == (RunPhase.COMPLETED, "")
 
@@ -234,7 +234,7 @@ def test_s2_a_step_that_leads_nowhere_fails_the_run(repo: Path, node: dict[str, 
     async def script(driver: Driver) -> None:
         assert (await driver.turn("odd")).status == "failed"
         assert failure(driver) == (RunPhase.FAILED, code)
-        assert driver.session.state.active_run
+        assert driver.session.state.runs.active
 
     _, model = run(repo, script, [])
     assert model.requests == []
@@ -267,12 +267,12 @@ def test_s2_a_model_that_fails_fails_the_run_and_leaves_it_active(repo: Path) ->
 
     async def script(driver: Driver) -> None:
         await driver.turn("tally")
-        active = driver.session.state.active_run
+        active = driver.session.state.runs.active
         await driver.turn("go on")
         assert failure(driver) == (RunPhase.FAILED, "LLM_ERROR")
         moved = driver.of(p.RunMoved)[-1]
         assert moved.error and moved.error.message.startswith("LLM_RATE_LIMITED:")
-        assert driver.session.state.active_run == active
+        assert driver.session.state.runs.active == active
         assert (await driver.turn("again")).answer == "better"
 
     run(repo, script, ["what?", ModelRateLimited("slow down"), "better"], settings={"limits.retries": 0})
@@ -312,7 +312,7 @@ def test_pause_holds_a_run_between_its_steps(repo: Path) -> None:
         await driver.until_type(p.ModelRequested)
         assert (await driver.command("*pause")).ok
         await driver.until(lambda e: isinstance(e, p.StepBegun) and e.node == "step-02-s")
-        assert driver.session.state.paused
+        assert driver.session.state.turns.paused
         await driver.command("/resume")
         assert (await driver.until_type(p.TurnFinished)).answer == "done"
 

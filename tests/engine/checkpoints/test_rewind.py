@@ -78,19 +78,19 @@ def test_files_and_conversation_go_back_and_come_back(repo: Path) -> None:
         await driver.turn("first")
         first = files(repo)
         await driver.turn("second")
-        second, said = files(repo), list(driver.session.state.messages)
+        second, said = files(repo), list(driver.session.state.conversation.messages)
         preview = await driver.command("/rewind 1")
         assert files(repo) == second and preview.data["rewind"]["files"] == 3
         await driver.command("/rewind 1 both")
         assert files(repo) == before and not (repo / "made").exists()
-        assert driver.session.state.messages == []
+        assert driver.session.state.conversation.messages == []
         listed = await driver.command("/rewind")
         assert [point["files"] for point in listed.data["points"]] == [1, 2, 3]
         await driver.command("/rewind 3 both")
-        assert files(repo) == second and driver.session.state.messages == said
+        assert files(repo) == second and driver.session.state.conversation.messages == said
         await driver.command("/rewind 2 files")
         assert files(repo) == first
-        assert [m.text for m in driver.session.state.messages][:-1] == [m.text for m in said]
+        assert [m.text for m in driver.session.state.conversation.messages][:-1] == [m.text for m in said]
         await driver.command("/rewind 4 both")
         assert files(repo) == before
 
@@ -118,11 +118,11 @@ def test_a_conversation_goes_back_to_before_it_was_compacted(repo: Path) -> None
     async def script(driver: Driver) -> None:
         for number in range(6):
             await driver.turn(f"ask {number}")
-        said = [message.text for message in driver.session.state.messages][:6]
+        said = [message.text for message in driver.session.state.conversation.messages][:6]
         await driver.command("/compact")
         await driver.command("/rewind 4 conversation")
-        assert [message.text for message in driver.session.state.messages] == said
-        assert driver.session.state.summary is None
+        assert [message.text for message in driver.session.state.conversation.messages] == said
+        assert driver.session.state.conversation.summary is None
 
     drive(repo, script, ScriptedModel(["ok"] * 6), settings={"compression.keep_messages": 2})
 
@@ -325,7 +325,7 @@ def test_nothing_is_kept_where_the_user_wants_none(repo: Path) -> None:
         await driver.turn("write")
         assert not driver.of(p.CheckpointTaken)
         await driver.command("/rewind 1 both")
-        assert (repo / "new.txt").exists() and driver.session.state.messages == []
+        assert (repo / "new.txt").exists() and driver.session.state.conversation.messages == []
 
     drive(repo, script, replies([WRITE]), settings={"checkpoints.enabled": False})
 
@@ -353,7 +353,7 @@ def test_a_fork_at_a_turn_has_the_conversation_up_to_it(repo: Path) -> None:
 
     forks: list[str] = []
     drive(repo, first, ScriptedModel(["a", "b", "c"]))
-    spoken = [[m.text for m in fold(r.event for r in stored(repo, fork)).messages] for fork in forks]
+    spoken = [[m.text for m in fold(r.event for r in stored(repo, fork)).conversation.messages] for fork in forks]
     assert spoken == [["one", "a", "two", "b"], ["one", "a"]]
 
 

@@ -271,7 +271,7 @@ def test_stop_cancels_the_run_returns_the_claimed_task_and_drops_what_waits(repo
         end = await until_stopped(driver)
         assert end.status == "cancelled"
         assert statuses(repo) == {"a": "todo"}
-        assert driver.session.state.pending == ()
+        assert driver.session.state.dials.pending == ()
         assert not (await driver.command("/resume")).ok
 
     drive(repo, script, model)

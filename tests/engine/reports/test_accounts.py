@@ -197,9 +197,9 @@ def test_costs_add_up_whatever_they_are_grouped_by(by: str, keys: set[str]) -> N
     found = accounts.costs(accounts.requests(journal(*events, per_day=20)), by)
     assert {row.key for row in found.rows} == keys
     state = fold(events)
-    usage = (state.usage.input_tokens, state.usage.cached_tokens, state.usage.output_tokens)
+    usage = (state.spent.usage.input_tokens, state.spent.usage.cached_tokens, state.spent.usage.output_tokens)
     assert (found.total.input_tokens, found.total.cached_tokens, found.total.output_tokens) == usage
-    assert found.total.cost == pytest.approx(state.cost)
+    assert found.total.cost == pytest.approx(state.spent.cost)
     assert (found.total.requests, found.total.failed) == (20, 2)
     for name in ("requests", "failed", "input_tokens", "cached_tokens", "output_tokens", "cost"):
         assert sum(getattr(row, name) for row in found.rows) == pytest.approx(getattr(found.total, name))
@@ -207,7 +207,7 @@ def test_costs_add_up_whatever_they_are_grouped_by(by: str, keys: set[str]) -> N
     assert len(lines) - len(found.unpriced) == len(keys) + 2
     table = lines[: len(keys) + 2]
     assert len({len(line) for line in table}) == 1, "every number stands below its heading"
-    assert table[-1].startswith("total") and table[-1].endswith(f"{state.cost:.4f}")
+    assert table[-1].startswith("total") and table[-1].endswith(f"{state.spent.cost:.4f}")
 
 
 def test_a_model_without_a_price_is_named_and_the_offline_rules_need_none() -> None:

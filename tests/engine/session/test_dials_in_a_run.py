@@ -51,7 +51,7 @@ def test_s3_7_3_each_axis_lands_at_its_scope(
     driver = drive(repo, script, held_tool(repo))
     names = driver.types()
     if scope is Scope.NEXT_MILESTONE:
-        assert "DialsTurned" not in names and len(driver.session.state.pending) == 1
+        assert "DialsTurned" not in names and len(driver.session.state.dials.pending) == 1
         return
     turned = names.index("DialsTurned")
     boundary = "TurnFinished" if scope is Scope.AFTER_CURRENT_UNIT else "ToolFinished"
@@ -233,7 +233,7 @@ def test_s3_7_3_each_axis_and_scope_lands_where_it_says_at_every_moment(
     names, turned = driver.types(), driver.of(p.DialsTurned)
     after = LANDS_AFTER[moment, scope]
     if not after:
-        assert turned == [] and [waiting.scope for waiting in driver.session.state.pending] == [scope]
+        assert turned == [] and [waiting.scope for waiting in driver.session.state.dials.pending] == [scope]
         return
     assert names[names.index("DialsTurned") - 1] == after
     assert getattr(turned[0].after, field) == wanted and turned[0].scope is scope

@@ -147,7 +147,7 @@ def test_user_prompt_submit_may_keep_a_turn_from_beginning(repo: Path) -> None:
         ran = await driver.until_type(p.CommandRan)
         assert (ran.submission, ran.ok, ran.code) == (submission, False, "NOT_BEGUN")
         assert ran.text == f"the turn was not begun: your hook `{hook}`: no deploying"
-        assert driver.session.state.waiting == []
+        assert driver.session.state.turns.waiting == []
         assert (await driver.turn("look")).answer == "done"
 
     hook = "if grep -q deploy; then echo 'no deploying' >&2; exit 2; fi"
@@ -169,7 +169,7 @@ def test_an_interrupt_ends_a_prompt_hook_and_the_turn_is_not_begun(repo: Path) -
 
     long = a_while()
     driver = drive(repo, script, settings={"hooks.user_prompt_submit": [f"touch runs; sleep {long}"]})
-    assert driver.of(p.TurnStarted) == [] and driver.session.state.waiting == []
+    assert driver.of(p.TurnStarted) == [] and driver.session.state.turns.waiting == []
 
 
 def test_pre_tool_use_denies_a_call_and_the_run_goes_on(repo: Path) -> None:

@@ -41,8 +41,8 @@ def test_a_resumed_session_has_its_axes_its_conversation_and_its_costs(repo: Pat
 
     async def second(driver: Driver) -> None:
         state = driver.session.state
-        assert state.axes.work_mode is WorkMode.RESEARCH and len(state.pending) == 1
-        assert state.usage.input_tokens == 10
+        assert state.axes.work_mode is WorkMode.RESEARCH and len(state.dials.pending) == 1
+        assert state.spent.usage.input_tokens == 10
         await driver.turn("which number")
 
     model = ScriptedModel(["42"])

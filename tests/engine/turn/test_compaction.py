@@ -50,7 +50,7 @@ def test_s1_a_long_conversation_is_compacted_before_the_request_that_would_pass_
     summary, *kept = model.requests[-1].messages[1:]
     assert summary.text.startswith(TITLE) and all(f"request {n}" in summary.text for n in (1, 2, 3))
     assert [message.text for message in kept] == ["answer 3", "request 4"]
-    assert driver.session.state.turn is None and len(driver.session.state.messages) == 4
+    assert driver.session.state.turns.open is None and len(driver.session.state.conversation.messages) == 4
 
 
 def test_s1_tokens_make_it_due_in_the_middle_of_a_turn_and_no_result_loses_its_call(repo: Path) -> None:
@@ -87,12 +87,12 @@ def test_the_journal_keeps_everything_and_folds_to_what_is_resumed(repo: Path) -
     assert msgspec.to_builtins(fold(recorded)) == msgspec.to_builtins(driver.session.state)
 
     async def again(resumed: Driver) -> None:
-        assert resumed.session.state.messages == driver.session.state.messages
+        assert resumed.session.state.conversation.messages == driver.session.state.conversation.messages
         await resumed.turn("request 5")
 
     model = ScriptedModel(["e"])
     drive(repo, again, model, resume=driver.session.id, axes=None, settings=FEW)
-    assert model.requests[0].messages[1] == driver.session.state.messages[0]
+    assert model.requests[0].messages[1] == driver.session.state.conversation.messages[0]
 
 
 def test_a_fork_begins_with_the_compacted_conversation(repo: Path) -> None:
@@ -104,8 +104,8 @@ def test_a_fork_begins_with_the_compacted_conversation(repo: Path) -> None:
     driver = drive(repo, script, settings=FEW)
 
     async def look(other: Driver) -> None:
-        assert other.session.state.messages == driver.session.state.messages
-        assert other.session.state.summary == driver.session.state.summary
+        assert other.session.state.conversation.messages == driver.session.state.conversation.messages
+        assert other.session.state.conversation.summary == driver.session.state.conversation.summary
 
     drive(repo, look, resume=forked[0], axes=None)
 
@@ -196,7 +196,7 @@ def test_a_model_writes_the_summary_and_the_users_words_stay(repo: Path) -> None
     last = driver.of(p.TurnFinished)[-1]
     assert (last.steps, last.usage) == (1, Usage(20, 10))
     state = driver.session.state
-    assert state.usage == Usage(50, 25) and state.cost == pytest.approx(50 / 1_000_000)
+    assert state.spent.usage == Usage(50, 25) and state.spent.cost == pytest.approx(50 / 1_000_000)
 
 
 @pytest.mark.parametrize(

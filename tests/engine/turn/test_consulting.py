@@ -24,8 +24,8 @@ def test_what_a_call_asked_counts_in_the_turn_and_in_the_session(repo: Path) -> 
         finished = await driver.turn("find out")
         assert (finished.status, finished.answer) == ("done", "It is because.")
         assert (finished.usage, finished.cost) == (Usage(30, 15), 0.005)
-        assert driver.session.state.usage == Usage(30, 15)
-        assert driver.session.state.cost == 0.005
+        assert driver.session.state.spent.usage == Usage(30, 15)
+        assert driver.session.state.spent.cost == 0.005
 
     driver = drive(repo, script, model, settings=LARGE)
     (consulted,) = driver.of(p.ModelConsulted)

@@ -226,7 +226,7 @@ def test_below_deep_it_asks_once_and_begins_with_the_answer(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         submission = await driver.session.say("/review")
         asked = await driver.until_type(p.QuestionAsked)
-        assert driver.session.state.turn is None
+        assert driver.session.state.turns.open is None
         await driver.session.submit(p.Answer(question=asked.question, choice="d"))
         started = await driver.until_type(p.TurnStarted)
         assert (started.submission, started.axes.model_mode) == (submission, ModelMode.DEEP)

@@ -108,7 +108,7 @@ def test_an_interrupt_in_the_middle_of_a_stream(repo: Path) -> None:
     assert driver.types() == [*BEGUN, "ModelRequested", "CommandRan", "ModelReplied", "TurnFinished"]
     partial = driver.of(p.ModelReplied)[0]
     assert (partial.text, partial.partial) == ("thinking about ", True)
-    assert ending(driver) == ("interrupted", "") and driver.session.state.interrupted
+    assert ending(driver) == ("interrupted", "") and driver.session.state.turns.interrupted
 
 
 def test_a_connection_cut_in_the_middle_of_a_stream_is_tried_again_and_nothing_of_it_is_acted_on(repo: Path) -> None:

@@ -355,4 +355,4 @@ def test_s1_2_2_reasoning_is_switched_by_the_user_alone(repo: Path) -> None:
     model = ScriptedModel([MACRO, f"{MICRO}\nhello"])
     driver = drive(repo, script, model, axes=BUILD)
     assert stages(driver) == ["warmup", "act"]
-    assert driver.session.state.reasoning
+    assert driver.session.state.dials.reasoning

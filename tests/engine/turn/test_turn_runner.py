@@ -109,7 +109,7 @@ def test_commands_do_not_queue_behind_the_model(repo: Path) -> None:
         await driver.session.say("think")
         await model.begun.wait()
         await driver.command("/permission-profile restricted")
-        assert driver.session.state.turn is not None
+        assert driver.session.state.turns.open is not None
         assert driver.axes.permission_profile is PermissionProfile.RESTRICTED
         model.go.set()
         await driver.until_type(p.TurnFinished)
@@ -330,7 +330,7 @@ def test_stop_ends_the_run_as_cancelled_and_drops_what_waits(repo: Path) -> None
         stopped = await driver.command("/stop")
         assert stopped.text == "stopped; 1 waiting transition dropped"
         assert (await driver.until_type(p.TurnFinished)).status == "cancelled"
-        assert driver.session.state.pending == ()
+        assert driver.session.state.dials.pending == ()
 
     model = Waiting()
     drive(repo, script, model)

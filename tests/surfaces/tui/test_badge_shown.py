@@ -51,7 +51,7 @@ async def take(person: Person, root: Path, kind: str, what: Any) -> None:
             await person.type(what)
         case "turn":
             await person.type(what)
-            await person.wait(lambda: ui.state.turn or not ui.own, "a turn")
+            await person.wait(lambda: ui.state.turns.open or not ui.own, "a turn")
         case "other":  # another process: an attachment of its own over the same store
             async with open_session(str(root), surface=Surface.HEADLESS, resume=ui.session.id) as other:
                 assert not other.owned_here
@@ -107,7 +107,7 @@ def test_s3_8_the_badge_shown_is_the_journals_axes(repo: Path, steps: list[tuple
             await person.wait(lambda: person.heard == newest(person), "the newest event")
             journal = fold(item.event for item in ui.session._core.store.read(ui.session.id))
             shown = ui.query_one(HeaderLine).render().plain
-            for line in badge.lines(journal.axes, width, paused=journal.paused):
+            for line in badge.lines(journal.axes, width, paused=journal.turns.paused):
                 assert line in shown, (kind, what, shown)
 
     watch(repo, script, *["done"] * 20, size=(width, 24), deterministic=False)

@@ -70,7 +70,9 @@ class Person:
 
     async def rests(self) -> None:
         """Until no turn runs and nothing waits in the inbox."""
-        await self.wait(lambda: not self.ui.own and not self.ui.state.turn and not self.ui.state.waiting, "rest")
+        await self.wait(
+            lambda: not self.ui.own and not self.ui.state.turns.open and not self.ui.state.turns.waiting, "rest"
+        )
         await self.drawn()
 
     async def drawn(self) -> None:

@@ -1,69 +1,98 @@
-"""How far a cycle has come: a fold over its events, a part of the session's state."""
+"""How far a cycle has come: a part of the session's state, folded from its events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, convert, structs, to_builtins
 
-from quintet.domain.agents.run import TERMINAL as OVER
 from quintet.domain.journal import cycle_events as c
 from quintet.domain.journal.call_events import FilesChanged
+from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn.messages import Usage
-
-if TYPE_CHECKING:
-    from quintet.domain.journal.state import SessionState
 
 MOST_CHANGED = 200  # files of one task that are remembered by name
 _AT_UNIT = (CyclePhase.PROCESSING, CyclePhase.EXECUTING, CyclePhase.MOVING_COMPLETED)
 
 
-class CycleState(Struct, frozen=True):
-    run: str
-    text: str = ""
-    submission: str = ""  # what the end of the current stretch answers
+class CycleRoles(Struct, frozen=True):
+    """Who does what: native, or an AI CLI."""
+
     planner: str = ""
     executor: str = ""
     verifier: str = ""
-    plans: bool = True
-    at_work: bool = False  # false: control is with the person
-    phase: CyclePhase = CyclePhase.IDLE
-    iteration: int = 0
-    planned: int = 0  # plans that were made
+
+
+class CyclePlans(Struct, frozen=True):
+    """The plans of a cycle: how many there were, and the one that waits."""
+
+    planned: int = 0
     added_nothing: bool = False  # the last of them had no tasks
     pending: str = ""  # the milestone of a plan that waits to be accepted
     accepted: bool = False  # by the user, who gave control back with it
     milestones: tuple[str, ...] = ()
-    task: str = ""  # the one that a unit is at
+
+
+class CycleUnit(Struct, frozen=True):
+    """The unit that a cycle is at, and what the units of its task left behind."""
+
+    task: str = ""
     title: str = ""
     attempt: int = 0
     current: int = 0
     total: int = 0
+    changed: tuple[str, ...] = ()  # by the units of the task named below, the first of the files
+    changed_by: str = ""
+    unsure: str = ""  # a task in whose unit something was being published when it was cut short
+
+
+class CycleSpending(Struct, frozen=True):
+    """What a cycle has done and used."""
+
     units: int = 0
     units_since: int = 0  # since control was last given
     steps_since: int = 0
     usage: Usage = Usage()
     cost: float = 0.0
     seconds: float = 0.0
+
+
+class CycleState(Struct, frozen=True):
+    run: str
+    text: str = ""
+    submission: str = ""  # what the end of the current stretch answers
+    plans: bool = True  # without: it does the tasks that are there
+    at_work: bool = False  # false: control is with the person
+    phase: CyclePhase = CyclePhase.IDLE
+    iteration: int = 0
     status: str = ""  # how it stopped last
     reason: str = ""
-    changed: tuple[str, ...] = ()  # by the units of the task named below, the first of the files
-    changed_by: str = ""
-    unsure: str = ""  # a task in whose unit something was being published when it was cut short
+    roles: CycleRoles = CycleRoles()
+    plan: CyclePlans = CyclePlans()
+    unit: CycleUnit = CycleUnit()
+    spent: CycleSpending = CycleSpending()
 
     @property
     def scope(self) -> tuple[str, ...] | None:
         """The milestones whose tasks are its own; none: those of the whole project."""
-        return self.milestones if self.plans else None
+        return self.plan.milestones if self.plans else None
 
 
-def live(state: SessionState) -> CycleState | None:
-    """The cycle that is at work, or that can go on; None if there is none, or it is over."""
-    cycle = state.cycle
-    run = state.runs.get(cycle.run) if cycle else None
-    return cycle if run and run.phase not in OVER else None
+_PARTS: dict[str, type[Struct]] = {"roles": CycleRoles, "plan": CyclePlans, "unit": CycleUnit, "spent": CycleSpending}
+
+
+def recorded(cycle: CycleState) -> CycleRecord:
+    """A cycle as an event keeps it."""
+    plain = to_builtins(cycle)
+    for part in _PARTS:
+        plain |= plain.pop(part)
+    return convert(plain, CycleRecord)
+
+
+def from_record(record: CycleRecord) -> CycleState:
+    plain = to_builtins(record)
+    return convert(plain | dict.fromkeys(_PARTS, plain), CycleState)  # each takes the fields that are its own
 
 
 def began(event: c.CycleBegan) -> CycleState:
@@ -71,136 +100,95 @@ def began(event: c.CycleBegan) -> CycleState:
         run=event.run,
         text=event.text,
         submission=event.submission,
-        planner=event.planner,
-        executor=event.executor,
-        verifier=event.verifier,
         plans=event.plans,
         at_work=True,
-        accepted=not event.plans,
+        roles=CycleRoles(event.planner, event.executor, event.verifier),
+        plan=CyclePlans(accepted=not event.plans),
     )
 
 
 def after(cycle: CycleState, event: Any) -> CycleState:
     """The cycle after one of its own events."""
+    plan, unit, spent = cycle.plan, cycle.unit, cycle.spent
     match event:
         case c.CycleResumed():
             return structs.replace(
                 cycle,
                 submission=event.submission,
                 at_work=True,
-                accepted=bool(cycle.pending),
-                unsure="",
-                units_since=0,
-                steps_since=0,
                 status="",
                 reason="",
+                plan=structs.replace(plan, accepted=bool(plan.pending)),
+                unit=structs.replace(unit, unsure=""),
+                spent=structs.replace(spent, units_since=0, steps_since=0),
             )
         case c.CycleMoved():
             return _moved(cycle, event)
         case c.PlanMade():
             made = bool(event.tasks)
-            return structs.replace(
-                cycle,
-                planned=cycle.planned + 1,
+            plan = structs.replace(
+                plan,
+                planned=plan.planned + 1,
                 added_nothing=not made,
                 pending=event.milestone if made else "",
                 accepted=False,
-                steps_since=cycle.steps_since + 1,
             )
+            return structs.replace(cycle, plan=plan, spent=_step_done(spent))
         case c.PlanAccepted():
-            owned = (*cycle.milestones, event.milestone)
-            return structs.replace(cycle, milestones=owned, pending="", accepted=False)
+            owned = (*plan.milestones, event.milestone)
+            return structs.replace(cycle, plan=structs.replace(plan, milestones=owned, pending="", accepted=False))
         case c.TaskVerified():
-            return structs.replace(cycle, steps_since=cycle.steps_since + 1)
+            return structs.replace(cycle, spent=_step_done(spent))
         case c.CycleStopped():
             return structs.replace(
                 cycle,
                 at_work=False,
-                accepted=False,
-                task="",
-                title="",
                 status=event.status,
                 reason=event.reason,
                 phase=event.phase,
-                seconds=event.seconds,
+                plan=structs.replace(plan, accepted=False),
+                unit=structs.replace(unit, task="", title=""),
+                spent=structs.replace(spent, seconds=event.seconds),
             )
     return cycle
 
 
+def _step_done(spent: CycleSpending) -> CycleSpending:
+    return structs.replace(spent, steps_since=spent.steps_since + 1)
+
+
 def _moved(cycle: CycleState, event: c.CycleMoved) -> CycleState:
-    unit = event.phase is CyclePhase.EXECUTING
-    return structs.replace(
-        cycle,
-        phase=event.phase,
-        iteration=event.iteration,
+    unit = structs.replace(
+        cycle.unit,
         task=event.task,
         title=event.title,
         attempt=event.attempt,
-        current=event.current or cycle.current,
-        total=event.total or cycle.total,
-        units=cycle.units + unit,
-        units_since=cycle.units_since + unit,
-        steps_since=cycle.steps_since + unit,
+        current=event.current or cycle.unit.current,
+        total=event.total or cycle.unit.total,
     )
+    spent = cycle.spent
+    if event.phase is CyclePhase.EXECUTING:
+        spent = _step_done(structs.replace(spent, units=spent.units + 1, units_since=spent.units_since + 1))
+    return structs.replace(cycle, phase=event.phase, iteration=event.iteration, unit=unit, spent=spent)
 
 
-def spend(state: SessionState, usage: Usage, cost: float) -> None:
-    """Count what a request used as the cycle's, while one is at work."""
-    cycle = state.cycle
-    if cycle and cycle.at_work:
-        state.cycle = structs.replace(cycle, usage=cycle.usage.plus(usage), cost=cycle.cost + cost)
+def having_spent(cycle: CycleState, usage: Usage, cost: float) -> CycleState:
+    spent = structs.replace(cycle.spent, usage=cycle.spent.usage.plus(usage), cost=cycle.spent.cost + cost)
+    return structs.replace(cycle, spent=spent)
 
 
-def leave_unsure(state: SessionState) -> None:
+def left_unsure(cycle: CycleState) -> CycleState:
     """A call that publishes was cut short: nobody knows whether it did, and its unit is not done again unasked."""
-    cycle = state.cycle
-    if cycle and cycle.at_work and cycle.task:
-        state.cycle = structs.replace(cycle, unsure=cycle.task)
+    if not (cycle.at_work and cycle.unit.task):
+        return cycle
+    return structs.replace(cycle, unit=structs.replace(cycle.unit, unsure=cycle.unit.task))
 
 
-def _files_changed(state: SessionState, event: FilesChanged) -> None:
+def having_changed(cycle: CycleState, event: FilesChanged) -> CycleState:
     """What the units of one task changed; another task's begin anew."""
-    cycle = state.cycle
-    if cycle and cycle.at_work and cycle.task and cycle.phase in _AT_UNIT:
-        known = cycle.changed if cycle.changed_by == cycle.task else ()
-        paths = tuple(dict.fromkeys((*known, *event.paths)))[:MOST_CHANGED]
-        state.cycle = structs.replace(cycle, changed=paths, changed_by=cycle.task)
-
-
-def _began(state: SessionState, event: c.CycleBegan) -> None:
-    state.cycle = began(event)
-    state.waiting = [i for i in state.waiting if i.submission != event.submission]
-
-
-def _changed(state: SessionState, event: Any) -> None:
-    if state.cycle and state.cycle.run == event.run:
-        state.cycle = after(state.cycle, event)
-
-
-def _resumed(state: SessionState, event: c.CycleResumed) -> None:
-    state.waiting = [i for i in state.waiting if i.submission != event.submission]
-    _changed(state, event)
-
-
-def _stopped(state: SessionState, event: c.CycleStopped) -> None:
-    _changed(state, event)
-    state.paused = False
-
-
-def _ended(state: SessionState, event: c.ExecutorEnded) -> None:
-    state.usage = state.usage.plus(event.usage)
-    state.cost += event.cost
-    spend(state, event.usage, event.cost)
-
-
-HANDLERS: dict[type, Callable[[Any, Any], None]] = {
-    c.CycleBegan: _began,
-    c.CycleResumed: _resumed,
-    c.CycleMoved: _changed,
-    c.PlanMade: _changed,
-    c.PlanAccepted: _changed,
-    c.TaskVerified: _changed,
-    c.CycleStopped: _stopped,
-    c.ExecutorEnded: _ended,
-    FilesChanged: _files_changed,
-}
+    unit = cycle.unit
+    if not (cycle.at_work and unit.task and cycle.phase in _AT_UNIT):
+        return cycle
+    known = unit.changed if unit.changed_by == unit.task else ()
+    paths = tuple(dict.fromkeys((*known, *event.paths)))[:MOST_CHANGED]
+    return structs.replace(cycle, unit=structs.replace(unit, changed=paths, changed_by=unit.task))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.run import ErrorInfo, RunMetadata, RunPhase
 from quintet.domain.agents.workflow import Workflow
 from quintet.domain.agents.workflow_progress import WorkflowProgress
 from quintet.domain.base.wire_struct import Tagged
-from quintet.domain.journal.cycle_state import CycleState
+from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.turn.messages import Usage
 
 
 class AgentEntered(Tagged, frozen=True, kw_only=True, gc=False):
@@ -38,12 +41,48 @@ class RunStarted(Tagged, frozen=True, kw_only=True, gc=False):
     run: RunMetadata
 
 
+class CycleRecord(Struct, frozen=True):
+    """How far a cycle has come, as a run takes it to another session."""
+
+    run: str
+    text: str = ""
+    submission: str = ""  # what the end of the current stretch answers
+    planner: str = ""
+    executor: str = ""
+    verifier: str = ""
+    plans: bool = True
+    at_work: bool = False  # false: control is with the person
+    phase: CyclePhase = CyclePhase.IDLE
+    iteration: int = 0
+    planned: int = 0  # plans that were made
+    added_nothing: bool = False  # the last of them had no tasks
+    pending: str = ""  # the milestone of a plan that waits to be accepted
+    accepted: bool = False  # by the user, who gave control back with it
+    milestones: tuple[str, ...] = ()
+    task: str = ""  # the one that a unit is at
+    title: str = ""
+    attempt: int = 0
+    current: int = 0
+    total: int = 0
+    units: int = 0
+    units_since: int = 0  # since control was last given
+    steps_since: int = 0
+    usage: Usage = Usage()
+    cost: float = 0.0
+    seconds: float = 0.0
+    status: str = ""  # how it stopped last
+    reason: str = ""
+    changed: tuple[str, ...] = ()  # by the units of the task named below, the first of the files
+    changed_by: str = ""
+    unsure: str = ""  # a task in whose unit something was being published when it was cut short
+
+
 class RunTaken(Tagged, frozen=True, kw_only=True, gc=False):
     """A run that was put aside, here or in another session, is the active one again."""
 
     run: RunMetadata
     progress: WorkflowProgress | None = None  # how far it has come in its workflow
-    cycle: CycleState | None = None  # or in its cycle
+    cycle: CycleRecord | None = None  # or in its cycle
 
 
 class RunMoved(Tagged, frozen=True, kw_only=True, gc=False):

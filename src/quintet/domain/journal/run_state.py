@@ -1,91 +1,77 @@
-"""What the events of agents and runs do to a session's state."""
+"""Who is spoken with, and the runs of the session: a part of its state, folded from the events of agents and runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from quintet.domain.agents import workflow_progress as progress
-from quintet.domain.agents.run import ASIDE, TERMINAL
-from quintet.domain.journal import run_events as r
-from quintet.domain.turn.messages import Message, Role
-
-if TYPE_CHECKING:
-    from quintet.domain.journal.state import SessionState
-
-DATA = "Data from {path} ({format}):\n\n{text}"
+from quintet.domain.agents.agent import Agent
+from quintet.domain.agents.run import ASIDE, TERMINAL, RunMetadata
+from quintet.domain.agents.workflow_progress import WorkflowProgress
+from quintet.domain.journal.run_events import RunMoved, RunStarted, RunTaken, StepBegun, StepFinished, WorkflowBegun
 
 
-def _entered(state: SessionState, event: r.AgentEntered) -> None:
-    state.agent, state.persona, state.toolset = event.agent, event.persona, ""
+class RunState(Struct):
+    agent: Agent | None = None  # who is spoken with
+    persona: str = ""  # that agent's, as the model is told it
+    active: str = ""  # the run that inputs belong to
+    known: dict[str, RunMetadata] = field(default_factory=dict)
+    progress: dict[str, WorkflowProgress] = field(default_factory=dict)  # of the runs over workflows that are not over
+
+    def forked(self) -> RunState:
+        """What a fork keeps of it: a run has one session."""
+        return RunState(self.agent, self.persona)
+
+    def take(self, event: RunTaken) -> None:
+        run = event.run.run_id
+        self.known[run] = event.run
+        self.active = run
+        if event.progress:  # what it was told before may be in another conversation, or summarised by now
+            self.progress[run] = structs.replace(event.progress, begun=False)
+
+    def move(self, event: RunMoved) -> bool:
+        """Returns whether the active run was put aside."""
+        run = self.known.get(event.run)
+        if run is None:
+            return False
+        self.known[event.run] = structs.replace(run, phase=event.after, updated_at=event.at)
+        aside = event.after in ASIDE and self.active == event.run
+        if aside:
+            self.active = ""
+        if event.after in TERMINAL:
+            self.progress.pop(event.run, None)
+        return aside
+
+    def begin_step(self, event: StepBegun) -> None:
+        if now := self.progress.get(event.run):
+            self.progress[event.run] = structs.replace(
+                now, begun=True, text=event.text, agent=event.agent, persona=event.persona
+            )
 
 
-def _dismissed(state: SessionState, event: r.AgentDismissed) -> None:
-    state.agent, state.persona, state.toolset = None, "", ""
+def _started(runs: RunState, event: RunStarted) -> None:
+    runs.known[event.run.run_id] = event.run
+    runs.active = event.run.run_id
 
 
-def _loaded(state: SessionState, event: r.DataLoaded) -> None:
-    text = DATA.format(path=event.path, format=event.format, text=event.text)
-    state.messages.append(Message(Role.USER, text))
-
-
-def _started(state: SessionState, event: r.RunStarted) -> None:
-    state.runs[event.run.run_id] = event.run
-    state.active_run = event.run.run_id
-
-
-def _taken(state: SessionState, event: r.RunTaken) -> None:
-    run = event.run.run_id
-    state.runs[run] = event.run
-    state.active_run = run
-    if event.cycle:
-        state.cycle = event.cycle
-    if event.progress:  # what it was told before may be in another conversation, or summarised by now
-        state.progress[run] = structs.replace(event.progress, begun=False)
-
-
-def _moved(state: SessionState, event: r.RunMoved) -> None:
-    run = state.runs.get(event.run)
-    if run is None:
-        return
-    state.runs[event.run] = structs.replace(run, phase=event.after, updated_at=event.at)
-    if event.after in ASIDE and state.active_run == event.run:
-        state.active_run, state.toolset = "", ""
-    if event.after in TERMINAL:
-        state.progress.pop(event.run, None)
-
-
-def _workflow(state: SessionState, event: r.WorkflowBegun) -> None:
-    before = state.progress.get(event.run)
-    if state.agent:  # a workflow is begun from an agent's menu
+def _workflow_begun(runs: RunState, event: WorkflowBegun) -> None:
+    before = runs.progress.get(event.run)
+    if runs.agent:  # a workflow is begun from an agent's menu
         entry = (event.workflow, event.root, event.about)
-        state.progress[event.run] = progress.entered(before, event.run, state.agent, *entry)
+        runs.progress[event.run] = progress.entered(before, event.run, runs.agent, *entry)
 
 
-def _begun(state: SessionState, event: r.StepBegun) -> None:
-    if now := state.progress.get(event.run):
-        state.progress[event.run] = structs.replace(
-            now, begun=True, text=event.text, agent=event.agent, persona=event.persona
-        )
-    state.messages.append(Message(Role.USER, event.text))
-
-
-def _finished(state: SessionState, event: r.StepFinished) -> None:
-    now = state.progress.get(event.run)
+def _step_finished(runs: RunState, event: StepFinished) -> None:
+    now = runs.progress.get(event.run)
     if now and not now.done:
-        state.progress[event.run] = progress.moved(now, event.way, event.target, event.result)
+        runs.progress[event.run] = progress.moved(now, event.way, event.target, event.result)
 
 
-HANDLERS: dict[type, Callable[[Any, Any], None]] = {
-    r.AgentEntered: _entered,
-    r.AgentDismissed: _dismissed,
-    r.DataLoaded: _loaded,
-    r.RunStarted: _started,
-    r.RunTaken: _taken,
-    r.RunMoved: _moved,
-    r.WorkflowBegun: _workflow,
-    r.StepBegun: _begun,
-    r.StepFinished: _finished,
+FOLDS: dict[type, Callable[[RunState, Any], None]] = {
+    RunStarted: _started,
+    WorkflowBegun: _workflow_begun,
+    StepFinished: _step_finished,
 }

@@ -56,24 +56,38 @@ def summarise(state: SessionState) -> SessionSummary:
     return SessionSummary(
         axes=state.axes,
         status=state.status,
-        paused=state.paused,
-        turns=state.turns,
-        steps=state.turn.steps if state.turn else 0,
-        cost=state.cost,
-        usage=state.usage,
-        model=state.model,
-        pending=state.pending,
+        paused=state.turns.paused,
+        turns=state.turns.count,
+        steps=state.turns.open.steps if state.turns.open else 0,
+        cost=state.spent.cost,
+        usage=state.spent.usage,
+        model=state.dials.model,
+        pending=state.dials.pending,
         waiting=tuple(question.text for question in state.questions.values()),
         checkpoint=state.checkpoint.point if state.checkpoint else "",
-        agent=state.agent.id if state.agent else "",
-        run=state.runs.get(state.active_run),
+        agent=state.runs.agent.id if state.runs.agent else "",
+        run=state.runs.known.get(state.runs.active),
         cycle=brief(state.cycle) if state.cycle else None,
     )
 
 
 def brief(cycle: CycleState) -> CycleBrief:
     status = "running" if cycle.at_work else cycle.status
-    where = (cycle.iteration, cycle.units, cycle.task, cycle.title, cycle.current, cycle.total)
+    where = (
+        cycle.iteration,
+        cycle.spent.units,
+        cycle.unit.task,
+        cycle.unit.title,
+        cycle.unit.current,
+        cycle.unit.total,
+    )
     return CycleBrief(
-        cycle.run, cycle.phase, status, *where, cycle.planner, cycle.executor, cycle.verifier, cycle.reason
+        cycle.run,
+        cycle.phase,
+        status,
+        *where,
+        cycle.roles.planner,
+        cycle.roles.executor,
+        cycle.roles.verifier,
+        cycle.reason,
     )

@@ -129,38 +129,38 @@ def next_step(
     """
     if hit := limit_hit(cycle, settings, seconds):
         return _unless_over(cycle, found, replans, Rest("limit", hit))
-    if control is RunControl.MANUAL and cycle.steps_since:
+    if control is RunControl.MANUAL and cycle.spent.steps_since:
         return _unless_over(cycle, found, replans, Rest("paused", ONE_TURN))
     if found.verifying:
         return Verify(found.verifying)
-    if found.reviewing and (person or not (found.ready or cycle.pending)):
+    if found.reviewing and (person or not (found.ready or cycle.plan.pending)):
         return Approve(found.reviewing)
-    if control is RunControl.ASSISTED and cycle.units_since:
+    if control is RunControl.ASSISTED and cycle.spent.units_since:
         return _unless_over(cycle, found, replans, Rest("paused", ONE_UNIT))
-    if cycle.pending:
+    if cycle.plan.pending:
         return _acceptance(cycle, control, profile)
-    if cycle.plans and not cycle.planned:
+    if cycle.plans and not cycle.plan.planned:
         return Plan() if not _too_often(cycle, settings) else _iterations(settings)
     if found.ready:
-        if settings.max_units and cycle.units >= settings.max_units:
+        if settings.max_units and cycle.spent.units >= settings.max_units:
             return Rest("limit", f"cycle.max_units = {settings.max_units}")
         return Execute(found.ready)
     waits = found.running or (found.left and not found.failed)  # for another process, or for a person
-    if replans and not cycle.added_nothing and not waits:
+    if replans and not cycle.plan.added_nothing and not waits:
         return Plan() if not _too_often(cycle, settings) else _iterations(settings)
     return _end(found)
 
 
 def _unless_over(cycle: CycleState, found: Board, replans: bool, rest: Rest) -> Rest:
     """Return control, unless nothing is left to do: then it is over, whoever advances the loop and whatever it cost."""
-    over = not (found.left or cycle.pending or (cycle.plans and not cycle.planned))
-    return _end(found) if over and not (replans and not cycle.added_nothing) else rest
+    over = not (found.left or cycle.plan.pending or (cycle.plans and not cycle.plan.planned))
+    return _end(found) if over and not (replans and not cycle.plan.added_nothing) else rest
 
 
 def _acceptance(cycle: CycleState, control: RunControl, profile: PermissionProfile) -> Step:
     if profile is PermissionProfile.RESTRICTED:
-        return Rest("blocked" if cycle.accepted or control is RunControl.AUTONOMOUS else "waiting", NEEDS_FLAG)
-    if cycle.accepted or control is RunControl.AUTONOMOUS:
+        return Rest("blocked" if cycle.plan.accepted or control is RunControl.AUTONOMOUS else "waiting", NEEDS_FLAG)
+    if cycle.plan.accepted or control is RunControl.AUTONOMOUS:
         return Accept()
     return Rest("waiting", WAITS)
 
@@ -189,12 +189,12 @@ def _iterations(settings: CycleSettings) -> Rest:
 
 def limit_hit(cycle: CycleState, settings: CycleSettings, seconds: float) -> str:
     """The budget that is spent, by its name; empty if none is."""
-    tokens = cycle.usage.input_tokens + cycle.usage.output_tokens
-    if settings.max_cost and cycle.cost >= settings.max_cost:
-        return f"cycle.max_cost = {settings.max_cost:g}, spent {cycle.cost:.4f}"
+    tokens = cycle.spent.usage.input_tokens + cycle.spent.usage.output_tokens
+    if settings.max_cost and cycle.spent.cost >= settings.max_cost:
+        return f"cycle.max_cost = {settings.max_cost:g}, spent {cycle.spent.cost:.4f}"
     if settings.max_tokens and tokens >= settings.max_tokens:
         return f"cycle.max_tokens = {settings.max_tokens}, used {tokens}"
-    taken = cycle.seconds + seconds
+    taken = cycle.spent.seconds + seconds
     if settings.max_seconds and taken >= settings.max_seconds:
         return f"cycle.max_seconds = {settings.max_seconds:g}, taken {taken:.0f}"
     return ""

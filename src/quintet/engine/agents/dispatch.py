@@ -53,9 +53,9 @@ class Dispatched(Struct):
 
 def dispatch(core: Core, state: SessionState, text: str, surface: Surface) -> Dispatched:
     """Resolve an input against the active agent's menu, and carry it out as far as no model is needed."""
-    agent = state.agent
+    agent = state.runs.agent
     assert agent
-    command = resolve(text, agent, surface, bool(state.active_run))
+    command = resolve(text, agent, surface, bool(state.runs.active))
     try:
         return Dispatcher(core, state, agent, surface).carry_out(command, text)
     except QuintetError as error:
@@ -83,7 +83,7 @@ class Dispatcher:
             case CommandKind.RESUME_RUN:
                 return self._resume(command.target or "")
             case CommandKind.CONTINUE_RUN:
-                return Dispatched(begins=Begins(text, self._state.active_run))
+                return Dispatched(begins=Begins(text, self._state.runs.active))
             case CommandKind.START_WORKFLOW:
                 return self._start(command, command.target or "")
             case CommandKind.EXEC_SCRIPT:
@@ -104,7 +104,7 @@ class Dispatcher:
 
     def _put(self, after: RunPhase) -> Dispatched:
         """The active run paused or stopped, between its turns."""
-        run = self._state.runs.get(self._state.active_run)
+        run = self._state.runs.known.get(self._state.runs.active)
         if run is None:
             raise RunFailed(RunErrorCode.PRECONDITION, "no run is active")
         events = runs.moved(self._core, run, after, "asked for")

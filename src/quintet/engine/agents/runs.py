@@ -10,6 +10,7 @@ from msgspec import structs
 from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.run import MOVES, TERMINAL, ErrorInfo, RunErrorCode, RunMetadata, RunPhase, outcome
 from quintet.domain.base.errors import RunFailed, StoreError
+from quintet.domain.journal.cycle_state import recorded
 from quintet.domain.journal.protocol import Event, RunMoved, RunStarted, RunTaken, TurnFinished
 from quintet.domain.journal.state import SessionState, fold
 from quintet.engine.session.core import Core
@@ -41,21 +42,21 @@ def moved(
 
 def put_aside(core: Core, state: SessionState, reason: str) -> list[Event]:
     """Detach the active run, if there is one; it can be resumed."""
-    run = state.runs.get(state.active_run)
+    run = state.runs.known.get(state.runs.active)
     return moved(core, run, RunPhase.PAUSED, reason) if run else []
 
 
 def begun(core: Core, state: SessionState, run: str) -> list[Event]:
     """A turn of the run begins."""
-    return moved(core, state.runs[run], RunPhase.RUNNING) if run in state.runs else []
+    return moved(core, state.runs.known[run], RunPhase.RUNNING) if run in state.runs.known else []
 
 
 def ended(core: Core, state: SessionState, finished: TurnFinished) -> list[Event]:
     """Where the end of a turn leaves the run it belonged to."""
-    run = state.runs.get(state.turn.run) if state.turn else None
+    run = state.runs.known.get(state.turns.open.run) if state.turns.open else None
     if run is None or run.phase is not RunPhase.RUNNING:
         return []
-    progress = state.progress.get(run.run_id)
+    progress = state.runs.progress.get(run.run_id)
     after, error = outcome(finished.status, finished.reason, finished.error, bool(progress and progress.done))
     return moved(core, run, after, finished.reason, error)
 
@@ -79,13 +80,16 @@ def take_up(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
         raise RunFailed(RunErrorCode.PRECONDITION, f"run {run.run_id} is in session {session}, which is open elsewhere")
     holder = state if session == state.session else fold(one.event for one in core.store.read(session))
     cycle = holder.cycle
-    cycle = structs.replace(cycle, at_work=False) if cycle and cycle.run == run.run_id else None
-    return RunTaken(run=holder.runs[run.run_id], progress=holder.progress.get(run.run_id), cycle=cycle)
+    return RunTaken(
+        run=holder.runs.known[run.run_id],
+        progress=holder.runs.progress.get(run.run_id),
+        cycle=recorded(structs.replace(cycle, at_work=False)) if cycle and cycle.run == run.run_id else None,
+    )
 
 
 def strayed(core: Core, state: SessionState) -> list[Event]:
     """Where another session has taken the active run up, it is no longer this one's."""
-    run = state.runs.get(state.active_run)
+    run = state.runs.known.get(state.runs.active)
     if run is None or any(r.run_id == run.run_id and session == state.session for r, session in listed(core)):
         return []
     return moved(core, run, RunPhase.PAUSED, "taken up in another session")

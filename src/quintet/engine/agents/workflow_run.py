@@ -36,7 +36,7 @@ class WorkflowRun:
 
     @property
     def _place(self) -> WorkflowProgress:
-        return self._journal.state.progress[self._run]
+        return self._journal.state.runs.progress[self._run]
 
     def arrive(self) -> None:
         """Go on to where the model has something to do, and give it its instructions; or to the end."""

@@ -21,7 +21,7 @@ def agents(desk: Desk, line: CommandLine) -> CommandOutcome:
         agent = next(event.agent for event in events if isinstance(event, AgentEntered))
         return CommandOutcome(f"you are with {headline(agent)}", events, data={"agent": agent.id})
     rows = [(agent.id, agent.title or agent.persona.role, origin) for agent, origin in desk.core.agents.listed()]
-    here = desk.state.agent
+    here = desk.state.runs.agent
     said = f"you are with {here.name}; /menu shows what it offers" if here else "/agents NAME enters one"
     return CommandOutcome("\n".join([*table(rows), said]), data={"agents": [row[0] for row in rows]})
 
@@ -53,12 +53,12 @@ def leaving(core: Core, state: SessionState, agent: Agent) -> list[Event]:
 
 def resuming(core: Core, state: SessionState, wanted: str, surface: Surface) -> list[Event]:
     """A run is taken up, and with it the agent whose run it is."""
-    taken = runs.take_up(core, state, wanted or state.active_run)
-    if taken.run.run_id == state.active_run:
+    taken = runs.take_up(core, state, wanted or state.runs.active)
+    if taken.run.run_id == state.runs.active:
         return [taken]
     leader = taken.progress.leader if taken.progress else None
     events = runs.put_aside(core, state, "another run was taken up")
-    if leader and (state.agent is None or state.agent != leader):
+    if leader and (state.runs.agent is None or state.runs.agent != leader):
         events.append(entered(core, leader, surface))
     return [*events, taken]
 
@@ -68,11 +68,11 @@ def menu_text(agent: Agent, surface: Surface) -> str:
 
 
 def _agent(desk: Desk) -> Agent:
-    if desk.state.agent is None:
+    if desk.state.runs.agent is None:
         raise UsageError("no agent is active; /agents lists them, /agents NAME enters one")
-    return desk.state.agent
+    return desk.state.runs.agent
 
 
 def _not_while_running(desk: Desk, name: str) -> None:
-    if desk.state.turn or desk.state.waiting:
+    if desk.state.turns.open or desk.state.turns.waiting:
         raise UsageError(f"a turn is running: wait for it, or /stop it, before {name}")

@@ -8,7 +8,7 @@ from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode, merge
 from quintet.domain.dials.transitions import Scope
 from quintet.domain.input.slash_line import CommandLine
-from quintet.domain.journal.cycle_state import CycleState, live
+from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.protocol import Choice, Event, QuestionAnswered, QuestionAsked
 from quintet.domain.journal.state import SessionState
 from quintet.domain.tasks.executors import NATIVE
@@ -40,7 +40,7 @@ def begins_one(core: Core, state: SessionState, text: str, order: Order | None) 
         return order.kind in ("plan", "build")
     axes, settings = state.axes, core.settings.cycle
     building = axes.work_mode is WorkMode.BUILD and axes.run_control is RunControl.AUTONOMOUS
-    if not (text and building and settings.from_input and state.agent is None):
+    if not (text and building and settings.from_input and state.runs.agent is None):
         return False
     by_rules = settings.planner == NATIVE and not is_staged(core, state)
     return is_several(text, lines=by_rules)
@@ -48,7 +48,7 @@ def begins_one(core: Core, state: SessionState, text: str, order: Order | None) 
 
 def is_staged(core: Core, state: SessionState) -> bool:
     """Whether the model in use can be asked about its own work; the offline rules cannot."""
-    return bool(getattr(core.make_model(core.route(state.axes, state.model)), "staged", True))
+    return bool(getattr(core.make_model(core.route(state.axes, state.dials.model)), "staged", True))
 
 
 def plan(desk: Desk, line: CommandLine) -> CommandOutcome:
@@ -63,7 +63,7 @@ def plan(desk: Desk, line: CommandLine) -> CommandOutcome:
 
 def accept(desk: Desk, line: CommandLine) -> CommandOutcome:
     cycle = _at_rest(desk)
-    if cycle is None or not cycle.pending:
+    if cycle is None or not cycle.plan.pending:
         raise UsageError(NO_PLAN)
     beginning = Beginning("", Order("build", cycle.run))
     changes = flag_changes(line)
@@ -111,7 +111,7 @@ def withdrawn(state: SessionState, why: str) -> list[Event]:
 def implement(desk: Desk, line: CommandLine) -> CommandOutcome:
     """Build what is planned: the plan that waits, or the tasks that are there."""
     cycle = _at_rest(desk)
-    if cycle and cycle.pending:
+    if cycle and cycle.plan.pending:
         return accept(desk, line)
     change = merge([AxesChange(work_mode=WorkMode.BUILD), *flag_changes(line)])
     outcome = turn_dials(desk, change, Scope.NOW, "/implement")
@@ -123,12 +123,12 @@ def implement(desk: Desk, line: CommandLine) -> CommandOutcome:
 def going_on(desk: Desk) -> Beginning | None:
     """What takes up a cycle that has stopped and can go on; None if there is none."""
     state = desk.state
-    cycle = live(state)
-    if cycle is None or cycle.at_work or state.turn or state.waiting:
+    cycle = state.live_cycle
+    if cycle is None or cycle.at_work or state.turns.open or state.turns.waiting:
         return None
-    if state.active_run not in ("", cycle.run):
+    if state.runs.active not in ("", cycle.run):
         return None
-    if cycle.pending and state.axes.run_control is not RunControl.AUTONOMOUS:
+    if cycle.plan.pending and state.axes.run_control is not RunControl.AUTONOMOUS:
         raise UsageError("the plan waits for you: /accept")
     return Beginning("", Order("build", cycle.run))
 
@@ -147,7 +147,7 @@ async def reset(desk: Desk, line: CommandLine) -> CommandOutcome:
         if not line.words:
             told = desk.core.tasks().would_reset()
             return CommandOutcome(f"this would {told}; /reset yes does it", data={"confirm": "/reset yes"})
-        done = await desk.core.tasks().reset(desk.state.active_run or "reset")
+        done = await desk.core.tasks().reset(desk.state.runs.active or "reset")
     except UsageError:
         raise
     except QuintetError as error:
@@ -156,6 +156,6 @@ async def reset(desk: Desk, line: CommandLine) -> CommandOutcome:
 
 
 def _at_rest(desk: Desk) -> CycleState | None:
-    if desk.state.turn or desk.state.waiting or (desk.state.cycle and desk.state.cycle.at_work):
+    if desk.state.turns.open or desk.state.turns.waiting or (desk.state.cycle and desk.state.cycle.at_work):
         raise UsageError("a turn is running: wait for it, or /stop it")
-    return live(desk.state)
+    return desk.state.live_cycle

@@ -48,7 +48,7 @@ def next_unit(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.commands.cycle import going_on
 
     outcome = turn_dials(desk, AxesChange(run_control=RunControl.ASSISTED), Scope.NOW, "/next")
-    if desk.state.paused:
+    if desk.state.turns.paused:
         outcome.events.append(RunResumed(reason="/next"))
         outcome.then = after(outcome.then, desk.let_go)
     elif beginning := going_on(desk):

@@ -28,22 +28,25 @@ def status(desk: Desk, line: CommandLine) -> CommandOutcome:
     state = desk.state
     rows = [
         ("session", f"{state.session}  {state.status}"),
-        ("axes", badge.full(state.axes, paused=state.paused)),
-        ("model", desk.core.route(state.axes, state.model)),
+        ("axes", badge.full(state.axes, paused=state.turns.paused)),
+        ("model", desk.core.route(state.axes, state.dials.model)),
         ("sandbox", sandbox_words(desk.core.toolbox.sandbox)),
         ("network", network_words(desk.core.toolbox.terms.loopback_open)),
-        ("turns", f"{state.turns}, {state.usage.input_tokens} tokens in, {state.usage.output_tokens} out"),
-        ("cost", f"{state.cost:.4f}"),
+        (
+            "turns",
+            f"{state.turns.count}, {state.spent.usage.input_tokens} tokens in, {state.spent.usage.output_tokens} out",
+        ),
+        ("cost", f"{state.spent.cost:.4f}"),
     ]
-    if state.agent:
-        run = state.runs.get(state.active_run)
+    if state.runs.agent:
+        run = state.runs.known.get(state.runs.active)
         following = f"   run {run.run_id}, {run.workflow_ref}, {run.phase}" if run else ""
-        rows.append(("agent", f"{state.agent.id}{following}"))
+        rows.append(("agent", f"{state.runs.agent.id}{following}"))
     if state.cycle:
         from quintet.engine.session.queries import cycle_line
 
         rows.append(("cycle", cycle_line(to_builtins(brief(state.cycle)))))
-    rows += [("pending", f"{badge.full(t.change.applied_to(state.axes))}  {t.scope}") for t in state.pending]
+    rows += [("pending", f"{badge.full(t.change.applied_to(state.axes))}  {t.scope}") for t in state.dials.pending]
     return CommandOutcome("\n".join(f"{name:<9}{value}" for name, value in rows))
 
 
@@ -52,10 +55,10 @@ async def cost(desk: Desk, line: CommandLine) -> CommandOutcome:
 
     by = accounts.one_of("by", str(line.flags.get("by", "model")), accounts.GROUPINGS)
     found = accounts.costs(accounts.requests([r async for r in _journal(desk, accounts.KINDS)]), by)
-    usage = desk.state.usage
+    usage = desk.state.spent.usage
     told = (
-        f"{desk.state.cost:.4f}   {usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
-        f"{usage.output_tokens} out, {desk.state.turns} turns"
+        f"{desk.state.spent.cost:.4f}   {usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
+        f"{usage.output_tokens} out, {desk.state.turns.count} turns"
     )
     return CommandOutcome("\n".join([told, *(accounts.cost_lines(found) if found.rows else ())]))
 
@@ -103,7 +106,7 @@ async def forensics(desk: Desk, line: CommandLine) -> CommandOutcome:
 def rate(desk: Desk, line: CommandLine) -> CommandOutcome:
     if not line.words or line.words[0] not in RATINGS:
         raise UsageError("/rate 1-5 [WORDS], for example /rate 4 found it at once")
-    turn = desk.state.last_turn
+    turn = desk.state.turns.last
     if not turn:
         raise UsageError("there is nothing to rate yet: no turn has finished")
     note = "\n".join(part for part in (" ".join(line.words[1:]), line.details.strip()) if part)

@@ -35,7 +35,7 @@ async def rewind(desk: Desk, line: CommandLine) -> CommandOutcome:
         if not number:
             return _list(points, await desk.core.checkpoints.kept())
         to = point_at(points, number)
-        if what in ("both", "conversation") and to.id not in desk.state.marks:
+        if what in ("both", "conversation") and to.id not in desk.state.conversation.marks:
             raise UsageError(
                 f"the conversation before {number} is no longer kept; /rewind {number} files takes files back"
             )
@@ -119,8 +119,10 @@ def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) ->
     lines += _left_lines(seen.plan.left, seen.lacking)
     if not core.settings.checkpoints.enabled:
         lines.append("checkpoints are off (checkpoints.enabled), so no files are kept")
-    if mark := state.marks.get(to.id):
-        lines.append(f"the conversation goes from {_count(len(state.messages), 'message')} to {mark.count}")
+    if mark := state.conversation.marks.get(to.id):
+        lines.append(
+            f"the conversation goes from {_count(len(state.conversation.messages), 'message')} to {mark.count}"
+        )
     return lines
 
 
@@ -128,7 +130,7 @@ def _preview(desk: Desk, to: Point, seen: Prospect) -> CommandOutcome:
     lines = preview_lines(desk.core, desk.state, to, seen)
     lines.append(f"/rewind {to.number} both does it; files or conversation does one of them")
     files = _worth_showing(seen.plan.restore)
-    mark = desk.state.marks.get(to.id)
+    mark = desk.state.conversation.marks.get(to.id)
     data = {
         "to": to.number,
         "files": len(files),

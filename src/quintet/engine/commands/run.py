@@ -21,11 +21,11 @@ from quintet.engine.turn import compaction
 
 
 def pause(desk: Desk, line: CommandLine) -> CommandOutcome:
-    if desk.state.turn is None and not _cycling(desk):
+    if desk.state.turns.open is None and not _cycling(desk):
         if events := runs.put_aside(desk.core, desk.state, "/pause"):
             return CommandOutcome("put aside; /resume goes on", events)
         raise UsageError("nothing is running")
-    if desk.state.paused:
+    if desk.state.turns.paused:
         return CommandOutcome("already paused; /resume goes on")
     desk.hold()
     return CommandOutcome("paused after the current step; /resume goes on", [RunPaused(reason="/pause")])
@@ -34,16 +34,16 @@ def pause(desk: Desk, line: CommandLine) -> CommandOutcome:
 def resume(desk: Desk, line: CommandLine) -> CommandOutcome:
     if len(line.words) > 1:
         raise UsageError("/resume takes the id of one run, or nothing")
-    if desk.state.paused and not line.words:
-        data = {"turn": desk.state.turn.turn if desk.state.turn else ""}
+    if desk.state.turns.paused and not line.words:
+        data = {"turn": desk.state.turns.open.turn if desk.state.turns.open else ""}
         if desk.state.cycle and desk.state.cycle.at_work:
             data["cycle"] = desk.state.cycle.run
         return CommandOutcome("goes on", [RunResumed(reason="/resume")], after(None, desk.let_go), data)
-    if desk.state.turn or desk.state.waiting or _cycling(desk):
+    if desk.state.turns.open or desk.state.turns.waiting or _cycling(desk):
         raise UsageError("a turn is running: wait for it, or /stop it")
     if not line.words and (beginning := going_on(desk)):
         return CommandOutcome("the cycle goes on", data={"turn": ""}, begins=beginning)
-    if desk.state.interrupted and not line.words:
+    if desk.state.turns.interrupted and not line.words:
         return CommandOutcome("goes on where it was interrupted", then=desk.continue_turn, data={"turn": "next"})
     return _resume_run(desk, "".join(line.words))
 
@@ -66,9 +66,9 @@ def _resume_run(desk: Desk, wanted: str) -> CommandOutcome:
 
 def stop(desk: Desk, line: CommandLine) -> CommandOutcome:
     state = desk.state
-    run = state.runs.get(state.active_run)
-    running = state.turn is not None or _cycling(desk)
-    if not running and not state.pending and run is None:
+    run = state.runs.known.get(state.runs.active)
+    running = state.turns.open is not None or _cycling(desk)
+    if not running and not state.dials.pending and run is None:
         raise UsageError("nothing is running")
     dropped = dials.drop_all(state, "/stop")
     said = f"; {len(dropped)} waiting transition{'s'[: len(dropped) != 1]} dropped" if dropped else ""
@@ -83,7 +83,7 @@ def _cycling(desk: Desk) -> bool:
 def choose_model(desk: Desk, line: CommandLine) -> CommandOutcome:
     names = desk.core.model_names()
     if not line.words:
-        used = desk.core.route(desk.state.axes, desk.state.model)
+        used = desk.core.route(desk.state.axes, desk.state.dials.model)
         return CommandOutcome(
             f"{used} is in use. /model takes one of: {', '.join(names)}, or auto for the routing table"
         )
@@ -98,7 +98,7 @@ def choose_model(desk: Desk, line: CommandLine) -> CommandOutcome:
 
 
 def reasoning(desk: Desk, line: CommandLine) -> CommandOutcome:
-    now = "on" if desk.state.reasoning else "off"
+    now = "on" if desk.state.dials.reasoning else "off"
     if not line.words:
         return CommandOutcome(f"reasoning is {now}; /reasoning on|off turns it")
     word = line.words[0].lower()
@@ -110,7 +110,7 @@ def reasoning(desk: Desk, line: CommandLine) -> CommandOutcome:
 
 
 def qa(desk: Desk, line: CommandLine) -> CommandOutcome:
-    report = desk.state.qa
+    report = desk.state.work.qa
     if report is None:
         raise UsageError("no turn of this session has been reviewed yet")
     return CommandOutcome(report.as_markdown().rstrip(), data={"severity": report.severity})
@@ -119,7 +119,7 @@ def qa(desk: Desk, line: CommandLine) -> CommandOutcome:
 def compact(desk: Desk, line: CommandLine) -> CommandOutcome:
     event = compaction.by_rules(desk.core, desk.state, "/compact")
     if event is None:
-        held = len(desk.state.messages)
+        held = len(desk.state.conversation.messages)
         return CommandOutcome(
             f"nothing to compact: {held} message{'s'[: held != 1]} in the conversation, and all of them stay"
         )

@@ -218,12 +218,12 @@ def command_in(state: SessionState, text: str, surface: Surface, features: Featu
     """
     name = command_line.command_name(text)
     if name is None or not (known(name) or features.find(name)):
-        if state.agent:
+        if state.runs.agent:
             from quintet.domain.agents.route import CommandKind, resolve
             from quintet.domain.agents.words import input_line
 
-            kind = resolve(text, state.agent, surface, bool(state.active_run)).kind
+            kind = resolve(text, state.runs.agent, surface, bool(state.runs.active)).kind
             if kind not in (CommandKind.CHAT, CommandKind.CONTINUE_RUN):
-                return f"/{input_line(text).line}" if state.active_run else ""
+                return f"/{input_line(text).line}" if state.runs.active else ""
         return text if name is not None else ""
     return text

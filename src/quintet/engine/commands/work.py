@@ -35,7 +35,7 @@ def research(desk: Desk, line: CommandLine) -> CommandOutcome:
 
 def begin_work(desk: Desk, work_mode: WorkMode, said: str, beginning: Beginning) -> CommandOutcome:
     """The work mode turns before the turn begins: at once, or when the turn that is running has ended."""
-    there = desk.state.axes.work_mode is work_mode and not desk.state.pending
+    there = desk.state.axes.work_mode is work_mode and not desk.state.dials.pending
     wanted = AxesChange(work_mode=work_mode)
     outcome = CommandOutcome() if there else turn_dials(desk, wanted, Scope.AFTER_CURRENT_UNIT, f"/{work_mode}")
     outcome.text = f"{outcome.text}\n{said}".lstrip("\n")

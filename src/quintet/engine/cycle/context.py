@@ -64,7 +64,7 @@ class Workshop(Struct):
         known: dict[str, Any] = {"run": cycle.run, "phase": phase, "iteration": cycle.iteration}
         if task:
             known |= {"task": task.id, "title": task.title}
-            known |= {"attempt": cycle.attempt, "current": cycle.current, "total": cycle.total}
+            known |= {"attempt": cycle.unit.attempt, "current": cycle.unit.current, "total": cycle.unit.total}
         return CycleMoved(**(known | more))
 
     async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "") -> Task:

@@ -93,10 +93,10 @@ class CycleRun:
             shop.journal.post(event)
         cycle, wanted = state.cycle, first.order.subject if first.order else ""
         goes_on = bool(first.order and first.order.kind == "build" and cycle and cycle.run == wanted)
-        put_back = await shop.tasks.recover(state.session, cycle.unsure if cycle else "")
-        if goes_on and cycle and wanted in state.runs:
+        put_back = await shop.tasks.recover(state.session, cycle.unit.unsure if cycle else "")
+        if goes_on and cycle and wanted in state.runs.known:
             resumed = CycleResumed(run=wanted, submission=first.submission, reason=first.text or "goes on")
-            taken = [] if state.active_run == wanted else runs.put_aside(shop.core, state, "a cycle goes on")
+            taken = [] if state.runs.active == wanted else runs.put_aside(shop.core, state, "a cycle goes on")
             await shop.journal.append(*taken, resumed, *runs.begun(shop.core, state, wanted))
         else:
             await shop.journal.append(*self._fresh(first))
@@ -132,7 +132,7 @@ class CycleRun:
             await shop.go.wait()
             found = shop.tasks.board(shop.cycle.scope, shop.owner)
             step = self._next(found)
-            begun = shop.cycle.planned or not shop.cycle.plans
+            begun = shop.cycle.plan.planned or not shop.cycle.plans
             if begun and not isinstance(step, Verify | Approve | Execute | Accept):
                 self._complete(found)
             rest = await self._carried_out(step, found)
@@ -160,7 +160,7 @@ class CycleRun:
     def _replans(self) -> bool:
         """The offline rules plan what was said, once; who can think may think again."""
         cycle = self._shop.cycle
-        return cycle.plans and (cycle.planner != NATIVE or is_staged(self._shop.core, self._state))
+        return cycle.plans and (cycle.roles.planner != NATIVE or is_staged(self._shop.core, self._state))
 
     async def _carried_out(self, step: Step, found: Board) -> Rest | None:
         match step:
@@ -180,7 +180,7 @@ class CycleRun:
     def _complete(self, found: Board) -> None:
         """Nothing is left to do of what was planned: one iteration is complete, and with it a milestone."""
         cycle = self._shop.cycle
-        if cycle.phase in (CyclePhase.CYCLE_COMPLETE, *TERMINAL) or found.ready or cycle.pending:
+        if cycle.phase in (CyclePhase.CYCLE_COMPLETE, *TERMINAL) or found.ready or cycle.plan.pending:
             return
         if cycle.phase is CyclePhase.CHECKING_DONE:
             self._moved(CyclePhase.CHECKING_TODO)
@@ -190,8 +190,8 @@ class CycleRun:
 
     async def _accept(self) -> Rest | None:
         shop, cycle = self._shop, self._shop.cycle
-        by = "user" if cycle.accepted else str(RunControl.AUTONOMOUS)
-        added = shop.tasks.of_milestone(cycle.pending)  # a crash may have come right behind
+        by = "user" if cycle.plan.accepted else str(RunControl.AUTONOMOUS)
+        added = shop.tasks.of_milestone(cycle.plan.pending)  # a crash may have come right behind
         if not added:
             pages = shop.core.plans.pages(cycle.run)
             if not pages:
@@ -203,11 +203,11 @@ class CycleRun:
             retries = shop.core.settings.cycle.max_retries
             axes = AxesChange(work_mode=WorkMode.BUILD).applied_to(self._state.axes)
             tasks = await shop.tasks.add(
-                pages, axes, milestone=cycle.pending, max_retries=retries, reason=f"plan accepted by {by}"
+                pages, axes, milestone=cycle.plan.pending, max_retries=retries, reason=f"plan accepted by {by}"
             )
             added = [task.id for task in tasks]
         events: list[Event] = [
-            PlanAccepted(run=cycle.run, milestone=cycle.pending, tasks=tuple(added), by=by),
+            PlanAccepted(run=cycle.run, milestone=cycle.plan.pending, tasks=tuple(added), by=by),
             *self._to_build(),
         ]
         await shop.journal.append(*events)
@@ -238,7 +238,7 @@ class CycleRun:
         if not await self._units.claim(task):
             return None
         await shop.checkpoints.settle()  # what its unit changed is part of what shows that it is done
-        self._moved(CyclePhase.VERIFYING, task, by=cycle.verifier)
+        self._moved(CyclePhase.VERIFYING, task, by=cycle.roles.verifier)
         verdict = await self._verifier.verify(task)
         if isinstance(verdict, Rest):
             await surely(self._units.let_go(task.id))
@@ -311,7 +311,7 @@ class CycleRun:
         found = shop.tasks.board(cycle.scope, shop.owner)
         if rest.phase:
             self._moved(rest.phase)
-        run = self._state.runs.get(cycle.run)
+        run = self._state.runs.known.get(cycle.run)
         after = AFTER.get(rest.status, RunPhase.WAITING_USER)
         moved = runs.moved(shop.core, run, after, rest.reason) if run else []
         stopped = CycleStopped(
@@ -324,12 +324,12 @@ class CycleRun:
             done=found.done,
             failed=found.failed,
             left=found.left,
-            units=cycle.units,
+            units=cycle.spent.units,
             iterations=cycle.iteration,
-            seconds=round(cycle.seconds + shop.seconds, 3),
-            usage=cycle.usage,
-            cost=cycle.cost,
+            seconds=round(cycle.spent.seconds + shop.seconds, 3),
+            usage=cycle.spent.usage,
+            cost=cycle.spent.cost,
         )
         await shop.journal.append(stopped, *moved)
-        if rest.status == "waiting" and cycle.pending and shop.core.person:
+        if rest.status == "waiting" and cycle.plan.pending and shop.core.person:
             self._offer()

@@ -141,9 +141,11 @@ def _may_have_published(store: Store, claim: Claim) -> bool:
     """Whether the unit was cut short in a call that publishes: then it is not begun again unasked."""
     events = [recorded.event for recorded in store.read(claim.owner.partition("/")[0])]
     state = fold(events) if events else None
-    if state is None or state.cycle is None or claim.task not in (state.cycle.task, state.cycle.unsure):
+    if state is None or state.cycle is None or claim.task not in (state.cycle.unit.task, state.cycle.unit.unsure):
         return False
-    return bool(state.cycle.unsure) or any(Effect.PUBLISH in state.decided.get(call, ()) for call in state.running)
+    return bool(state.cycle.unit.unsure) or any(
+        Effect.PUBLISH in state.calls.effects.get(call, ()) for call in state.calls.running
+    )
 
 
 def health_lines(findings: list[Finding]) -> list[str]:

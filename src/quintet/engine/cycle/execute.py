@@ -42,7 +42,7 @@ class UnitStep:
         """Make the task this session's; False if another process was quicker."""
         shop = self._shop
         try:
-            await shop.tasks.claim(task.id, shop.owner, model=shop.cycle.executor)
+            await shop.tasks.claim(task.id, shop.owner, model=shop.cycle.roles.executor)
         except TaskTaken:
             return False
         if task.id not in self._beats:
@@ -65,9 +65,9 @@ class UnitStep:
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             try:
-                await shop.tasks.beat(task, shop.owner, shop.cycle.executor)
+                await shop.tasks.beat(task, shop.owner, shop.cycle.roles.executor)
             except QuintetError as error:
-                turn = shop.state.turn.turn if shop.state.turn else ""
+                turn = shop.state.turns.open.turn if shop.state.turns.open else ""
                 stop = Submitted(f"beat-{task}-{turn}", Interrupt(), shop.state.axes.surface)
                 with contextlib.suppress(QuintetError):
                     await shop.core.store.submit(shop.state.session, stop, "")
@@ -88,7 +88,7 @@ class UnitStep:
             journal.post(*landed)
         task = await shop.move(task, S.RUNNING, f"unit {attempt}")
         place = {"attempt": attempt, "current": current, "total": total}
-        await journal.append(shop.at(CyclePhase.EXECUTING, task, by=shop.cycle.executor, **place))
+        await journal.append(shop.at(CyclePhase.EXECUTING, task, by=shop.cycle.roles.executor, **place))
         try:
             ending = await self._carried_out(task)
             rest = await surely(self._settled(task, ending))
@@ -122,7 +122,7 @@ class UnitStep:
     async def _carried_out(self, task: Task) -> TurnFinished:
         shop, cycle = self._shop, self._shop.cycle
         surface = shop.state.axes.surface
-        if cycle.executor == NATIVE:
+        if cycle.roles.executor == NATIVE:
             body = task.text.body.strip() if is_staged(shop.core, shop.state) else request_of(task.text.body)
             return await shop.turns.run(TurnWork(body or task.title, surface, run=cycle.run, alone=False))
 
@@ -132,11 +132,11 @@ class UnitStep:
                 "user_input": f"{task.title}\n\n{task.text.body.strip()}",
                 "tool_summary": shop.tasks.summary(),
             }
-            start = ExecutorStart(shop, cycle.executor, ExecutorRole.EXECUTE, turn)
+            start = ExecutorStart(shop, cycle.roles.executor, ExecutorRole.EXECUTE, turn)
             ended = await start.run(shop.core.prompts.filled(EXECUTE_PAGE, values))
             if ended.ok:
                 return turn.finished("done", ended.answer)
-            return turn.finished("failed", ended.answer, why(cycle.executor, ended))
+            return turn.finished("failed", ended.answer, why(cycle.roles.executor, ended))
 
         return await shop.turns.run(TurnWork("", surface, run=cycle.run, alone=False, carry=carry))
 
@@ -158,7 +158,7 @@ class UnitStep:
         if ending.error:  # of the model, the executor or Quintet: nothing of the task's is wrong
             await self._put_back(task, ending.reason)
             return rest_after(ending)
-        await self.failed(task, shop.cycle.executor, ending.answer or ending.reason)
+        await self.failed(task, shop.cycle.roles.executor, ending.answer or ending.reason)
         return None
 
     def _overspent(self, task: Task) -> Rest | None:
@@ -178,7 +178,7 @@ class UnitStep:
 
     async def _put_back(self, task: Task, why: str) -> None:
         with contextlib.suppress(TaskTaken):  # then it is another's, and so is what becomes of it
-            unsure = self._shop.cycle.unsure == task.id
+            unsure = self._shop.cycle.unit.unsure == task.id
             after, why = (S.BLOCKED, MAY_HAVE_PUBLISHED) if unsure else (S.TODO, why or INTERRUPTED)
             await self._shop.move(task, after, why)
         await self.let_go(task.id)

@@ -12,8 +12,8 @@ from msgspec import Struct, field, json, structs
 
 from quintet.domain.base.errors import ExecutorFailed
 from quintet.domain.dials.axes import PermissionProfile, WorkMode
+from quintet.domain.journal.conversation_state import OUTCOME_UNKNOWN
 from quintet.domain.journal.protocol import ExecutorActed, ExecutorEnded, ExecutorSaid, Progress, ToolStarted
-from quintet.domain.journal.state import OUTCOME_UNKNOWN
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Sandbox
@@ -147,7 +147,7 @@ class ExecutorStart:
         call = ToolCall(core.ids.new("c"), STARTING, json.encode(about).decode())
         prepared = await self._gate.admit(call)
         if prepared is None:
-            raise Blocked(f"{self._name}: {journal.state.last_result}")
+            raise Blocked(f"{self._name}: {journal.state.calls.last_result}")
         turn = self._turn.id
         watched, kept = await shop.checkpoints.before(turn, [prepared])
         await journal.append(*kept, ToolStarted(call=call.id, turn=turn, tool=STARTING, arguments=call.arguments))
@@ -179,7 +179,9 @@ class ExecutorStart:
         shop = self._shop
         settings = shop.core.settings.cycle
         times = [settings.executor_seconds] if settings.executor_seconds else []
-        times += [max(settings.max_seconds - shop.cycle.seconds - shop.seconds, 1.0)] if settings.max_seconds else []
+        times += (
+            [max(settings.max_seconds - shop.cycle.spent.seconds - shop.seconds, 1.0)] if settings.max_seconds else []
+        )
         assignment = Assignment(
             executor=self._name,
             role=self._role,

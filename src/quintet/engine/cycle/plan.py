@@ -35,19 +35,19 @@ class PlanStep:
     async def make(self) -> Rest | None:
         """None if a plan was made, be it that it adds nothing."""
         shop, cycle = self._shop, self._shop.cycle
-        shop.journal.post(shop.at(CyclePhase.PLANNING, iteration=cycle.iteration + 1, by=cycle.planner))
-        answer = await (self._native() if cycle.planner == NATIVE else self._by_cli())
+        shop.journal.post(shop.at(CyclePhase.PLANNING, iteration=cycle.iteration + 1, by=cycle.roles.planner))
+        answer = await (self._native() if cycle.roles.planner == NATIVE else self._by_cli())
         if isinstance(answer, Rest):
             return answer
         try:
-            texts = plan_text.fresh(read_pages(answer), shop.tasks.standing(cycle.milestones), shop.tasks.ids())
+            texts = plan_text.fresh(read_pages(answer), shop.tasks.standing(cycle.plan.milestones), shop.tasks.ids())
             shop.tasks.check(texts)
         except UsageError as error:
             return Rest("failed", f"the plan cannot be taken. {error.message}")
         shop.core.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
         planned = tuple(PlannedTask(t.id, t.title, t.depends_on, t.verification) for t in texts)
         milestone = shop.core.ids.new("m")
-        await shop.journal.append(PlanMade(run=cycle.run, milestone=milestone, by=cycle.planner, tasks=planned))
+        await shop.journal.append(PlanMade(run=cycle.run, milestone=milestone, by=cycle.roles.planner, tasks=planned))
         if not planned:
             self.turn(WorkMode.BUILD, only_from=WorkMode.PLAN)
         return None
@@ -83,7 +83,7 @@ class PlanStep:
         found: list[PAGES] = []
 
         async def carry(turn: Turn) -> TurnFinished:
-            start = ExecutorStart(shop, cycle.planner, ExecutorRole.PLAN, turn, folder)
+            start = ExecutorStart(shop, cycle.roles.planner, ExecutorRole.PLAN, turn, folder)
             answer = (await start.run(shop.core.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
             found.append(tuple(shop.core.plans.pages(cycle.run)) or tuple(plan_text.pages_in(answer)))
             return turn.finished("done", answer)

@@ -64,8 +64,8 @@ class VerifyStep:
 
     async def _judged(self, turn: Turn, task: Task) -> Verification:
         cycle, staged = self._shop.cycle, is_staged(self._shop.core, self._shop.state)
-        by, line = cycle.verifier, task.text.verification
-        changed = cycle.changed if cycle.changed_by == task.id else ()
+        by, line = cycle.roles.verifier, task.text.verification
+        changed = cycle.unit.changed if cycle.unit.changed_by == task.id else ()
         evidence = ""
         if line and self._may_run(task):
             passed, evidence = await self._ran(turn, line)
@@ -81,9 +81,9 @@ class VerifyStep:
             said, findings, looked = await self._by_cli(turn, task, evidence)
         elif staged:
             said, findings, looked = await self._by_model(turn, task, evidence)
-        by_rules = by == cycle.executor == NATIVE and not staged
+        by_rules = by == cycle.roles.executor == NATIVE and not staged
         outcome, why = verdict(
-            said, task.text, DoneEvidence(bool(line), changed, looked, cycle.executor == NATIVE, by_rules)
+            said, task.text, DoneEvidence(bool(line), changed, looked, cycle.roles.executor == NATIVE, by_rules)
         )
         return Verification(outcome, by, line, evidence, why or findings)
 
@@ -96,7 +96,7 @@ class VerifyStep:
         arguments = {"command": line, "timeout": seconds, "description": "verify the task"}
         call = ToolCall(self._shop.core.ids.new("c"), "bash", json.encode(arguments).decode())
         status = await turn.own_call(call)
-        said = self._shop.state.last_result
+        said = self._shop.state.calls.last_result
         if status is None:
             raise Blocked(f"`{line}`: {said}")
         return status is CallStatus.OK, "\n".join(said.strip().splitlines()[-EVIDENCE_LINES:])
@@ -111,7 +111,7 @@ class VerifyStep:
         return False, f"the verifier read for {MOST_STEPS} steps and came to no verdict", True
 
     async def _by_cli(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:
-        shop, name = self._shop, self._shop.cycle.verifier
+        shop, name = self._shop, self._shop.cycle.roles.verifier
         folder = shop.core.plans.folder(shop.cycle.run)
         values = {
             "project_root": shop.core.project,

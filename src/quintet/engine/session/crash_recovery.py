@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from quintet.domain.agents.run import RunPhase
 from quintet.domain.dials.transitions import Boundary
+from quintet.domain.journal.conversation_state import OUTCOME_UNKNOWN
 from quintet.domain.journal.protocol import CycleStopped, Event, ToolFinished, TurnFinished
-from quintet.domain.journal.state import OUTCOME_UNKNOWN, SessionState
+from quintet.domain.journal.state import SessionState
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.agents import runs
 from quintet.engine.session import dials, questions
@@ -15,15 +16,15 @@ from quintet.engine.session.core import Core
 def leftovers(core: Core, state: SessionState) -> list[Event]:
     events: list[Event] = [
         ToolFinished(call=c, tool=s.tool, status=CallStatus.INTERRUPTED, content=OUTCOME_UNKNOWN)
-        for c, s in state.running.items()
+        for c, s in state.calls.running.items()
     ]
     events += [questions.closed(question, "its process ended") for question in state.questions]
-    if state.turn:
+    if state.turns.open:
         ending = TurnFinished(
-            turn=state.turn.turn,
+            turn=state.turns.open.turn,
             status="interrupted",
             reason="its process ended",
-            steps=state.turn.steps,
+            steps=state.turns.open.steps,
             cycle=state.cycle.run if state.cycle and state.cycle.at_work else "",
         )
         events += [*runs.ended(core, state, ending), ending]
@@ -42,12 +43,12 @@ def _cycle(core: Core, state: SessionState) -> list[Event]:
         status="interrupted",
         phase=cycle.phase,
         reason="its process ended",
-        units=cycle.units,
+        units=cycle.spent.units,
         iterations=cycle.iteration,
-        seconds=cycle.seconds,
-        usage=cycle.usage,
-        cost=cycle.cost,
+        seconds=cycle.spent.seconds,
+        usage=cycle.spent.usage,
+        cost=cycle.spent.cost,
     )
-    run = state.runs.get(cycle.run)
-    waits = run and run.phase is RunPhase.RUNNING and not (state.turn and state.turn.run == cycle.run)
+    run = state.runs.known.get(cycle.run)
+    waits = run and run.phase is RunPhase.RUNNING and not (state.turns.open and state.turns.open.run == cycle.run)
     return [stopped, *(runs.moved(core, run, RunPhase.WAITING_USER, "its process ended") if run and waits else [])]

@@ -32,7 +32,7 @@ def reach(state: SessionState, boundary: Boundary) -> list[Event]:
     events: list[Event] = []
     axes = state.axes
     if boundary in (Boundary.UNIT_END, Boundary.MILESTONE_END):
-        for loan in reversed(state.loans):
+        for loan in reversed(state.dials.loans):
             back = loan.transition.change.undone(loan.before, axes)
             after = back.applied_to(axes)
             events.append(
@@ -47,7 +47,7 @@ def reach(state: SessionState, boundary: Boundary) -> list[Event]:
                 )
             )
             axes = after
-    for transition in due(state.pending, boundary):
+    for transition in due(state.dials.pending, boundary):
         event = _landed(transition, axes)
         events.append(event)
         axes = event.after
@@ -55,7 +55,7 @@ def reach(state: SessionState, boundary: Boundary) -> list[Event]:
 
 
 def drop_all(state: SessionState, reason: str) -> list[Event]:
-    return [TransitionDropped(transition=waiting.id, reason=reason) for waiting in state.pending]
+    return [TransitionDropped(transition=waiting.id, reason=reason) for waiting in state.dials.pending]
 
 
 def new(ids: Ids, change: AxesChange, scope: Scope, reason: str, actor: Actor = Actor.USER) -> Transition:

@@ -186,7 +186,7 @@ class Owner:
 
     async def _command(self, submitted: Submitted, text: str) -> None:
         try:
-            self.surface, agent = submitted.surface, self.state.agent
+            self.surface, agent = submitted.surface, self.state.runs.agent
             others = [item.trigger for item in agent.menu] if agent else ()
             command, line = commands.parse(text, others, self.core.commands)
             made = command.handler(self, line)
@@ -239,8 +239,8 @@ class Owner:
     # ── turns
 
     def _start_next(self) -> None:
-        if self._turn_task is None and self.state.waiting and not self._closing:
-            self._begin(self.state.waiting[0])
+        if self._turn_task is None and self.state.turns.waiting and not self._closing:
+            self._begin(self.state.turns.waiting[0])
 
     def _begin(self, first: InputReceived) -> None:
         self._turns.ending = "interrupted"
@@ -252,8 +252,8 @@ class Owner:
         """What an input begins: an agent's command, a cycle, or a turn."""
         submission, text, surface, order = first.submission, first.text, first.surface, first.order
         own = command_line.own_call(text)
-        begins, opening = Begins(text, "" if submission or order else self.state.active_run, own), list[Event]()
-        if self.state.agent and submission and not own and order is None:
+        begins, opening = Begins(text, "" if submission or order else self.state.runs.active, own), list[Event]()
+        if self.state.runs.agent and submission and not own and order is None:
             from quintet.engine.agents.dispatch import dispatch
 
             routed = dispatch(self.core, self.state, text, surface)
@@ -308,12 +308,12 @@ class Owner:
 
     @property
     def busy(self) -> bool:
-        return self._turn_task is not None or self.state.turn is not None
+        return self._turn_task is not None or self.state.turns.open is not None
 
     @property
     def activity(self) -> Activity:
         turn, cycle = self._turns.current, self.state.cycle
-        unit = self.state.turn is not None or bool(cycle and cycle.at_work and cycle.task)
+        unit = self.state.turns.open is not None or bool(cycle and cycle.at_work and cycle.unit.task)
         return Activity(tool=bool(turn and turn.tool_active), unit=unit)
 
     def let_go(self) -> None:
@@ -327,7 +327,7 @@ class Owner:
 
     async def continue_turn(self) -> None:
         if self._turn_task is None and not self._closing:
-            order, axes = self.state.order, self.state.axes
+            order, axes = self.state.turns.order, self.state.axes
             order = order if order and order.kind == axes.work_mode else None
             self._begin(InputReceived(submission="", text="", surface=axes.surface, order=order))
 
@@ -362,7 +362,7 @@ class Owner:
 
         def follow(answer: QuestionAnswered) -> list[Event] | None:
             events = accepted(answer)
-            order = Order("build", self.state.active_run)
+            order = Order("build", self.state.runs.active)
             begun = InputReceived(submission=question.question, text="", surface=answer.surface, order=order)
             return None if events is None else [*events, begun]
 

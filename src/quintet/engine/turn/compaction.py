@@ -26,7 +26,7 @@ PROMPT = "stages/compact.md"
 async def compact_if_due(core: Core, journal: Journal, turn: str) -> tuple[Usage, float]:
     """Before a request of a turn: compact if the conversation has grown too long; returns what that used and cost."""
     state, settings = journal.state, core.settings.compression
-    reason = compression.due(state.messages, settings, summarised=state.summary is not None)
+    reason = compression.due(state.conversation.messages, settings, summarised=state.conversation.summary is not None)
     event = by_rules(core, state, reason) if reason else None
     if event is None:
         return Usage(), 0.0
@@ -42,19 +42,21 @@ async def compact_if_due(core: Core, journal: Journal, turn: str) -> tuple[Usage
 
 def by_rules(core: Core, state: SessionState, reason: str) -> HistoryCompacted | None:
     """The compaction that the rules make of the conversation as it is; None if there is nothing to leave out."""
-    messages, summarised = state.messages, state.summary is not None
+    messages, summarised = state.conversation.messages, state.conversation.summary is not None
     start = compression.cut(messages, core.settings.compression, summarised=summarised)
     # The offline rules read the whole turn anew at each request, so it stays whole; they have no window to overflow.
-    replayed = state.turn is not None and core.make_model(core.route(state.axes, state.model)).name == "builtin"
+    replayed = (
+        state.turns.open is not None and core.make_model(core.route(state.axes, state.dials.model)).name == "builtin"
+    )
     if start <= summarised or replayed:
         return None
     summary = compression.summarise(
         messages,
         start,
-        earlier=state.summary,
-        requests=state.requests,
-        outcomes=state.outcomes,
-        todos=state.todos,
+        earlier=state.conversation.summary,
+        requests=state.conversation.requests,
+        outcomes=state.conversation.outcomes,
+        todos=state.work.todos,
     )
     return HistoryCompacted(
         reason=reason,
@@ -69,13 +71,13 @@ def by_rules(core: Core, state: SessionState, reason: str) -> HistoryCompacted |
 async def _by_model(core: Core, journal: Journal, turn: str, event: HistoryCompacted) -> HistoryCompacted:
     """The same compaction with the summary written by the routed model; by the rules, and said so, if it cannot."""
     state, step, reply = journal.state, core.ids.new("s"), Reply()
-    name = core.route(state.axes, state.model)
-    older = state.messages[: len(state.messages) - event.kept]
+    name = core.route(state.axes, state.dials.model)
+    older = state.conversation.messages[: len(state.conversation.messages) - event.kept]
     journal.post(
         ModelRequested(
             step=step,
             turn=turn,
-            run=state.turn.run if state.turn else "",
+            run=state.turns.open.run if state.turns.open else "",
             conversation=state.session,
             user_mode="Chat" if state.axes.work_mode is WorkMode.CHAT else "Agent",
             stage=compression.STAGE,
@@ -97,7 +99,7 @@ async def _by_model(core: Core, journal: Journal, turn: str, event: HistoryCompa
     if summary is None:
         journal.post(_instead(name))
         return event
-    kept = state.messages[len(state.messages) - event.kept :]
+    kept = state.conversation.messages[len(state.conversation.messages) - event.kept :]
     after = compression.tokens([compression.message(summary), *kept])
     return structs.replace(event, summary=summary, by=name, after_tokens=after)
 

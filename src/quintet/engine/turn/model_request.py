@@ -13,8 +13,9 @@ from typing import Any, Literal
 from msgspec import structs
 
 from quintet.domain.base.errors import ModelError, QuintetError
+from quintet.domain.journal.conversation_state import ASIDE
 from quintet.domain.journal.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested, Signal
-from quintet.domain.journal.state import ASIDE, SessionState
+from quintet.domain.journal.state import SessionState
 from quintet.domain.permission import gate
 from quintet.domain.permission.call_context import Stage
 from quintet.domain.turn import stage_policy as policy
@@ -51,7 +52,7 @@ class Asker:
     def staged(self) -> bool:
         """Whether the model can be asked about its own work; the offline rules cannot."""
         state = self._journal.state
-        return bool(getattr(self._core.make_model(self._core.route(state.axes, state.model)), "staged", True))
+        return bool(getattr(self._core.make_model(self._core.route(state.axes, state.dials.model)), "staged", True))
 
     async def ask(self, stage: Stage, values: dict[str, str]) -> Reply:
         self._check_limits()
@@ -82,16 +83,16 @@ class Asker:
     async def _request(self, step: str, reply: Reply, stage: Stage, values: dict[str, str], attempt: int) -> None:
         state, core = self._journal.state, self._core
         axes = state.axes
-        name = core.route(axes, state.model)
+        name = core.route(axes, state.dials.model)
         model = core.make_model(name)
-        plan = core.toolbox.plan(structs.replace(state.standing, stage=stage), reasoning=state.reasoning)
+        plan = core.toolbox.plan(structs.replace(state.standing, stage=stage), reasoning=state.dials.reasoning)
         if attempt == 1:
             self.steps += 1
         self._journal.post(
             ModelRequested(
                 step=step,
                 turn=self._turn,
-                run=state.turn.run if state.turn else "",
+                run=state.turns.open.run if state.turns.open else "",
                 conversation=state.session,
                 user_mode="Agent" if policy.is_agent(axes) else "Chat",
                 stage=stage,
@@ -122,10 +123,10 @@ class Asker:
         tools = core.toolbox.schemas(shown)
         parts = core.prompts.parts(plan.prompts, {"project_root": core.project, **values}, self._written(plan))
         told = [part.name for part in parts]
-        broken = policy.broken_invariant(plan, state.axes, state.reasoning, 0 if toolless else len(tools), told)
+        broken = policy.broken_invariant(plan, state.axes, state.dials.reasoning, 0 if toolless else len(tools), told)
         if broken:
             raise QuintetError(f"not sent: {broken}")
-        messages = [*state.messages, *(state.aside if plan.stage in ASIDE else ())]
+        messages = [*state.conversation.messages, *(state.conversation.aside if plan.stage in ASIDE else ())]
         if messages and messages[-1].role is Role.ASSISTANT and self.staged:
             messages.append(Message(Role.USER, GO_ON))
         return Request(
@@ -148,11 +149,11 @@ class Asker:
         state = self._journal.state
         step = state.step
         written = {AGENTS_PAGE: self._core.agents_page, PERSONA: step.persona if step else ""}
-        written[PERSONA] = written[PERSONA] or state.persona
+        written[PERSONA] = written[PERSONA] or state.runs.persona
         if TOOLSET_STATE in plan.prompts:
             written[TOOLSET_STATE] = self._core.toolbox.place(state.standing)
         if WORKFLOW_STATE in plan.prompts and step:
-            written[WORKFLOW_STATE] = place_told(step, state.messages)
+            written[WORKFLOW_STATE] = place_told(step, state.conversation.messages)
         return written
 
     def _replied(self, step: str, reply: Reply, *, cost: float = 0.0, partial: bool = False) -> ModelReplied:
@@ -166,7 +167,7 @@ class Asker:
             usage=reply.usage,
             cost=cost,
             partial=partial,
-            aside=self._journal.state.stage in ASIDE,
+            aside=self._journal.state.conversation.stage in ASIDE,
         )
 
     def _keep_partial(self, step: str, reply: Reply) -> None:
@@ -184,18 +185,18 @@ class Asker:
         limits, state = self._core.settings.limits, self._journal.state
         if limits.max_turns and self.steps >= limits.max_turns:
             raise LimitReached(f"limits.max_turns = {limits.max_turns}")
-        if limits.max_cost and state.cost >= limits.max_cost:
-            raise LimitReached(f"limits.max_cost = {limits.max_cost:g}, spent {state.cost:.4f}")
+        if limits.max_cost and state.spent.cost >= limits.max_cost:
+            raise LimitReached(f"limits.max_cost = {limits.max_cost:g}, spent {state.spent.cost:.4f}")
         taken = self._core.clock.monotonic() - self._began
         if limits.max_seconds and taken >= limits.max_seconds:
             raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")
 
 
 def _purpose(state: SessionState) -> Literal["", "plan", "retry"]:
-    if state.order and state.order.kind == "plan":
+    if state.turns.order and state.turns.order.kind == "plan":
         return "plan"
     cycle = state.cycle
-    return "retry" if cycle and cycle.at_work and cycle.task and cycle.attempt > 1 else ""
+    return "retry" if cycle and cycle.at_work and cycle.unit.task and cycle.unit.attempt > 1 else ""
 
 
 def _unheard(signal: Signal) -> None:

@@ -10,6 +10,7 @@ import asyncio
 
 from quintet.domain.agents import workflow_progress as progress
 from quintet.domain.dials.transitions import Boundary
+from quintet.domain.journal.conversation_state import OUTCOME_UNKNOWN
 from quintet.domain.journal.protocol import (
     Event,
     MenuMoved,
@@ -21,7 +22,7 @@ from quintet.domain.journal.protocol import (
     ToolStarted,
     UserMessaged,
 )
-from quintet.domain.journal.state import OUTCOME_UNKNOWN, SessionState
+from quintet.domain.journal.state import SessionState
 from quintet.domain.permission import gate
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.rules import subject_of
@@ -70,7 +71,7 @@ class Calls:
             # In SWE phases each call spends from a budget, so each has to be over before the next is judged.
             # A hook takes its time, and what was admitted before it must not wait for it.
             hooked = bool(self._hooks.at(HookPlace.PRE_TOOL_USE))
-            alone = len(admitted) == 1 or self._journal.state.swe is not None or hooked
+            alone = len(admitted) == 1 or self._journal.state.work.swe is not None or hooked
             together = 1 if alone else self._readers(admitted)
             batch, admitted = (
                 (admitted[:together], admitted[together:]) if together > 1 else (admitted[:1], admitted[1:])
@@ -184,7 +185,7 @@ class Calls:
             call=call.id,
             tool=call.name,
             turn=self._turn,
-            run=state.turn.run if state.turn else "",
+            run=state.turns.open.run if state.turns.open else "",
             conversation=state.session,
             route=consulted.route,
             model=consulted.model,
@@ -195,7 +196,7 @@ class Calls:
         )
 
     def _check_cost(self, prepared: list[Prepared]) -> None:
-        most, spent = self._core.settings.limits.max_cost, self._journal.state.cost
+        most, spent = self._core.settings.limits.max_cost, self._journal.state.spent.cost
         if most and spent >= most and any(one.spec.asks for one in prepared):
             raise LimitReached(f"limits.max_cost = {most:g}, spent {spent:.4f}")
 
@@ -211,7 +212,7 @@ def _brought_about(call: ToolCall, result: ToolResult, state: SessionState) -> l
     if result.toolset is not None:
         events.append(MenuMoved(toolset=result.toolset))
     for todo in result.todos:
-        before = state.todos.get(todo.id)
+        before = state.work.todos.get(todo.id)
         events.append(TodoMoved(before=before.status if before else "", todo=todo))
     if result.phase:
         events.append(phase_moved(result.phase))

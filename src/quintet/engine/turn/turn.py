@@ -85,7 +85,7 @@ class Turn:
 
     async def run(self) -> TurnFinished:
         """Stages until an answer, a block, a limit or an error. Cancellation leaves the ending to the caller."""
-        if move := swe_phases.due(self._journal.state.swe, self._core.settings.tools.swe_phases):
+        if move := swe_phases.due(self._journal.state.work.swe, self._core.settings.tools.swe_phases):
             self._journal.post(phase_moved(move))
         self._pass_on_review()
         if place := self._journal.state.step:
@@ -119,12 +119,12 @@ class Turn:
         call = ToolCall(self._core.ids.new("c"), tool, arguments)
         try:
             if await self._calls.own(call):
-                return self.finished("done", self._journal.state.last_result)
+                return self.finished("done", self._journal.state.calls.last_result)
         except Blocked as block:
             return self.finished("blocked", reason=str(block))
         except LimitReached as limit:
             return self.finished("limit", reason=str(limit))
-        return self.finished("blocked", reason=self._journal.state.last_result)
+        return self.finished("blocked", reason=self._journal.state.calls.last_result)
 
     async def own_call(self, call: ToolCall) -> CallStatus | None:
         """A call that no model makes, through the gate; None if it was not run."""
@@ -161,8 +161,8 @@ class Turn:
     def _pass_on_review(self) -> None:
         """What the review of the turn before found, if the user wants the model to know."""
         state = self._journal.state
-        if self._core.settings.runs.qa_feedback and state.qa and not state.qa_told and self._asker.staged:
-            self._outcome = state.qa.as_markdown()
+        if self._core.settings.runs.qa_feedback and state.work.qa and not state.work.qa_told and self._asker.staged:
+            self._outcome = state.work.qa.as_markdown()
             self._correct(Correction.QA_NOTES)
             self._outcome = ""
 
@@ -170,7 +170,7 @@ class Turn:
 
     async def _warm_up(self) -> None:
         state = self._journal.state
-        if not (state.reasoning and policy.is_agent(state.axes) and self._asker.staged):
+        if not (state.dials.reasoning and policy.is_agent(state.axes) and self._asker.staged):
             return
         reply = await self._ask(Stage.WARMUP)
         if (flaw := self._flaw(reply, Stage.WARMUP)) and str(flaw).startswith("reasoning_") and self._correct(flaw):
@@ -196,7 +196,7 @@ class Turn:
 
     def _flawed_plan(self, ending: TurnFinished) -> bool:
         """Whether the turn was to end with a plan that cannot be taken, and was told so."""
-        order = self._journal.state.order
+        order = self._journal.state.turns.order
         if not (order and order.kind == "plan" and ending.status == "done" and self._asker.staged):
             return False
         try:
@@ -239,7 +239,7 @@ class Turn:
             reply.text,
             agent=policy.is_agent(state.axes) and self._asker.staged,
             followup=stage is Stage.TOOL_FOLLOWUP,
-            reasoning=policy.reasoning_of(state.axes, stage, state.reasoning),
+            reasoning=policy.reasoning_of(state.axes, stage, state.dials.reasoning),
         )
 
     def _correct(self, kind: Correction, *, again: bool = False) -> bool:
@@ -278,7 +278,7 @@ class Turn:
 
     def _is_checked(self) -> bool:
         axes, checks = self._journal.state.axes, self._core.settings.runs.delivery_check
-        order = self._journal.state.order
+        order = self._journal.state.turns.order
         # The end of a workflow says that it is done; a plan is delivered when its pages can be read.
         followed = self._workflow is not None or bool(order and order.kind == "plan")
         return policy.is_agent(axes) and checks and self._asker.staged and not followed
@@ -336,7 +336,7 @@ class Turn:
         if ending.status == "done" and changed and wanted:
             self._outcome = ending.answer
             await review(self._core, self._journal, self._asker, self._calls, self._turn, self._values())
-        order = self._journal.state.order
+        order = self._journal.state.turns.order
         if ending.status == "done" and order and order.kind in ("review", "research"):
             answer = await make_report(self._core, self._journal, self._turn, order, ending.answer)
             ending = structs.replace(ending, answer=answer)

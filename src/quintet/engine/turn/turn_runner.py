@@ -113,5 +113,5 @@ class Turns:
 
     def _last_text(self) -> str:
         """What a turn that goes on was begun with."""
-        spoken = [message.text for message in self._state.messages if message.role is Role.USER]
+        spoken = [message.text for message in self._state.conversation.messages if message.role is Role.USER]
         return spoken[-1] if spoken else ""

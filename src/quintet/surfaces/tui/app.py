@@ -50,7 +50,7 @@ async def run(around: TuiContext) -> int:
     if ui.failure:
         around.log_crash(ui.failure)
         raise ui.failure
-    if ui.state.turns:
+    if ui.state.turns.count:
         sys.stdout.write(f"quintet --resume {ui.state.session}   goes on with this session\n")
     return code or 0
 
@@ -113,7 +113,7 @@ class TerminalUi(KeyedUi):
         """Without a model, say so once: what there is here, and what works without."""
         from quintet.surfaces.tui.chrome.welcome import welcome
 
-        new = self.session and self.session.owned_here and not self.session.state.turns
+        new = self.session and self.session.owned_here and not self.session.state.turns.count
         if new and self.around.settings.routing.smart == "builtin":
             first = self.around.first_time()
             found = await asyncio.to_thread(self.around.found) if first else []
@@ -196,7 +196,7 @@ class TerminalUi(KeyedUi):
         self.aim.heard(item.event)
         self._react(item, news)
         header = self.query_one(HeaderLine)
-        header.axes, header.paused = self.state.axes, self.state.paused
+        header.axes, header.paused = self.state.axes, self.state.turns.paused
         header.running, header.cost = self.state.busy, self.cost
         self.query_one(StatusLine).show(self.state)
         if self.state.axes != before or isinstance(item.event, p.SessionOpened):

@@ -18,7 +18,6 @@ from textual.filter import LineFilter, NoColor
 from textual.widgets import Static
 
 from quintet.domain.base.errors import QuintetError
-from quintet.domain.dials.axes import INTERACTIVE
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line
 from quintet.domain.journal.state import SessionState
@@ -66,7 +65,7 @@ class KeyedUi(App[int]):
     def __init__(self, around: TuiContext) -> None:
         super().__init__()
         self.around = around
-        self.state = SessionState(axes=INTERACTIVE)
+        self.state = SessionState()
         self.story = Story()
         self.session: Session | None = None
         self.look = around.theme
@@ -237,9 +236,9 @@ class KeyedUi(App[int]):
     def cost(self) -> str:
         """What the session has spent, and may."""
         most = self.around.settings.limits.max_cost
-        if not self.state.cost and not most:
+        if not self.state.spent.cost and not most:
             return ""
-        return f"${self.state.cost:.2f}" + (f" / {most:.2f}" if most else "")
+        return f"${self.state.spent.cost:.2f}" + (f" / {most:.2f}" if most else "")
 
     def do_settings(self) -> None:
         self.run_worker(picking.settings(self))
@@ -316,7 +315,7 @@ class KeyedUi(App[int]):
 
         self.query_one(Scrollback).to_end()
         words = text.split()
-        if not words and self.state.agent is None:
+        if not words and self.state.runs.agent is None:
             return
         opens = self.OPENS.get(command_name(text) or "") if len(words) == 1 else None
         if opens:

@@ -172,7 +172,7 @@ def test_without_a_configured_model_it_says_what_there_is_and_how_to_connect_one
         await person.sees("No model is configured.")
         await person.press("down", "enter")
         await closed(person)
-        await person.wait(lambda: person.ui.state.model == "builtin", "the model")
+        await person.wait(lambda: person.ui.state.dials.model == "builtin", "the model")
         await opened(person, *"/model", "enter")
         assert "• builtin" in person.text
 
@@ -275,19 +275,19 @@ def test_rewind_takes_back_only_the_files_or_only_the_conversation(repo: Path, k
 def test_an_input_that_is_not_clear_to_the_menu_asks_which_item_is_meant(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.type("/agents planner")
-        await person.wait(lambda: person.ui.state.agent, "the agent")
+        await person.wait(lambda: person.ui.state.runs.agent, "the agent")
         await opened(person, *"change", "enter")
         assert picker(person)._why == "change: several menu items match"  # type: ignore[attr-defined]
         assert shown(person) == ["3", "5"]
         await person.press("escape")
         await closed(person)
         await person.sees("› change")
-        assert person.ui.state.turns == 0
+        assert person.ui.state.turns.count == 0
         await opened(person, *"change", "enter")
         await person.press("5", "enter")
         await closed(person)
         await person.sees("it touches nothing")
-        assert person.ui.state.turns == 1
+        assert person.ui.state.turns.count == 1
 
     look(repo, script, "it touches nothing")
 
@@ -299,13 +299,15 @@ def test_an_agent_is_entered_and_left(repo: Path) -> None:
         await filters(person, "planner")
         await person.press("enter")
         await closed(person)
-        await person.wait(lambda: person.ui.state.agent and person.ui.state.agent.id == "planner", "the agent")
+        await person.wait(
+            lambda: person.ui.state.runs.agent and person.ui.state.runs.agent.id == "planner", "the agent"
+        )
         await opened(person, "alt+a")
         assert "• planner" in person.text
         await filters(person, "leave")
         await person.press("enter")
         await closed(person)
-        await person.wait(lambda: person.ui.state.agent is None, "no agent")
+        await person.wait(lambda: person.ui.state.runs.agent is None, "no agent")
 
     look(repo, script)
 

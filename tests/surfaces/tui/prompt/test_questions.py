@@ -190,7 +190,7 @@ def test_ctrl_c_at_a_question_interrupts_the_turn_and_nothing_is_run(repo: Path)
         await person.press("ctrl+c")
         await person.rests()
         assert not changed(repo)
-        assert person.ui.state.interrupted
+        assert person.ui.state.turns.interrupted
         await person.sees("interrupted · /resume goes on")
 
     watch(repo, script, [READ], [EDIT], "Renamed.")

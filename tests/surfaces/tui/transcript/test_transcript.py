@@ -304,7 +304,7 @@ def test_ctrl_c_interrupts_what_streams_and_what_came_stays(repo: Path) -> None:
         await person.sees("thinking about")
         await person.press("ctrl+c")
         await person.rests()
-        assert person.ui.state.interrupted
+        assert person.ui.state.turns.interrupted
         await person.sees("thinking about", "interrupted")
 
     watch(repo, script, model=Waiting())
@@ -316,7 +316,7 @@ def test_esc_interrupts_and_twice_on_an_empty_prompt_rewinds(repo: Path) -> None
         await person.sees("thinking about")
         await person.press("escape")
         await person.rests()
-        assert person.ui.state.interrupted
+        assert person.ui.state.turns.interrupted
         person.ui._pressed.clear()
         await person.press("escape")
         person.ui._pressed["escape"] = math.inf  # this moment, however slow the machine is

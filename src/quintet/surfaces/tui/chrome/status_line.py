@@ -74,17 +74,17 @@ class StatusLine(Widget):
         parts: list[Part] = [self._doing()]
         if self.behind is not None:
             parts.append((f"↓ {self.behind} new" if self.behind else "↓ scrolled up", "accent"))
-        parts += [(f"→ {', '.join(t.change.values().values())} {t.scope}", "warning") for t in state.pending]
-        if state.waiting:
-            parts.append((f"{len(state.waiting)} waiting", "dim"))
-        if state.agent:
-            parts.append((state.agent.name, "info"))
-        if state.turn and limits.max_turns:
-            parts.append((f"step {state.turn.steps} of {limits.max_turns}", "dim"))
-        if state.toolset:
-            parts.append((f"{state.toolset} toolset", "dim"))
+        parts += [(f"→ {', '.join(t.change.values().values())} {t.scope}", "warning") for t in state.dials.pending]
+        if state.turns.waiting:
+            parts.append((f"{len(state.turns.waiting)} waiting", "dim"))
+        if state.runs.agent:
+            parts.append((state.runs.agent.name, "info"))
+        if state.turns.open and limits.max_turns:
+            parts.append((f"step {state.turns.open.steps} of {limits.max_turns}", "dim"))
+        if state.work.toolset:
+            parts.append((f"{state.work.toolset} toolset", "dim"))
         parts.append((self.model, "warning" if self.model == "offline rules" else "dim"))
-        if (most := self._settings.compression.max_tokens) and state.messages:
+        if (most := self._settings.compression.max_tokens) and state.conversation.messages:
             share = self._tokens() / most
             parts.append((f"{share:.0%} context".replace("%", " %"), "warning" if share > 0.8 else "dim"))
         if self.tasks:
@@ -96,7 +96,7 @@ class StatusLine(Widget):
 
     def _tokens(self) -> int:
         """Of the conversation, estimated once for each message that is added or taken away."""
-        messages = self._state.messages
+        messages = self._state.conversation.messages
         newest = (len(messages), id(messages[-1]))
         if newest != self._estimated[0]:
             self._estimated = (newest, compression.tokens(messages))
@@ -105,7 +105,7 @@ class StatusLine(Widget):
     @property
     def model(self) -> str:
         routing, state = self._settings.routing, self._state
-        name = state.model or getattr(routing, state.axes.model_mode) or routing.smart
+        name = state.dials.model or getattr(routing, state.axes.model_mode) or routing.smart
         return "offline rules" if name == "builtin" else str(name)
 
     def _doing(self) -> Part:

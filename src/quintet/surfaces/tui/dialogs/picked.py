@@ -36,14 +36,14 @@ async def settings(ui: KeyedUi) -> None:
 async def model(ui: KeyedUi) -> None:
     from quintet.surfaces.tui.dialogs.session_pickers import ModelPicker
 
-    if ui.around.at_hand and (picked := await _picked(ui, ModelPicker(ui.around.at_hand, ui.state.model))):
+    if ui.around.at_hand and (picked := await _picked(ui, ModelPicker(ui.around.at_hand, ui.state.dials.model))):
         await ui.submit(Say(text=format_command(CommandLine("model", (picked.id,)))))
 
 
 async def agent(ui: KeyedUi) -> None:
     from quintet.surfaces.tui.dialogs.session_pickers import LEAVE, AgentPicker
 
-    current = ui.state.agent.id if ui.state.agent else ""
+    current = ui.state.runs.agent.id if ui.state.runs.agent else ""
     if ui.around.at_hand and (picked := await _picked(ui, AgentPicker(ui.around.at_hand, current))):
         entering = CommandLine("agents", (picked.id,))
         await ui.submit(Say(text=format_command(entering) if picked.id != LEAVE else "/dismiss"))

@@ -129,9 +129,9 @@ class Offers:
     def agent(self) -> Agent | None:
         """Whom the person is with. Of a session that another process runs, as of a second ago."""
         if self._session.owned_here:
-            return self._session.state.agent
+            return self._session.state.runs.agent
         if time.monotonic() - self._agent_at > AGENT_SECONDS:
-            self._agent, self._agent_at = self._session.state.agent, time.monotonic()
+            self._agent, self._agent_at = self._session.state.runs.agent, time.monotonic()
         return self._agent
 
     # ── commands and menus

@@ -1,0 +1,186 @@
+"""The conversation with the model, what it is at beside it, and where both stood before each turn.
+
+Parts of the session's state, folded from its events. A conversation stays whole: every call that the model made has its
+result before anything else is said. Its lists are only ever added to, or given up for new ones, so a mark holds the
+list itself and how long it was: nothing is copied, and marking costs the same however long the conversation is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Any
+
+from msgspec import Struct, field, structs
+
+from quintet.domain.journal.call_events import MenuMoved, PhaseMoved, TodoMoved, ToolFinished
+from quintet.domain.journal.session_events import Corrected, HistoryCompacted, HookRan, ModelReplied, QaReported
+from quintet.domain.permission.call_context import Stage
+from quintet.domain.turn import compression, reasoning, swe_phases
+from quintet.domain.turn.compression import CallOutcome, Summary
+from quintet.domain.turn.messages import Message, Role
+from quintet.domain.turn.qa_report import QaReport
+from quintet.domain.turn.swe_phases import PhaseState
+from quintet.domain.turn.todos import Todo
+
+ASIDE = frozenset({Stage.DELIVERY_CHECK, Stage.QA_REVIEW, Stage.VERIFICATION})
+MOST_MARKS = 200
+HOOK_SAYS = "From a hook of the user's ({place}):\n{context}"
+OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was cut short and was not run again"
+
+
+class WorkState(Struct):
+    """What the model is at, beside the conversation; a rewind of the conversation takes it back too."""
+
+    toolset: str = ""  # the model's place in the tool menu; empty at ROOT
+    todos: dict[str, Todo] = field(default_factory=dict)
+    swe: PhaseState | None = None  # None while the SWE phases are off
+    delivery: str = ""  # of the newest turn that was checked
+    qa: QaReport | None = None  # of the newest turn that was reviewed
+    qa_told: bool = False  # whether the model has been told of it
+
+    def copied(self) -> WorkState:
+        return structs.replace(self, todos=dict(self.todos))
+
+
+def _menu_moved(work: WorkState, event: MenuMoved) -> None:
+    work.toolset = event.toolset
+
+
+def _todo_moved(work: WorkState, event: TodoMoved) -> None:
+    work.todos[event.todo.id] = event.todo
+
+
+def _phase_moved(work: WorkState, event: PhaseMoved) -> None:
+    move = swe_phases.PhaseMove(event.before, event.after, event.reason, event.values)
+    work.swe = swe_phases.moved(work.swe, move)
+
+
+def _reviewed(work: WorkState, event: QaReported) -> None:
+    work.qa, work.qa_told = event.report, False
+
+
+WORK_FOLDS: dict[type, Callable[[WorkState, Any], None]] = {
+    MenuMoved: _menu_moved,
+    TodoMoved: _todo_moved,
+    PhaseMoved: _phase_moved,
+    QaReported: _reviewed,
+}
+
+
+class Mark(Struct, frozen=True):
+    """Where the conversation stood before a turn, so that the user can go back to there."""
+
+    messages: list[Message]
+    count: int
+    requests: list[str]
+    requested: int
+    summary: Summary | None
+    outcomes: dict[str, CallOutcome]
+    work: WorkState
+
+
+class ConversationState(Struct):
+    messages: list[Message] = field(default_factory=list)
+    summary: Summary | None = None  # of what came before; then it is the first message
+    requests: list[str] = field(default_factory=list)  # the user's, of the model; the last survive a summary
+    outcomes: dict[str, CallOutcome] = field(default_factory=dict)  # of the calls in `messages`
+    unanswered: dict[str, str] = field(default_factory=dict)  # calls the model made that have no result yet
+    from_hooks: list[Message] = field(default_factory=list)  # to be said once no call waits for its result
+    stage: Stage = Stage.ACT  # of the newest request
+    aside: list[Message] = field(default_factory=list)  # of a stage that leaves nothing in the conversation
+    marks: dict[str, Mark] = field(default_factory=dict)  # where it stood before each turn
+
+    @property
+    def spoken(self) -> list[Message]:
+        """Where what is said now goes: the conversation, or aside for a stage that leaves nothing in it."""
+        return self.aside if self.stage in ASIDE else self.messages
+
+    def tell(self, text: str) -> None:
+        """The model is told something that no call of its own brought up."""
+        self.messages.append(Message(Role.USER, text))
+
+    # ── stages
+
+    def enter(self, stage: Stage) -> None:
+        if stage is not self.stage and stage in ASIDE:
+            self.aside = []
+        self.stage = stage
+
+    def leave_aside(self) -> None:
+        """What comes next is said in the conversation again."""
+        self.stage, self.aside = Stage.ACT, []
+
+    # ── replies and results
+
+    def replied(self, event: ModelReplied) -> None:
+        if event.text or event.calls:
+            text = reasoning.kept(event.text)
+            self.spoken.append(Message(Role.ASSISTANT, text, event.calls, original=event.original))
+        self.unanswered.update({call.id: call.name for call in event.calls})
+
+    def result(self, event: ToolFinished) -> bool:
+        """A call's result is told; returns whether the model had asked for it."""
+        asked = self.unanswered.pop(event.call, None) is not None
+        if asked:
+            self.spoken.append(Message(Role.TOOL, event.content, call_id=event.call))
+            if self.stage not in ASIDE:
+                self.outcomes[event.call] = CallOutcome(event.status, event.changed)
+        else:  # the person's own call
+            self.tell(event.content)
+        self._pass_on()
+        return asked
+
+    def correct(self, event: Corrected) -> None:
+        self.spoken.append(Message(Role.USER, event.text))
+
+    def hook_ran(self, event: HookRan) -> None:
+        if event.context:
+            text = HOOK_SAYS.format(place=event.place, context=event.context)
+            self.from_hooks.append(Message(Role.USER, text))
+            self._pass_on()
+
+    def settle(self, running: Container[str]) -> None:
+        """Give every call that never got a result one, so the conversation stays whole."""
+        for call in self.unanswered:
+            text = OUTCOME_UNKNOWN if call in running else "not run: the turn ended first"
+            self.spoken.append(Message(Role.TOOL, text, call_id=call))
+        self.unanswered = {}
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        """Say what hooks had to tell, once nothing stands between a call and its result."""
+        if not self.unanswered:
+            self.spoken.extend(self.from_hooks)
+            self.from_hooks = []
+
+    # ── summaries and marks
+
+    def compacted(self, event: HistoryCompacted) -> None:
+        latest = len(self.messages) - event.kept
+        first = int(self.summary is not None)  # a summary gives way to the one that has taken it in
+        start = max(place for place in compression.boundaries(self.messages) if place <= max(latest, first))
+        kept = self.messages[start:]
+        self.messages = [compression.message(event.summary), *kept]
+        self.summary = event.summary
+        self.requests = self.requests[-compression.LAST_REQUESTS :]
+        calls = {call.id for message in kept for call in message.calls}
+        self.outcomes = {call: outcome for call, outcome in self.outcomes.items() if call in calls}
+
+    def mark(self, point: str, work: WorkState) -> None:
+        self.marks[point] = Mark(
+            self.messages,
+            len(self.messages),
+            self.requests,
+            len(self.requests),
+            self.summary,
+            self.outcomes,
+            work.copied(),
+        )
+        if len(self.marks) > MOST_MARKS:
+            del self.marks[next(iter(self.marks))]
+
+    def go_back(self, mark: Mark) -> None:
+        self.messages = mark.messages[: mark.count]
+        self.requests = mark.requests[: mark.requested]
+        self.summary = mark.summary
+        self.outcomes = dict(mark.outcomes)
