@@ -18,7 +18,8 @@ def breaks(monkeypatch: pytest.MonkeyPatch) -> None:
     async def run(*_: Any, **__: Any) -> ToolResult:
         raise LookupError("a key that is not there")
 
-    monkeypatch.setitem(registry.BY_NAME, "wait", structs.replace(registry.BY_NAME["wait"], run=run))
+    broken = (structs.replace(spec, run=run) if spec.name == "wait" else spec for spec in registry.CORE)
+    monkeypatch.setattr(registry, "CORE", tuple(broken))
 
 
 @pytest.mark.usefixtures("breaks")
