@@ -22,9 +22,9 @@ from quintet.adapters.settings import layers as config
 from quintet.app.open import make_core
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.permission.call_context import Standing
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import Message, Request, Role
+from quintet.domain.turn.stage_policy import Standing
 from quintet.domain.turn.tool_menu import TOOL_MODES, Presentation
 
 WIRE = ChatCompletions(ModelSettings(base_url="http://127.0.0.1:1/v1", model="m"), "", "m")

@@ -21,8 +21,8 @@ from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
 from quintet.app.open import find_ripgrep, make_core
 from quintet.domain.dials.axes import Axes
-from quintet.domain.permission.call_context import Standing
 from quintet.domain.turn.messages import ToolCall
+from quintet.domain.turn.stage_policy import Standing
 from quintet.engine.turn.toolbox import Prepared
 
 TARGET = 1.2

@@ -16,7 +16,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.recording import Unplayable, read
 from quintet.domain.turn.compression import _arguments
 from quintet.domain.turn.messages import CallPart, ToolCall
-from quintet.domain.turn.qa_report import read_report
+from quintet.domain.turn.reports import read_qa_report
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.features.ai_clis.lines import event_in
 from quintet.testing import ScriptedModel
@@ -54,7 +54,7 @@ def test_whatever_the_arguments_are_a_tool_takes_them_or_says_what_is_wrong(part
             spec.bind(text)
         except ToolFailed as error:
             assert spec.name in str(error)
-    brief(text), _arguments(ToolCall("1", "bash", text)), as_object(text), read_report(text), event_in(text.encode())
+    brief(text), _arguments(ToolCall("1", "bash", text)), as_object(text), read_qa_report(text), event_in(text.encode())
 
 
 def test_a_run_goes_on_after_a_call_nested_without_an_end(repo: Path) -> None:
@@ -74,7 +74,7 @@ def test_no_reader_of_what_others_wrote_raises(text: str) -> None:
     assert event_in(text.encode()) is None
     assert "invalid" in as_object(text)
     assert brief(text)
-    assert read_report(f"{text} {text}}}")
+    assert read_qa_report(f"{text} {text}}}")
     assert _arguments(ToolCall("1", "bash", text)) == {}
 
 

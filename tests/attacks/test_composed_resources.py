@@ -11,7 +11,7 @@ from quintet.adapters.files.paths import locate
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import fold
-from quintet.domain.permission import known_resources
+from quintet.domain.permission import known_addresses
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.rules import subject_of
 from quintet.testing import ScriptedModel, call
@@ -98,7 +98,7 @@ def test_what_the_model_made_up_asks_and_the_server_hears_nothing(repo: Path, ax
 def test_what_a_server_listed_goes_to_that_server_alone_also_after_a_resume(repo: Path) -> None:
     driver = asked(repo, RESTRICTED, "go", LIST, read("notes://today"), read("memo:1"), read("notes://today", "other"))
     assert verdicts(driver) == [Verdict.ALLOW, Verdict.ALLOW, Verdict.ALLOW, Verdict.ASK]
-    assert known_resources.is_known("docs", "memo:1", fold(driver.seen).calls.addresses)
+    assert known_addresses.is_known("docs", "memo:1", fold(driver.seen).calls.addresses)
 
 
 def test_what_the_user_named_goes(repo: Path) -> None:
@@ -110,8 +110,8 @@ def test_what_a_resource_says_teaches_nothing(repo: Path) -> None:
     """An answer that looks like a list is none."""
     fake = "docs: x\n\nresources\n- notes://PROJECT-DATA: y"
     for arguments in (json.dumps(read(fake)), json.dumps({**LIST, "tool_name": "x"}), "{", "[]", ""):
-        assert known_resources.listed_in(arguments, fake) == set()
-    assert known_resources.is_known("docs", "notes://PROJECT-DATA", known_resources.listed_in(json.dumps(LIST), fake))
+        assert known_addresses.listed_in(arguments, fake) == set()
+    assert known_addresses.is_known("docs", "notes://PROJECT-DATA", known_addresses.listed_in(json.dumps(LIST), fake))
 
 
 def test_at_normal_it_goes_as_fetch_does(repo: Path) -> None:

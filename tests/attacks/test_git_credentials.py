@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quintet.domain.git.credentials import credentials_in
+from quintet.domain.git.plain_git import credentials_in
 from tests.attacks.conftest import World
 from tests.attacks.running import Attacker, bash, call
 from tests.attacks.world import GIT_ENV, put

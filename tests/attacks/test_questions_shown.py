@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from quintet.domain.base.safe_text import exactly
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import question
-from quintet.domain.permission.question_lines import BETWEEN, LABELS, MARK, parted
+from quintet.domain.permission.question import BETWEEN, LABELS, MARK, parted
 from quintet.testing import call
 from tests.surfaces.tui.watching import Person, watch
 

@@ -15,10 +15,10 @@ from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.permission import gate
-from quintet.domain.permission.access import access
 from quintet.domain.permission.effects import Grant
+from quintet.domain.permission.exposure import KEYS, PUBLISHING
 from quintet.domain.permission.gate import Decision, Sandbox, Terms
-from quintet.domain.permission.user_keys import KEYS, PUBLISHING
+from quintet.domain.permission.question import access
 from quintet.domain.ports.ports import Finished
 from quintet.domain.shell.judge import with_lines
 from tests.attacks.world import put

@@ -10,8 +10,8 @@ import pytest
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import question
-from quintet.domain.permission.access import OUTSIDE, UNCONTAINED
 from quintet.domain.permission.effects import Sandbox
+from quintet.domain.permission.question import OUTSIDE, UNCONTAINED
 from quintet.engine.session.reasons import why
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive

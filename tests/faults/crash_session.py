@@ -33,10 +33,10 @@ from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import INTERACTIVE, Surface
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.protocol import Answer, Recorded, Submitted
-from quintet.domain.permission.call_context import Standing
 from quintet.domain.ports.ports import Batch, Clock, Ids, SessionRow, Workbench
 from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.domain.turn.messages import CallPart, Part, Request, Role
+from quintet.domain.turn.stage_policy import Standing
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.domain.turn.tool_spec import ToolResult
 from quintet.engine.session.core import Core

@@ -20,11 +20,11 @@ from quintet.app.places_of_prompts import PROMPTS
 from quintet.app.services import Services
 from quintet.app.tool_registry import tools_for
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.permission.call_context import Standing
 from quintet.domain.permission.gate import Sandbox, Verdict
 from quintet.domain.ports.ports import Model, Workbench
 from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.domain.turn.messages import ToolCall
+from quintet.domain.turn.stage_policy import Standing
 from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult

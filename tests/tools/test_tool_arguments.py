@@ -4,8 +4,8 @@ import pytest
 
 from quintet.app.tool_registry import ALL
 from quintet.domain.dials.axes import Axes, PermissionProfile, WorkMode
-from quintet.domain.permission.call_context import Standing
 from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.stage_policy import Standing
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.turn.toolbox import Prepared
 from tests.tools.calling import Caller

@@ -19,8 +19,7 @@ from quintet.adapters.processes.processes import own_environment
 from quintet.adapters.settings.packages import install_line
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import Settings
-from quintet.domain.turn.consulting import Route
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart, Route
 from quintet.features import registry
 
 PROBE_SECONDS = 10.0

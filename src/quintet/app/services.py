@@ -15,7 +15,7 @@ from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings.layers import LoadedSettings
 from quintet.domain.base.errors import QuintetError, UsageError
-from quintet.domain.input.slash_hints import CommandUsage
+from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.permission.gate import Terms
 from quintet.domain.settings.settings import Settings
 from quintet.engine.commands.table import known

@@ -12,7 +12,7 @@ from quintet.adapters.tasks.health_look import PremisesHere
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.domain.ports.ports import Clock, Store
 from quintet.domain.settings.settings import Settings
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart
 from quintet.engine.cycle.doctor import Look
 from quintet.engine.cycle.task_keeper import TaskKeeper
 

@@ -19,8 +19,8 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.project_pieces import Link, files_below, pieces, server_piece, unlooked
 from quintet.adapters.settings.trust import accept, decline, former, set_trust, trust_of
 from quintet.domain.base.errors import SettingsError
-from quintet.domain.base.listing import listed
 from quintet.domain.base.safe_text import on_one_line, visible
+from quintet.domain.base.wording import listed
 from quintet.domain.permission import trusted_content
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.permission.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SETTINGS, TOOLS, Pieces, Trust
@@ -144,7 +144,7 @@ def _servers(own: Settings, entries: dict[str, Any]) -> list[str]:
     if not entries:
         return []
     from quintet.adapters.settings.mcp_servers import in_words
-    from quintet.domain.permission.secret_exposure import given_to, may_be_secret
+    from quintet.domain.permission.exposure import given_to, may_be_secret
 
     given = getattr(own.features.get("mcp"), "variables", ())  # set only where that feature is there
 

@@ -113,8 +113,8 @@ def _dispatch(arguments: list[str]) -> int:
 
     command = commands.find(name)
     if command is None:
-        from quintet.domain.base.did_you_mean import did_you_mean
         from quintet.domain.base.errors import UsageError
+        from quintet.domain.base.wording import did_you_mean
 
         raise UsageError(
             f"{name} is not a command.{did_you_mean(name, commands.names())}",

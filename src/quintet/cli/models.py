@@ -13,8 +13,8 @@ from quintet.adapters.files.paths import locate
 from quintet.adapters.models import discovery
 from quintet.adapters.settings import layers as config
 from quintet.cli.parsing import actions, lookup
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, QuintetError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.settings.settings import RoutingSettings, Settings
 from quintet.surfaces.tables import say, say_json, say_table
 

@@ -12,13 +12,12 @@ from quintet.adapters.settings import user_tools
 from quintet.app.places_of_prompts import PROMPTS, own_prompts
 from quintet.app.tool_registry import BY_NAME
 from quintet.cli.parsing import actions, dial_flags, make_parser, turned
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
-from quintet.domain.permission.call_context import Stage, Standing
 from quintet.domain.turn import stage_policy as policy
-from quintet.domain.turn.stage_policy import AGENTS_PAGE, TOOLSET_STATE, Menu, StagePlan
+from quintet.domain.turn.stage_policy import AGENTS_PAGE, TOOLSET_STATE, Menu, Stage, StagePlan, Standing
 from quintet.domain.turn.tool_menu import MenuManager, Presentation, with_own
 from quintet.domain.turn.tool_spec import ToolSpec
 from quintet.engine.turn.prompts import NO_CALLS, PromptPart

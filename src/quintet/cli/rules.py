@@ -11,8 +11,8 @@ from quintet.adapters.processes.system import RandomIds, SystemClock
 from quintet.adapters.settings.gate_terms import FileRuleBook
 from quintet.cli.parsing import actions, lookup
 from quintet.cli.tools import named_tool, specs_here
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import Effect, ordered
 from quintet.domain.permission.rules import ANY, Rule, names_both

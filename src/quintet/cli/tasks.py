@@ -16,8 +16,8 @@ from quintet.adapters.sqlite.database import clear_errors, connect_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.cli.parsing import actions, lookup
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.drift import Scan, scan

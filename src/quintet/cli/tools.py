@@ -21,13 +21,13 @@ from quintet.adapters.settings.trust import trust_of
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.tool_registry import BY_NAME
 from quintet.cli.parsing import actions, dial_flags, lookup, make_parser, turned
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.permission import gate
-from quintet.domain.permission.access import access, is_command
 from quintet.domain.permission.effects import ordered
+from quintet.domain.permission.question import access, is_command
 from quintet.domain.permission.rules import subject_of
 from quintet.domain.shell.judge import with_lines
 from quintet.domain.turn.tool_menu import toolsets_of, with_own
@@ -109,7 +109,7 @@ def tools_doctor(arguments: Namespace) -> int:
     """Which tools are ready here, and what the others are missing."""
     from quintet.app import machine_parts as parts
     from quintet.app.open import find_ripgrep
-    from quintet.domain.turn.tool_readiness import parts_of, readiness
+    from quintet.domain.turn.tool_spec import parts_of, readiness
     from quintet.tools.swe_phases import OWN_PYTHON
 
     places = locate(arguments.directory)

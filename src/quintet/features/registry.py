@@ -20,8 +20,7 @@ from quintet.domain.settings.tables import Tables
 from quintet.features.feature import Feature
 
 if TYPE_CHECKING:
-    from quintet.domain.turn.tool_readiness import MachinePart
-    from quintet.domain.turn.tool_spec import ToolSpec
+    from quintet.domain.turn.tool_spec import MachinePart, ToolSpec
 
 GROUP = "quintet.features"  # of entry points
 SHIPPED = (

@@ -8,7 +8,7 @@ from quintet.domain.base.safe_text import visible
 from quintet.domain.input.slash_line import own_call
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
-from quintet.domain.turn.review_report import is_step
+from quintet.domain.turn.reports import is_step
 
 
 class TurnView:

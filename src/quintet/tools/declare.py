@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from quintet.domain.base import bounded_json
-from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed, UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.tool_menu import TOOL_MODES
@@ -103,10 +103,6 @@ def _check(function: Function) -> None:
         raise UsageError(f"{name}: a tool's name has at most {LONGEST_NAME} letters, digits and _")
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 class _Parameters:
     """A function's parameters as a JSON schema and as a check of JSON arguments; made when first needed."""
 
@@ -154,7 +150,7 @@ class _Parameters:
         if len(arguments) > MOST_ARGUMENTS:
             raise ToolFailed(f"{name}: the arguments are {len(arguments)} characters; {MOST_ARGUMENTS} is the most")
         try:
-            values = bounded_json.decode(arguments or "{}")
+            values = wire_json.decode(arguments or "{}")
         except msgspec.DecodeError as error:
             raise ToolFailed(f"{name}: the arguments are not JSON ({error})") from None
         try:

@@ -7,12 +7,13 @@ import os
 from typing import Any
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 
 MOST_LINES = 2000
 MOST_COLUMNS = 2000

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 from quintet.tools.files import Read, Write
 
 MOST_ENTRIES = 1000

@@ -6,11 +6,12 @@ import posixpath
 from typing import Any
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 
 GIT_SECONDS = 60.0
 _PLAIN = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")

@@ -6,12 +6,12 @@ import binascii
 from typing import Any
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.turn.consulting import Advice, Advisers
 from quintet.domain.turn.messages import Finish, Image
-from quintet.domain.turn.tool_spec import ToolResult, Touch
-from quintet.tools.declare import counted, tool
+from quintet.domain.turn.tool_spec import Advice, Advisers, ToolResult, Touch
+from quintet.tools.declare import tool
 
 MOST_CHARACTERS = 30_000
 QUESTION_CHARACTERS = 100_000

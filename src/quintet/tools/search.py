@@ -7,11 +7,12 @@ from heapq import nsmallest
 from typing import Any, Literal
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.protected_paths import Protection
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 
 SEARCH_SECONDS = 20.0  # then what was found so far has to do
 SEARCH_BYTES = 4_000_000

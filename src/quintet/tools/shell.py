@@ -12,12 +12,13 @@ import time
 from typing import Any
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Finished, Workbench
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 
 TIMED_OUT = 124
 LONGEST_WAIT = 600.0

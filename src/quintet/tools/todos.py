@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn import todos as checklist
 from quintet.domain.turn.todos import Check, Criterion, Draft, Todo, TodoStatus
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 
 COMMAND_SECONDS = 30.0
 LONGEST_FINDING = 300  # characters of a command's last line

@@ -15,7 +15,7 @@ from quintet.domain.base.env_file import changed_env, read_env
 from quintet.domain.base.redaction import Redaction
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.effects import Effect
-from quintet.domain.permission.secret_exposure import exposures, granted, is_secret_name
+from quintet.domain.permission.exposure import exposures, granted, is_secret_name
 from quintet.domain.settings.settings import SecretSettings
 from quintet.domain.turn.tool_spec import Touch
 

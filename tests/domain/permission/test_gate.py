@@ -1,12 +1,13 @@
-"""The gate, against tables written by hand."""
+"""The gate, against tables written by hand; and what a model is told proceeds unasked is what the gate lets pass."""
 
-import itertools
+from itertools import product
 
 import pytest
 
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.tool_registry import BY_NAME
-from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
+from quintet.domain.permission import gate
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox, Terms, Verdict, decide, visible
 from quintet.domain.shell.judge import with_lines
@@ -38,7 +39,7 @@ def verdict(
     return decide(BASH, touch, axes, Terms(root=ROOT, person=person, sandbox=sandbox)).verdict
 
 
-@pytest.mark.parametrize(("profile", "effect"), list(itertools.product(PermissionProfile, Effect)))
+@pytest.mark.parametrize(("profile", "effect"), list(product(PermissionProfile, Effect)))
 def test_s3_5_in_build_the_profile_alone_says_what_is_asked(profile: PermissionProfile, effect: Effect) -> None:
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, profile)
     expected = Verdict.ALLOW if effect in UNASKED[profile].split() else Verdict.ASK
@@ -46,7 +47,7 @@ def test_s3_5_in_build_the_profile_alone_says_what_is_asked(profile: PermissionP
 
 
 @pytest.mark.parametrize(
-    ("work_mode", "effect"), list(itertools.product((WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH), Effect))
+    ("work_mode", "effect"), list(product((WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH), Effect))
 )
 def test_the_reading_work_modes_change_nothing_at_any_profile(work_mode: WorkMode, effect: Effect) -> None:
     axes = Axes(work_mode, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
@@ -54,7 +55,7 @@ def test_the_reading_work_modes_change_nothing_at_any_profile(work_mode: WorkMod
     assert verdict({effect}, axes) is (Verdict.ALLOW if effect in allowed else Verdict.DENY)
 
 
-@pytest.mark.parametrize(("profile", "effect"), list(itertools.product(PermissionProfile, Effect)))
+@pytest.mark.parametrize(("profile", "effect"), list(product(PermissionProfile, Effect)))
 def test_in_chat_every_change_asks_whatever_the_profile(profile: PermissionProfile, effect: Effect) -> None:
     axes = Axes(WorkMode.CHAT, RunControl.AUTONOMOUS, profile)
     reading = effect in (Effect.READ, Effect.FETCH)
@@ -162,3 +163,15 @@ def test_a_shell_line_that_leaves_the_project_asks(line: str) -> None:
 def test_a_shell_line_that_stays_in_the_project_does_not(line: str) -> None:
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
     assert shell_verdict(line, axes) is Verdict.ALLOW
+
+
+@pytest.mark.parametrize("person", [True, False])
+def test_what_is_told_to_proceed_unasked_is_allowed_and_the_rest_is_not(person: bool) -> None:
+    terms = Terms("/project", person=person, sandbox=Sandbox.BWRAP)
+    for work_mode, control, profile, effect in product(WorkMode, RunControl, PermissionProfile, Effect):
+        axes = Axes(work_mode, control, profile, ModelMode.SMART, Surface.TUI)
+        verdict = gate.decide(BY_NAME["bash"], Touch(frozenset({effect})), axes, terms).verdict
+        if effect in gate.unasked(axes):
+            assert verdict is Verdict.ALLOW, (axes, effect)
+        elif work_mode in (WorkMode.BUILD, WorkMode.REPAIR, WorkMode.CHAT):
+            assert verdict is not Verdict.ALLOW, (axes, effect)

@@ -1,12 +1,14 @@
-"""What a person is told of a project's settings before they trust it."""
+"""What a person is told of a project's settings before they trust it, and how a list and changes share a screen."""
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from quintet.domain.base.listing import listed
+from quintet.domain.base.wording import listed
 from quintet.domain.permission.trust_words import WantedServer, file_lines, server_line, settings_lines
-from quintet.domain.permission.trusted_content import ProjectSetting, ignored
+from quintet.domain.permission.trusted_content import ProjectSetting, ignored, shares
 from quintet.domain.settings.meta import OWN
 from quintet.features.registry import tables
 
@@ -116,3 +118,18 @@ def test_a_list_reads_as_one(words: list[str], said: str) -> None:
 def test_settings_that_do_not_count_are_named_together() -> None:
     assert ignored(["a"]) == "a is ignored" and ignored(["a", "b"]) == "a, b are ignored"
     assert ignored([str(number) for number in range(10)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 2 more are ignored"
+
+
+COUNT = st.integers(0, 5_000)
+
+
+@given(st.integers(3, 200), COUNT, COUNT)
+def test_what_is_shown_fits_and_uses_the_room_there_is(rows: int, listed: int, changed: int) -> None:
+    of_list, of_changes = shares(rows, listed, changed)
+    assert 0 <= of_list <= listed and 0 <= of_changes <= changed
+    used = of_list + (of_list < listed) + of_changes + (of_changes < changed)
+    assert used <= rows
+    if listed + changed <= rows:
+        assert (of_list, of_changes) == (listed, changed)
+    elif changed and rows > 8:
+        assert of_changes >= min(changed, 3)

@@ -4,8 +4,8 @@ import pytest
 
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.exposure import granted
 from quintet.domain.permission.rules import Rule, denying
-from quintet.domain.permission.secret_exposure import granted
 from quintet.domain.shell.judge import judge, with_lines
 from quintet.domain.shell.syntax import Script
 from quintet.domain.turn.tool_spec import Touch

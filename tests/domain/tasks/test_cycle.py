@@ -14,11 +14,10 @@ from quintet.domain.journal.cycle_state import CycleState, after, from_record
 from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.settings.settings import CycleSettings
 from quintet.domain.tasks import cycle
-from quintet.domain.tasks import plan as plan_text
 from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Rest, Verify, board, next_step
 from quintet.domain.tasks.cycle_phases import PHASE_MOVES, TERMINAL, CyclePhase
 from quintet.domain.tasks.drift import summarise
-from quintet.domain.tasks.page import read_page
+from quintet.domain.tasks.page import FINDINGS, findings_page, new_tasks, pages_in, plan_text, read_page, request_of
 from quintet.domain.tasks.request_split import Piece, is_several, pieces
 from quintet.domain.tasks.task import Task, TaskStatus, TaskText, moved
 from quintet.domain.turn.messages import Usage
@@ -212,15 +211,15 @@ def test_a_plan_is_pending_until_it_is_accepted_and_its_milestone_is_the_cycles(
 
 def test_a_plan_is_read_from_fenced_pages_and_what_is_written_is_read_back() -> None:
     texts = [TaskText("task-001", "One", verification="make test", body="Do ```this``` one.\n"), TaskText("b", "Two")]
-    said = f"Here is the plan.\n\n{plan_text.as_text(texts)}\n\nThat is all."
-    read = [read_page(page)[0] for _, page in plan_text.pages_in(said)]
+    said = f"Here is the plan.\n\n{plan_text(texts)}\n\nThat is all."
+    read = [read_page(page)[0] for _, page in pages_in(said)]
     assert [(t.id, t.title, t.verification, t.body.strip()) for t in read if t] == [
         ("task-001", "One", "make test", "Do ```this``` one."),
         ("b", "Two", "", ""),
     ]
-    assert plan_text.pages_in("Nothing is left to do.") == []
-    assert len(plan_text.pages_in("```markdown\n---\nid: a\ntitle: A\n---\nBody\n```")) == 1
-    assert len(plan_text.pages_in("---\nid: a\ntitle: A\n---\nBody")) == 1
+    assert pages_in("Nothing is left to do.") == []
+    assert len(pages_in("```markdown\n---\nid: a\ntitle: A\n---\nBody\n```")) == 1
+    assert len(pages_in("---\nid: a\ntitle: A\n---\nBody")) == 1
 
 
 def test_ids_that_are_taken_are_given_anew_with_what_depends_on_them() -> None:
@@ -230,12 +229,12 @@ def test_ids_that_are_taken_are_given_anew_with_what_depends_on_them() -> None:
         TaskText("task-002", "Next", ("task-001", "task-007", "x")),
         TaskText("x", "Old", body="Old.\n\n## Findings 1, native\n\nno"),
     ]
-    new = plan_text.fresh(texts, there, ["task-001", "task-007", "task-009"])
+    new = new_tasks(texts, there, ["task-001", "task-007", "task-009"])
     assert [(t.id, t.title, t.depends_on) for t in new] == [
         ("task-010", "New", ()),
         ("task-002", "Next", ("task-010", "task-007", "task-001")),
     ]
-    assert plan_text.fresh([texts[1]], [], []) == [texts[1]]
+    assert new_tasks([texts[1]], [], []) == [texts[1]]
 
 
 # ── pieces of a request
@@ -286,13 +285,13 @@ def test_s4_completed_tasks_are_summarised_by_five_lines_oldest_first() -> None:
 
 
 def test_endless_findings_do_not_make_a_page_that_cannot_be_read() -> None:
-    found = cycle.findings_page(1, "codex", "x" * 1_000_000 + " and that is why")
+    found = findings_page(1, "codex", "x" * 1_000_000 + " and that is why")
     assert len(found) < 30_000 and found.endswith(" and that is why")
 
 
 def test_findings_are_appended_and_the_request_stays_what_it_was() -> None:
     body = "Do it.\n\nWell.\n"
     for number, by in itertools.product((1, 2), ("codex",)):
-        body = f"{body.rstrip()}\n\n{cycle.findings_page(number, by, 'it fails')}\n"
-    assert body.count(cycle.FINDINGS) == 2
-    assert cycle.request_of(body) == "Do it.\n\nWell."
+        body = f"{body.rstrip()}\n\n{findings_page(number, by, 'it fails')}\n"
+    assert body.count(FINDINGS) == 2
+    assert request_of(body) == "Do it.\n\nWell."

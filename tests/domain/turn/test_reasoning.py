@@ -4,11 +4,10 @@ import pytest
 
 from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.permission.effects import Effect
-from quintet.domain.turn.corrections import Correction, wrong
+from quintet.domain.turn.corrections import Correction, going_in_circles, wrong
 from quintet.domain.turn.delivery import Deed, DeliveryState, claimed, evidence, lacking
-from quintet.domain.turn.loop_detection import going_in_circles
-from quintet.domain.turn.qa_report import QaReport, QaSeverity, read_report
 from quintet.domain.turn.reasoning import ReasoningOutcome, kept, outcome, problem, without
+from quintet.domain.turn.reports import QaReport, QaSeverity, read_qa_report
 from quintet.domain.turn.stage_policy import Reasoning
 from quintet.domain.turn.tool_spec import CallStatus
 
@@ -138,9 +137,9 @@ def test_circles_are_seen() -> None:
 
 def test_s1_2_3_a_report_is_read_and_a_reply_that_is_none_becomes_its_summary() -> None:
     text = 'Here:\n{"summary": "fine", "severity": "low", "issues": [{"text": "no test", "file": "a.py", "line": 3}]}'
-    report = read_report(text)
+    report = read_qa_report(text)
     assert (report.summary, report.severity, report.issues[0].file) == ("fine", QaSeverity.LOW, "a.py")
     assert "- low: a.py:3 — no test" in report.as_markdown()
-    assert read_report("looks good") == QaReport("looks good")
-    assert read_report('{"summary": 3}').severity is QaSeverity.NONE
-    assert read_report("").summary == "the reviewer said nothing"
+    assert read_qa_report("looks good") == QaReport("looks good")
+    assert read_qa_report('{"summary": 3}').severity is QaSeverity.NONE
+    assert read_qa_report("").summary == "the reviewer said nothing"

@@ -6,9 +6,8 @@ import pytest
 
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
-from quintet.domain.permission.call_context import Stage, Standing
 from quintet.domain.turn import stage_policy as policy
-from quintet.domain.turn.stage_policy import Menu, Reasoning, broken_invariant, plan_stage
+from quintet.domain.turn.stage_policy import Menu, Reasoning, Stage, Standing, broken_invariant, plan_stage
 from quintet.domain.turn.swe_phases import PHASES, PhaseState
 from quintet.domain.turn.tool_menu import META_TOOLS, TOOL_MODES, Presentation
 

@@ -10,8 +10,8 @@ import pytest
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.tasks.executor_flags import BYPASS
 from quintet.domain.tasks.executors import CallEnded, ExecutorFailure
+from quintet.features.ai_clis.dialect import BYPASS
 from quintet.features.ai_clis.settings import ExecutorSettings
 from tests.features.ai_clis.executing import AGENT, EACH, Executing, put_on_path
 

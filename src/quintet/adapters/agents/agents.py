@@ -19,9 +19,9 @@ from quintet.adapters.files.private_files import private_folder
 from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.run import RunErrorCode
 from quintet.domain.agents.workflow import AgentPackage, Workflow, is_classic, render
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, RunFailed, UsageError
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
 from quintet.domain.ports.ports import ItemData
 

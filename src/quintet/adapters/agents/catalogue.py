@@ -16,8 +16,8 @@ from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.files.paths import Places
 from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.workflow import AgentPackage
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, StoreUnwritable, UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.package import FOLDER
 
 SHIPPED = os.path.join(FOLDER, "agents")

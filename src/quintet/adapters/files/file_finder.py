@@ -2,7 +2,7 @@
 
 The list comes from ripgrep, else from git, else from a walk of our own, once; after that its folders' times tell
 whether it still holds. A list that may be old answers at once and is made anew meanwhile. Nothing of it runs in the
-event loop. Candidates are found by frizbee, or where that is missing by a plain search, and ranked by `file_rank`.
+event loop. Candidates are found by frizbee, or where that is missing by a plain search, and ranked by `at_file`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from quintet.adapters.git.own_git import looking
 from quintet.adapters.processes.processes import own_environment
-from quintet.domain.input.file_rank import ranked
+from quintet.domain.input.at_file import ranked
 
 MOST_FILES = 300_000
 CANDIDATES = 200  # taken of names and of whole paths, before they are ranked

@@ -16,8 +16,8 @@ import yaml
 from msgspec import Struct
 
 from quintet.domain.agents.agent import AgentProblem
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import did_you_mean
 
 MOST_NODES = 20_000  # values in a document, those that aliases repeat counted each time
 MOST_DEPTH = 50

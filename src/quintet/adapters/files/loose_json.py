@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 
 
 def decoded(data: bytes | bytearray | str) -> Any:
     try:
-        return bounded_json.decode(data)
+        return wire_json.decode(data)
     except ValueError:
         return None
 

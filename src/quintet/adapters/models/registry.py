@@ -12,8 +12,8 @@ from quintet.adapters.models.discovery import found_here
 from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
 from quintet.domain.ports.ports import Model
 from quintet.domain.settings.settings import REPLAYED, RoutingSettings, Settings
-from quintet.domain.turn.consulting import Advice, Consulted, Purpose, Route
 from quintet.domain.turn.messages import EndPart, Finish, Image, Message, Request, Role, TextPart, Usage
+from quintet.domain.turn.tool_spec import Advice, Consulted, Purpose, Route
 
 # The adapters that speak to configured models, by their wire.
 WIRES = {
@@ -22,7 +22,6 @@ WIRES = {
     "pydantic-ai": "models.pydantic_ai:OtherProvider",
 }
 INSTALL = "pip install 'quintet[providers]'"
-FIRST_RETRY = 0.5  # seconds; doubles with each try
 LONGEST_RETRY = 30.0
 PIECE = 200  # characters of an answer between two words about it
 NO_MODEL = (
@@ -115,9 +114,9 @@ class RoutedModels:
                 text, finish, usage = await _answer(model, request, tell)
                 return Advice(text, finish, Consulted(route, name, usage))
             except ModelError as error:
-                if not error.retryable or attempt > self._settings.limits.retries:
+                wait = error.retry_in(attempt, self._settings.limits.retries)
+                if wait is None:
                     raise ToolFailed(f"{name} did not answer: {error.message}", hint=error.hint) from error
-                wait = FIRST_RETRY * 2 ** (attempt - 1) if error.retry_after is None else error.retry_after
                 tell(f"{error.message}; again in {min(wait, LONGEST_RETRY):.0f} s")
                 await asyncio.sleep(min(wait, LONGEST_RETRY))
                 attempt += 1

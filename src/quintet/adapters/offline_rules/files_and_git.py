@@ -15,7 +15,6 @@ from quintet.adapters.offline_rules.program_steps import (
     SayStep,
     Steps,
     ask,
-    counted,
     listed,
     parsed,
     read_all,
@@ -23,6 +22,7 @@ from quintet.adapters.offline_rules.program_steps import (
     shown_lines,
 )
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import counted
 
 FOLDER = "a folder, not a file"
 _CHANGED = regex(r"(?P<staged>.)(?P<unstaged>.) (?P<path>.+)")

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from quintet.adapters.offline_rules.intents import Tidy
 from quintet.adapters.offline_rules.program_steps import Program, SayStep, Steps, ask, listed, read_all, refused
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 
 MARKS = (
     "{pyproject.toml,setup.cfg,tox.ini,.flake8,ruff.toml,.ruff.toml,.pylintrc,.isort.cfg,package.json,eslint.config.*,"
@@ -132,7 +132,7 @@ _MARKED = (
 def _from_package() -> Steps[set[str]]:
     (shown,) = yield from read_all(["package.json"])
     try:
-        package = bounded_json.decode(shown.text)
+        package = wire_json.decode(shown.text)
     except ValueError:
         return set()
     if not isinstance(package, dict):

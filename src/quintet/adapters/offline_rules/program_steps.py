@@ -118,10 +118,6 @@ def parsed(source: str) -> ast.Module | None:
     return tree
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def shown_lines(lines: Sequence[str], most: int = MOST_SHOWN) -> str:
     more = [f"… and {len(lines) - most} more"] if len(lines) > most else []
     return "\n".join([*lines[:most], *more])

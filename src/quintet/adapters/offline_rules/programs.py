@@ -23,12 +23,13 @@ from quintet.adapters.offline_rules.intents import (
 )
 from quintet.adapters.offline_rules.lint_format import tidy
 from quintet.adapters.offline_rules.phrasing import parse
-from quintet.adapters.offline_rules.program_steps import Program, SayStep, ask, counted, refused, shown_lines
+from quintet.adapters.offline_rules.program_steps import Program, SayStep, ask, refused, shown_lines
 from quintet.adapters.offline_rules.rename import rename
 from quintet.adapters.offline_rules.replace import as_glob, replace
 from quintet.adapters.offline_rules.run_tests import run_tests
 from quintet.adapters.offline_rules.summarise import summarise
-from quintet.domain.tasks.plan import as_text
+from quintet.domain.base.wording import counted
+from quintet.domain.tasks.page import plan_text
 from quintet.domain.tasks.request_split import Piece, pieces
 from quintet.domain.tasks.task import Mutation, TaskText
 
@@ -119,7 +120,7 @@ def plan(request: str) -> str | None:
             return None
         before = texts[-1].id if piece.then and texts else ""
         texts.append(_task(f"task-{number:03}", piece, intents, before))
-    return as_text(texts) if texts else None
+    return plan_text(texts) if texts else None
 
 
 def _task(id: str, piece: Piece, intents: list[Intent], before: str) -> TaskText:

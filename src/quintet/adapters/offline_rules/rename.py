@@ -18,7 +18,6 @@ from quintet.adapters.offline_rules.program_steps import (
     SayStep,
     Steps,
     ask,
-    counted,
     listed,
     parsed,
     read_all,
@@ -37,6 +36,7 @@ from quintet.adapters.offline_rules.python_names import (
     class_around,
 )
 from quintet.adapters.offline_rules.python_source import NamePlace, ParsedSource
+from quintet.domain.base.wording import counted
 
 MOST_ROUNDS = 8  # of following imports into files that do not have the name themselves
 MOST_MENTIONS = 20

@@ -6,17 +6,8 @@ import re
 
 from quintet.adapters.offline_rules.edits import EditProof, FileEdits, evidence, make, prove, whole_text_change
 from quintet.adapters.offline_rules.intents import Replace
-from quintet.adapters.offline_rules.program_steps import (
-    Program,
-    SayStep,
-    Steps,
-    ask,
-    counted,
-    listed,
-    parsed,
-    read_all,
-    refused,
-)
+from quintet.adapters.offline_rules.program_steps import Program, SayStep, Steps, ask, listed, parsed, read_all, refused
+from quintet.domain.base.wording import counted
 
 
 def replace(intent: Replace, tests_follow: bool) -> Program:

@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 from quintet.adapters.offline_rules.program_steps import Program, SayStep, Steps, ask, ask_if_unasked, read_all, refused
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import Effect
 
@@ -110,7 +110,7 @@ def _command(marks: str) -> Steps[str]:
 def _npm_has_tests() -> Steps[bool]:
     (shown,) = yield from read_all(["package.json"])
     try:
-        scripts = bounded_json.decode(shown.text).get("scripts", {})
+        scripts = wire_json.decode(shown.text).get("scripts", {})
         return bool(scripts.get("test")) and "no test specified" not in scripts["test"]
     except (ValueError, AttributeError, TypeError):
         return False

@@ -5,18 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from quintet.adapters.offline_rules.program_steps import (
-    Program,
-    SayStep,
-    Steps,
-    ask,
-    counted,
-    listed,
-    read_all,
-    refused,
-)
-from quintet.domain.base import bounded_json
+from quintet.adapters.offline_rules.program_steps import Program, SayStep, Steps, ask, listed, read_all, refused
+from quintet.domain.base import wire_json
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import counted
 
 LANGUAGES = {
     suffix: name
@@ -107,7 +99,7 @@ def _entries(paths: list[str]) -> Steps[str]:
     if "package.json" in paths:
         (shown,) = yield from read_all(["package.json"])
         try:
-            package = bounded_json.decode(shown.text)
+            package = wire_json.decode(shown.text)
             found += [f"{key}: {package[key]}" for key in ("main", "bin") if package.get(key)]
         except (ValueError, AttributeError, TypeError):
             pass

@@ -30,7 +30,7 @@ from quintet.adapters.sandbox.inside import STANDING
 from quintet.adapters.sandbox.kept_sandboxes import KeptSandboxes
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.git.sandbox_notes import FailedCommand, explained
+from quintet.domain.git.in_sandbox import FailedCommand, explained
 from quintet.domain.permission.effects import Grant, Sandbox
 from quintet.domain.ports.ports import Finished
 from quintet.domain.settings.hooks import HookEnd

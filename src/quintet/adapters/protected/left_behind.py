@@ -13,8 +13,8 @@ import msgspec
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.settings.gate_terms import protection_of
-from quintet.domain.base.listing import few
 from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.base.wording import few
 
 if TYPE_CHECKING:
     from quintet.adapters.protected.unsettled import Left

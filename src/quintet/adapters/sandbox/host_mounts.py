@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from shutil import rmtree
 
+from quintet.domain.permission.exposure import AGENT, KEYS, PRIVATE
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
-from quintet.domain.permission.user_keys import AGENT, KEYS, PRIVATE
 
 SYSTEM = ("/usr", "/opt", "/nix", "/snap", "/etc")
 ALIASES = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr, or folders on older systems

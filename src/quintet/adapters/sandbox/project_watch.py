@@ -29,10 +29,10 @@ from quintet.adapters.protected.scan import FROM_GIT, KEPT, REPOSITORY, Guarded,
 from quintet.adapters.protected.unsettled import Record, Stood
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.git.in_sandbox import brings_by_git
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.protected_paths import Protection
 from quintet.domain.permission.put_right import Brought, Note, worded
-from quintet.domain.shell.git_lines import brings_by_git
 
 if TYPE_CHECKING:
     from quintet.adapters.protected.brought_by_git import BroughtByGit

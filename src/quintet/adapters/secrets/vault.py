@@ -16,8 +16,8 @@ from quintet.adapters.files.paths import Places, config_home
 from quintet.adapters.secrets import store as secret_store
 from quintet.domain.base.env_file import read_env
 from quintet.domain.base.redaction import Chunks, Redaction, Stream
+from quintet.domain.permission.exposure import exposures, is_secret_name
 from quintet.domain.permission.protected_paths import PROTECTION
-from quintet.domain.permission.secret_exposure import exposures, is_secret_name
 from quintet.domain.ports.secrets import SecretName
 from quintet.domain.settings.outside_settings import SecretSettings
 from quintet.domain.settings.settings import Settings
@@ -118,7 +118,7 @@ class Vault:
                 held.setdefault(name, (value, source))
                 every.add(value)
         if configs:
-            from quintet.domain.git.credentials import credentials_in  # not where there is no configuration
+            from quintet.domain.git.plain_git import credentials_in
 
             every.update(*(credentials_in(_text(path)) for path in configs))
         self._held, self._redaction = held, Redaction(sorted(every))

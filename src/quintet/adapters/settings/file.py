@@ -16,8 +16,8 @@ import msgspec
 from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places
 from quintet.adapters.settings import layers as config
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import SettingsError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.ports.prompt import SettingShown
 from quintet.domain.settings.tables import SettingInfo
 from quintet.features.registry import tables

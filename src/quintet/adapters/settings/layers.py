@@ -18,8 +18,8 @@ from msgspec import Struct, field
 from quintet.adapters.files.paths import Places
 from quintet.adapters.settings.project_pieces import gone_from, leads_out, read_own, scripts_of
 from quintet.adapters.settings.trust import trust_of
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import SettingsError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.permission.trusted_content import SETTINGS, ProjectSetting, Trust, ignored
 from quintet.domain.settings.settings import FREE, OWN, REPLAYED, TIGHTEN, RoutingSettings, Settings, is_tighter
 from quintet.domain.settings.tables import SettingInfo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart
 
 
 def install_line(requirement: str) -> str:

@@ -15,7 +15,7 @@ from quintet.domain.base.errors import StoreDamaged, StoreError
 from quintet.domain.ports.ports import SessionRow
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.drift import Scan, scan
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart
 
 # What git leaves in its folder while it is in the middle of something.
 _UNFINISHED = {

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.wording import did_you_mean
 
 Schema = dict[str, Any]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from quintet.domain.base.bounded_json import decode
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wire_json import decode
 
 _KEPT = frozenset("\n\t")
 # Printable to Python and nothing to the eye: fillers, joiners, selectors of variants, a blank of Braille.

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import did_you_mean
 
 
 class WorkMode(StrEnum):

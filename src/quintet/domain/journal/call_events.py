@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from quintet.domain.base.wire_struct import Tagged
+from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes, Surface
 from quintet.domain.journal.file_changes import FileChange
 from quintet.domain.permission.effects import Effect, Grant

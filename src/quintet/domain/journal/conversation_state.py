@@ -14,11 +14,11 @@ from msgspec import Struct, field, structs
 
 from quintet.domain.journal.call_events import MenuMoved, PhaseMoved, TodoMoved, ToolFinished
 from quintet.domain.journal.session_events import Corrected, HistoryCompacted, HookRan, ModelReplied, QaReported
-from quintet.domain.permission.call_context import Stage
 from quintet.domain.turn import compression, reasoning, swe_phases
 from quintet.domain.turn.compression import CallOutcome, Summary
 from quintet.domain.turn.messages import Message, Role
-from quintet.domain.turn.qa_report import QaReport
+from quintet.domain.turn.reports import QaReport
+from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.todos import Todo
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from quintet.domain.base.wire_struct import Tagged
+from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import ExecutorFailure, ExecutorRole

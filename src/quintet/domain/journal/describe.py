@@ -7,13 +7,14 @@ from msgspec import Struct, json, structs
 from quintet.domain.agents.agent import headline, numbered
 from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.safe_text import brief, exactly, visible
+from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.journal import describe_cycle as cycle_words
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission import rules
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.put_right import PUT_RIGHT
-from quintet.domain.permission.question_lines import parted
+from quintet.domain.permission.question import parted
 from quintet.domain.tasks.executors import STARTING
 from quintet.domain.turn import delivery
 from quintet.domain.turn.swe_phases import PHASE_TOOLS
@@ -196,7 +197,7 @@ def _finished(event: p.ToolFinished) -> list[Line]:
 def _report(event: p.ReportMade) -> list[Line]:
     found = " · ".join(f"{count} {severity}" for severity, count in event.findings.items() if count)
     about = [found or "no findings"] if event.kind == "review" else []
-    places = f"{event.unresolved} place{'s'[: event.unresolved != 1]} unresolved" if event.unresolved else ""
+    places = f"{counted(event.unresolved, 'place')} unresolved" if event.unresolved else ""
     head = "   ".join(filter(None, [f"report   {event.kind} of {event.subject}", *about, places]))
     return [Line(" ".join(head.splitlines()), "info"), Line(f"         {event.path}", "dim")]
 

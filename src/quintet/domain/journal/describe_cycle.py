@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quintet.domain.base.text_table import table
+from quintet.domain.base.wording import counted
 from quintet.domain.journal import cycle_events as c
 from quintet.domain.journal.cycle_events import TaskMoved
 from quintet.domain.tasks.cycle_phases import CyclePhase
@@ -27,7 +28,7 @@ def words(event: object) -> Words:
         case c.PlanMade():
             return _plan(event)
         case c.PlanAccepted():
-            return [(f"accepted {_counted(len(event.tasks), 'task')}, by {event.by}", "success")]
+            return [(f"accepted {counted(len(event.tasks), 'task')}, by {event.by}", "success")]
         case c.TaskVerified():
             return _verified(event)
         case TaskMoved(before=TaskStatus.RUNNING, after=TaskStatus.RETRYING):
@@ -75,7 +76,7 @@ def _plan(event: c.PlanMade) -> Words:
         )
         for task in event.tasks
     ]
-    head = (f"plan     {_counted(len(event.tasks), 'task')}", "info")
+    head = (f"plan     {counted(len(event.tasks), 'task')}", "info")
     return [head, *((f"         {line}".rstrip(), "") for line in table(rows))]
 
 
@@ -94,13 +95,13 @@ def _verified(event: c.TaskVerified) -> Words:
 
 def stopped(event: c.CycleStopped) -> str:
     """How a stretch of a cycle ended."""
-    count = [f"{event.done} of {_counted(event.done + event.failed + event.left, 'task')} done"]
+    count = [f"{event.done} of {counted(event.done + event.failed + event.left, 'task')} done"]
     count += [f"{event.failed} failed"] if event.failed else []
-    count += [_counted(event.units, "unit")] if event.units else []
+    count += [counted(event.units, "unit")] if event.units else []
     count += [f"{event.cost:.4f}"] if event.cost else []
-    counted = " · ".join(count) if event.done + event.failed + event.left else ""
+    counts = " · ".join(count) if event.done + event.failed + event.left else ""
     why, _, more = event.reason.partition("\n")
-    head = f"{event.status:<8} {'   '.join(filter(None, (why, counted)))}".rstrip()
+    head = f"{event.status:<8} {'   '.join(filter(None, (why, counts)))}".rstrip()
     return "\n".join(filter(None, (head, more)))
 
 
@@ -111,7 +112,3 @@ def _ended(event: c.ExecutorEnded) -> Words:
     said = event.reason if event.reason.startswith(event.executor) else f"{event.executor}: {event.reason}"
     said = said.rstrip(".")
     return [*notes, (f"{event.failure or 'failed'}: {said}; again in {event.retry_in:g} s", "warning")]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s'[: number != 1]}"

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from quintet.domain.agents.run import ErrorInfo
-from quintet.domain.base.wire_struct import Tagged
+from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Surface
 from quintet.domain.dials.transitions import Actor
 from quintet.domain.journal.call_events import (

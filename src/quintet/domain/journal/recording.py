@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from quintet.domain.base import errors
 from quintet.domain.base.errors import QuintetError, Unplayable
 from quintet.domain.dials.axes import PermissionProfile
-from quintet.domain.input.slash_hints import CommandUsage
+from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.protocol import Event, Recorded
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Terms

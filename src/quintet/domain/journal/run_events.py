@@ -8,7 +8,7 @@ from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.run import ErrorInfo, RunMetadata, RunPhase
 from quintet.domain.agents.workflow import Workflow
 from quintet.domain.agents.workflow_progress import WorkflowProgress
-from quintet.domain.base.wire_struct import Tagged
+from quintet.domain.base.wire_json import Tagged
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn.messages import Usage
 

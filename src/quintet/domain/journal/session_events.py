@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import field
 
 from quintet.domain.agents.run import ErrorInfo
-from quintet.domain.base.wire_struct import Tagged
+from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes, AxesChange, Surface
 from quintet.domain.dials.transitions import Actor, Scope
 from quintet.domain.settings.hooks import HookPlace
@@ -15,8 +15,7 @@ from quintet.domain.turn.compression import Summary
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.delivery import DeliveryState
 from quintet.domain.turn.messages import Finish, Original, ToolCall, Usage
-from quintet.domain.turn.qa_report import QaReport
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order, QaReport
 
 
 class SessionOpened(Tagged, frozen=True, kw_only=True, gc=False):

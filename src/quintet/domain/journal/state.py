@@ -24,11 +24,11 @@ from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.dial_state import DialState
 from quintet.domain.journal.run_state import RunState
 from quintet.domain.journal.turn_state import CallState, TurnState
-from quintet.domain.permission.call_context import Stage, Standing
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn import compression, swe_phases
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.messages import Usage
+from quintet.domain.turn.stage_policy import Stage, Standing
 from quintet.domain.turn.tool_spec import CallStatus
 
 REPORTS = frozenset({"review", "research", "plan"})  # orders that the model is told of

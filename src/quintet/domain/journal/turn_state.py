@@ -18,7 +18,7 @@ from quintet.domain.journal.session_events import (
 )
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.end_status import EndStatus
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order
 
 
 class OpenTurn(Struct):

@@ -13,13 +13,11 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.permission.effects import NETWORKED, Effect, Grant, exceeds, ordered
+from quintet.domain.permission.effects import NETWORKED, Effect, Grant, apart, exceeds, ordered
 from quintet.domain.permission.effects import Sandbox as Sandbox
+from quintet.domain.permission.exposure import exposures, granted, keys_for
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_write_protected
 from quintet.domain.permission.rules import Rule, allowing, denying, describe, names_both
-from quintet.domain.permission.secret_exposure import exposures, granted
-from quintet.domain.permission.user_keys import keys_for
-from quintet.domain.shell.line_needs import apart
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 
 

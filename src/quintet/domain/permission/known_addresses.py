@@ -1,8 +1,11 @@
-"""Addresses that came from somebody else than the model: the user's words, a search, a page that was read.
+"""Addresses that came from somebody else than the model: the user's words, a search, a page that was read, a server.
 
 Whatever else is fetched is composed: its path or its query may carry a file out, and so may what comes after #, which
 a script of the page reads. An address is known as it stands, but for what makes no difference: the case of scheme and
 host, and the usual port. One that is known is known without what comes after # too.
+
+Resources of MCP servers are known where the server listed them itself, for that server alone, or where the user named
+them; a template's filled places are composed.
 """
 
 from __future__ import annotations
@@ -12,10 +15,10 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import structs
 
+from quintet.domain.base import wire_json
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.dials.axes import Axes, PermissionProfile, WorkMode
 from quintet.domain.permission.effects import Effect
-from quintet.domain.permission.known_resources import is_known, listed_in, said_in
 from quintet.domain.permission.private_hosts import file_named
 from quintet.domain.turn.tool_spec import Touch
 
@@ -123,3 +126,40 @@ def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:
     if file_named(one) and not touch.resource:
         why = f"{shown} is a page of the project, which with a network may carry data out"
     return structs.replace(touch, asks=why)
+
+
+TEMPLATE = " (template)"
+_ANY = "*"
+_URI = regex(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"'`]+")
+_URI_ENDS = ".,;:!?)]}"
+
+
+def _key(server: str, uri: str) -> str:
+    return f"{server}\n{uri}"  # no address has a line break in it
+
+
+def listed_in(arguments: str, answer: str) -> set[str]:
+    """What an answer of mcp_tool makes known, if it was asked for a server's offer."""
+    try:
+        asked = wire_json.decode(arguments)
+    except ValueError:
+        return set()
+    if not isinstance(asked, dict) or asked.get("command") != "list_tools" or asked.get("tool_name"):
+        return set()
+    server = asked.get("server") or answer.partition(":")[0]
+    _, _, rest = answer.partition("\n\nresources\n")
+    lines = [line[2:].partition(": ")[0] for line in rest.splitlines() if line.startswith("- ")]
+    uris = [line.removesuffix(":") for line in lines if not line.endswith(TEMPLATE)]
+    return {_key(name, uri) for uri in uris for name in (str(server), "")}  # named, or the only one there is
+
+
+def said_in(text: str) -> set[str]:
+    """What stands in the user's own words."""
+    found = set()
+    for match in _URI.finditer(text) if ":" in text else ():
+        found |= {_key(_ANY, match[0]), _key(_ANY, match[0].rstrip(_URI_ENDS))}
+    return found
+
+
+def is_known(server: str, uri: str, known: Set[str]) -> bool:
+    return _key(server, uri) in known or _key(_ANY, uri) in known

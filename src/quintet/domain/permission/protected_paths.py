@@ -26,8 +26,16 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.permission.folded_names import folded, folded_path, long_names, short_names
-from quintet.domain.permission.secret_files import READABLE, SECRET_FOLDERS, SECRET_NAMES, SECRET_PATHS
+from quintet.domain.permission.protected_names import (
+    READABLE,
+    SECRET_FOLDERS,
+    SECRET_NAMES,
+    SECRET_PATHS,
+    folded,
+    folded_path,
+    long_names,
+    short_names,
+)
 
 QUINTET_KEPT = ("settings.toml", "prompts", "tools", "agents", "skills", "hooks", "mcp.json", "task.md")  # in .quintet
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from quintet.domain.base.listing import few, listed
 from quintet.domain.base.safe_text import brief, exactly
+from quintet.domain.base.wording import few, listed
 
 PUT_RIGHT = "PUT_RIGHT"  # the code of the notice
 MOST_NAMED = 5

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from quintet.domain.base.listing import few
+from quintet.domain.base.wording import few
 
 SETTINGS = ".quintet/settings.toml"
 TOOLS = ".quintet/tools"

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from quintet.domain.journal.protocol import Event, Recorded, Submitted
     from quintet.domain.ports.secrets import Secrets
     from quintet.domain.shell.syntax import Script
-    from quintet.domain.turn.consulting import Advisers
     from quintet.domain.turn.messages import Part, Request
     from quintet.domain.turn.review_subject import Subject
+    from quintet.domain.turn.tool_spec import Advisers
 
 
 class Clock(Protocol):

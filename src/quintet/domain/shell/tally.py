@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.permission.effects import LinePart
 from quintet.domain.shell import escape_hatches as shell_hooks
 from quintet.domain.shell import interpreters as shell_code
 from quintet.domain.shell import names as shell_names
@@ -29,7 +30,6 @@ from quintet.domain.shell.arguments import (
     plain,
     verb,
 )
-from quintet.domain.shell.line_needs import LinePart
 from quintet.domain.shell.paths import SAFE_DEVICES, WILD, guarded, is_system, joined, secrets
 from quintet.domain.shell.plain_reading import only_reads
 from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word

@@ -8,6 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from quintet.domain.base.safe_text import brief
+from quintet.domain.base.wording import counted
 from quintet.domain.journal.protocol import QuestionAsked
 from quintet.domain.ports.ports import ShellState
 from quintet.domain.tasks.order import blocked_by, dispatch_order, next_task
@@ -70,7 +71,7 @@ def counts(tasks: Sequence[Task]) -> str:
 def left(tasks: Sequence[Task]) -> str:
     """How many are still to be done, for a status line."""
     number = sum(task.status in (*AT_WORK, *READY, TaskStatus.BLOCKED, TaskStatus.PAUSED) for task in tasks)
-    return f"{number} task{'s'[: number != 1]} left" if number else ""
+    return f"{counted(number, 'task')} left" if number else ""
 
 
 def entries(

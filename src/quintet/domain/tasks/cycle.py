@@ -17,8 +17,6 @@ from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.order import blocked_by, dispatch_order
 from quintet.domain.tasks.task import OVER, Task, TaskStatus
 
-FINDINGS = "## Findings"
-MOST_FINDINGS = 20_000  # characters of one failure's, in a page that may hold four and is read up to a megabyte
 MOST_NAMED = 5
 WAITS = "the plan waits for you: /accept"
 NEEDS_FLAG = "nothing is built at profile restricted; accept the plan with --permission-profile normal or above"
@@ -198,15 +196,3 @@ def limit_hit(cycle: CycleState, settings: CycleSettings, seconds: float) -> str
     if settings.max_seconds and taken >= settings.max_seconds:
         return f"cycle.max_seconds = {settings.max_seconds:g}, taken {taken:.0f}"
     return ""
-
-
-def request_of(body: str) -> str:
-    """What a task asks for, without what verifications found wrong so far."""
-    return body.partition(f"\n{FINDINGS}")[0].strip()
-
-
-def findings_page(number: int, by: str, findings: str) -> str:
-    """What is appended to the file of a task that failed; the end of what is too long is what tells why."""
-    said = findings.strip()
-    cut = f"… {len(said) - MOST_FINDINGS} characters before\n\n" if len(said) > MOST_FINDINGS else ""
-    return f"{FINDINGS} {number}, {by}\n\n{cut}{said[-MOST_FINDINGS:] if cut else said}"

@@ -1,8 +1,12 @@
-"""Executors: the programs that plan, carry out and verify in Quintet's place, and what they say meanwhile.
+"""Executors: the programs that plan, carry out and verify in Quintet's place, what they say, and when one is retried.
 
 `native` is Quintet's own engine and no executor in this sense; the others are AI CLIs behind the port `Executors`. One
 assignment is one start of one of them. What it says comes as parts, the last of which is always an `Ended`: an exit
-code alone is never taken for success. A failure's kind decides whether it is tried again.
+code alone is never taken for success.
+
+A failure's kind decides whether it is tried again: with linear backoff, or at the end of the limit that it ran into.
+Attempts are starts of one executor for one assignment, and count from 1. The decision is a value: whoever carries it
+out waits, or says why it is over.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from msgspec import Struct
 
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Grant
+from quintet.domain.settings.settings import RetrySettings
 from quintet.domain.turn.messages import Usage
 
 NATIVE = "native"
@@ -145,3 +150,33 @@ class Executors(Protocol):
         """Start it and give what it says; closing or cancelling the iterator ends its whole process group."""
 
     async def close(self) -> None: ...
+
+
+LEAST_SECONDS = 1.0  # a limit that ends at once is still not asked again at once
+
+
+class Again(Struct, frozen=True, tag="again"):
+    seconds: float
+    reason: str
+
+
+class GiveUp(Struct, frozen=True, tag="give-up"):
+    reason: str = ""  # empty: it would fail the same way again
+
+
+def linear_wait(attempts: int, settings: RetrySettings) -> float:
+    """Seconds to wait after so many attempts."""
+    return settings.base_seconds + max(attempts - 1, 0) * settings.step_seconds
+
+
+def retry_after(attempts: int, failure: ExecutorFailure, resets_in: float, settings: RetrySettings) -> Again | GiveUp:
+    """What follows when attempt number `attempts` failed; `resets_in` is 0 where no end of a limit was said."""
+    how = RETRY[failure]
+    if how is Retry.NEVER:
+        return GiveUp()
+    if attempts >= settings.max_attempts:
+        return GiveUp(f"{attempts} of {settings.max_attempts} attempts failed (retry.max_attempts)")
+    if how is Retry.AT_RESET and resets_in > 0:
+        seconds = min(max(resets_in, LEAST_SECONDS), settings.max_reset_seconds)
+        return Again(seconds, "until its limit ends" if seconds >= resets_in else "its limit ends later than we wait")
+    return Again(linear_wait(attempts, settings), f"attempt {attempts} of {settings.max_attempts} failed")

@@ -11,7 +11,7 @@ from quintet.domain.base.errors import StoreError
 from quintet.domain.ports.ports import SessionRow
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.drift import Scan
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart
 
 
 class Severity(StrEnum):

@@ -1,25 +1,32 @@
-"""A task's file: front matter and a Markdown body. `read_page` and `write_page` are inverse.
+"""A task's file: front matter and a Markdown body. `read_page` and `write_page` are inverse. A plan is several of them.
 
-The front matter is the part of YAML that such a page needs (words, quotes, lists in either form), read here so that
-the domain stays pure and every flaw has its line and field. A page with a flaw gives no task; nothing is guessed.
+The front matter is the part of YAML that such a page needs (words, quotes, lists in either form), read here so that the
+domain stays pure and every flaw has its line and field. A page with a flaw gives no task; nothing is guessed. What
+verifications found wrong is appended to the body.
+
+A planner answers with pages in fenced blocks; without any it adds nothing. Ids that are taken are given anew, with the
+dependencies on them; a task that stands already, word for word, is left out, and who depends on it depends on the one
+that stands.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.tasks.task import ID_FORM, Approval, Intent, Mutation, Risk, TaskText
 
 FENCE = "---"
+FINDINGS = "## Findings"
+MOST_FINDINGS = 20_000  # characters of one failure's, in a page that may hold four and is read up to a megabyte
 _KEY = regex(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*)|\s*)$")
 # src/a.py:10-50, src/a.py:10, src/a.py lines 10-50, src/a.py 10–50
 _LINES = regex(r"(.+?)(?:(?::|\s+lines?\s+)(\d+)(?:\s*[-–]\s*(\d+))?|\s+(\d+)\s*[-–]\s*(\d+))", re.S)
@@ -110,6 +117,18 @@ def read_pages(pages: Iterable[tuple[str, str]]) -> list[TaskText]:
     if wrong:
         raise UsageError("nothing was added:\n" + "\n".join(wrong))
     return texts
+
+
+def request_of(body: str) -> str:
+    """What a task asks for, without what verifications found wrong so far."""
+    return body.partition(f"\n{FINDINGS}")[0].strip()
+
+
+def findings_page(number: int, by: str, findings: str) -> str:
+    """What is appended to the file of a task that failed; the end of what is too long is what tells why."""
+    said = findings.strip()
+    cut = f"… {len(said) - MOST_FINDINGS} characters before\n\n" if len(said) > MOST_FINDINGS else ""
+    return f"{FINDINGS} {number}, {by}\n\n{cut}{said[-MOST_FINDINGS:] if cut else said}"
 
 
 # ── the lines of the front matter
@@ -282,3 +301,46 @@ _READERS: dict[str, Callable[[_Value], Any]] = {
     "approval": _choice(Approval),
     "intent": _intents,
 }
+
+
+BLOCK = "~~~~"
+_FENCED = regex(r"(?ms)^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<page>---\s*\n.*?)^(?P=fence)[`~]*[ \t]*$")
+_NUMBERED = regex(r"task-(\d+)")
+
+
+def pages_in(answer: str) -> list[tuple[str, str]]:
+    """The pages of an answer, each with a name for messages; none if it holds none."""
+    found = [match["page"] for match in _FENCED.finditer(answer)]
+    if not found and answer.lstrip().startswith(f"{FENCE}\n"):
+        found = [answer.lstrip()]
+    return [(f"task {number} of the plan", page.rstrip("\n") + "\n") for number, page in enumerate(found, 1)]
+
+
+def plan_text(texts: Iterable[TaskText]) -> str:
+    return "\n\n".join(f"{BLOCK}task\n{write_page(text).rstrip()}\n{BLOCK}" for text in texts)
+
+
+def new_tasks(texts: Sequence[TaskText], there: Iterable[TaskText], taken: Collection[str]) -> list[TaskText]:
+    """The tasks of a plan that are not `there`, with ids that are not `taken`."""
+    known = {_said(text): text.id for text in there}
+    new = [text for text in texts if _said(text) not in known]
+    named = {text.id: known[_said(text)] for text in texts if _said(text) in known}
+    free = _first_free({*taken, *(text.id for text in new)})
+    for text in new:
+        if text.id in taken and text.id not in named:
+            named[text.id] = f"task-{free:03}"
+            free += 1
+    return [_renamed(text, named) for text in new] if named else new
+
+
+def _said(text: TaskText) -> tuple[str, str, str]:
+    return text.title, request_of(text.body), text.verification
+
+
+def _first_free(ids: Iterable[str]) -> int:
+    return max((int(found[1]) for id in ids if (found := _NUMBERED.fullmatch(id))), default=0) + 1
+
+
+def _renamed(text: TaskText, named: Mapping[str, str]) -> TaskText:
+    needs = tuple(named.get(id, id) for id in text.depends_on)
+    return structs.replace(text, id=named.get(text.id, text.id), depends_on=needs)

@@ -12,6 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.tasks.page import request_of
 from quintet.domain.tasks.task import TaskText
 
 MOST_NAMED = 3
@@ -65,8 +66,6 @@ def _by_files(text: TaskText, changed: tuple[str, ...]) -> tuple[VerifyOutcome, 
 
 def files_named(text: TaskText) -> list[str]:
     """The files that a task says it is about."""
-    from quintet.domain.tasks.cycle import request_of
-
     said = f"{text.title}\n{request_of(text.body)}"
     found = [*(intent.path for intent in text.intent), *(match[1] for match in _FILES.finditer(said))]
     return list(dict.fromkeys(name.removeprefix("./") for name in found))

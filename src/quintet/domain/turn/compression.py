@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.safe_text import brief
 from quintet.domain.settings.settings import CompressionSettings
@@ -226,7 +226,7 @@ def _results(messages: Sequence[Message]) -> Iterable[tuple[int, ToolCall, str]]
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
     try:
-        values = bounded_json.decode(call.arguments)
+        values = wire_json.decode(call.arguments)
     except ValueError:
         return {}
     return values if isinstance(values, dict) else {}

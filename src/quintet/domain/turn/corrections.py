@@ -1,8 +1,13 @@
-"""What a model can get wrong in a reply without calls, and the page that sets it right. Each is said once a turn."""
+"""What a model can get wrong: a reply without calls that will not do, and calls that go in circles.
+
+Each flaw of a reply has a page that sets it right, and is said once a turn. A run goes in circles if the same call has
+the same result three times, or two calls take turns twice.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 
 from quintet.domain.base.lazy_regex import regex
@@ -58,3 +63,17 @@ def wrong(text: str, *, agent: bool, followup: bool, reasoning: Reasoning) -> Co
     last = [line for line in answer.splitlines() if line.strip()][-1].strip(" -*>#")
     sentence = re.split(r"(?<=[.!?])\s+", last)[-1]
     return Correction.PROMISE_WITHOUT_ACTION if _PROMISES.match(sentence) else None
+
+
+Step = tuple[str, str, str]  # tool, arguments, result
+
+
+def going_in_circles(steps: Sequence[Step]) -> str:
+    """What is repeated; empty if nothing is."""
+    if len(steps) >= 3 and len(set(steps[-3:])) == 1:
+        return f"{steps[-1][0]} was called three times with the same arguments and the same result"
+    if len(steps) >= 4:
+        a, b, c, d = steps[-4:]
+        if a == c and b == d and a != b:
+            return f"{a[0]} and {b[0]} were called in turns with the same arguments and the same results"
+    return ""

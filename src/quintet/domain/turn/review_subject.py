@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from quintet.domain.base.safe_text import visible
+from quintet.domain.base.wording import counted
 
 WORKING_TREE = "working-tree"
 MOST_FILES = 200  # named in a request
@@ -57,7 +58,7 @@ def _count(text: str) -> int | None:
 def size(subject: Subject) -> str:
     added, removed = (sum(getattr(change, side) or 0 for change in subject.changes) for side in ("added", "removed"))
     files = len({change.path for change in subject.changes})
-    return f"{files} file{'s'[: files != 1]}, +{added} -{removed}"
+    return f"{counted(files, 'file')}, +{added} -{removed}"
 
 
 def as_request(subject: Subject) -> str:

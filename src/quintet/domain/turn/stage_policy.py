@@ -1,22 +1,49 @@
 """The policy owner: for one stage of a turn, which tools, which prompts, which reasoning. Pure; decided only here.
 
-A stage may narrow the tools; nothing here, and nothing that works by it, can turn a dial or switch reasoning. The
-tools of a plan are what a model is shown and what it may call.
+A stage may narrow the tools; nothing here, and nothing that works by it, can turn a dial or switch reasoning. The tools
+of a plan are what a model is shown and what it may call. `Standing` is all that this policy, the gate and a tool know
+of the conversation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from enum import StrEnum
 
 from msgspec import Struct, field
 
+from quintet.domain.agents.workflow_progress import WorkflowProgress
 from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.permission import gate
-from quintet.domain.permission.call_context import Stage, Standing
 from quintet.domain.turn import swe_phases
+from quintet.domain.turn.swe_phases import PhaseState
+from quintet.domain.turn.todos import Todo
 from quintet.domain.turn.tool_menu import FINISH_STEP, META_TOOLS, TOOL_MODES, Presentation, ToolMode, visible_tools
 from quintet.domain.turn.tool_spec import ToolSpec
+
+
+class Stage(StrEnum):
+    """A place in a turn."""
+
+    WARMUP = "warmup"
+    ACT = "act"
+    TOOL_FOLLOWUP = "tool_followup"
+    MICRO_STEP = "micro_step"  # a section of the follow-up's request, not a request of its own
+    DELIVERY_CHECK = "delivery_check"
+    QA_REVIEW = "qa_review"
+    VERIFICATION = "verification"  # of a task of a cycle
+
+
+class Standing(Struct, frozen=True):
+    axes: Axes
+    toolset: str = ""  # the place in the tool menu; empty at ROOT
+    todos: Mapping[str, Todo] = field(default_factory=dict)
+    swe: PhaseState | None = None  # None while the SWE phases are off
+    stage: Stage = Stage.ACT
+    report: str = ""  # the kind of report this turn ends with; empty: none
+    allowed: frozenset[str] | None = None  # the tools an agent keeps to; None: all
+    known: Set[str] | None = frozenset()  # addresses that the model was given; None: all, for the user says them
+    step: WorkflowProgress | None = None  # how far the turn's run has come in its workflow; None: it follows none
 
 
 class Reasoning(StrEnum):

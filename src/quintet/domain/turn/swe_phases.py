@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field, structs
 
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import Effect
@@ -231,6 +231,6 @@ def _proof_after(before: Proof, line: str, effects: frozenset[Effect], ok: bool,
 
 def _line(arguments: str) -> str:
     try:
-        return str(bounded_json.decode(arguments)["command"])
+        return str(wire_json.decode(arguments)["command"])
     except (msgspec.DecodeError, KeyError, TypeError):
         return ""

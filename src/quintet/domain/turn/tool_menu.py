@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from msgspec import Struct, structs
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import did_you_mean
 
 FINISH_STEP = "finish_step"  # says that a step is done; there only while a turn follows a workflow
 META_TOOLS = ["menu_list", "menu_enter", "menu_exit", "complete", "think", "message_user"]

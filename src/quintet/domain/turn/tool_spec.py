@@ -1,26 +1,30 @@
-"""What Quintet knows of a tool before it runs, and what a call comes back with."""
+"""What Quintet knows of a tool before it runs, what a call would touch, and what it comes back with.
+
+A tool is ready when every part of the machine that it needs is. A call may ask another model: `Advisers`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
 from quintet.domain.dials.axes import PermissionProfile
-from quintet.domain.permission.effects import Effect
-from quintet.domain.shell.line_needs import LinePart
-from quintet.domain.turn.consulting import Consulted
-from quintet.domain.turn.messages import ToolSchema
+from quintet.domain.permission.effects import Effect, LinePart
+from quintet.domain.turn.messages import Finish, Image, ToolSchema, Usage
 from quintet.domain.turn.swe_phases import PhaseMove
 from quintet.domain.turn.todos import Todo
+
+Route = Literal["smart", "deep", "vision"]  # of [routing]
+Purpose = Literal["friend", "vision", "library"]  # the page in prompts/advice that the model is told
 
 
 class Touch(Struct, frozen=True):
     """What one call would do, told from its arguments: effects, the paths it names, and why.
 
-    A call that runs shell lines gives them with the folder they run in; `shell_effects.with_lines` says what they mean.
+    A call that runs shell lines gives them with the folder they run in; `shell.judge.with_lines` says what they mean.
     """
 
     effects: frozenset[Effect]
@@ -35,7 +39,7 @@ class Touch(Struct, frozen=True):
     lines: tuple[str, ...] = ()  # shell lines the call will run
     commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn
     parts: tuple[LinePart, ...] = ()  # those of them that are more than plain reading
-    plain: bool = False  # the lines are all in the closed table of what reads: see shell_plain_reading
+    plain: bool = False  # the lines are all in the closed table of what reads: see shell.plain_reading
     named: tuple[str, ...] = ()  # of what it reads, the files that it only looks for: `ls -l .env`
     folder: str = ""  # where it runs them
     verifies: str = ""  # the todo whose criteria it will check
@@ -92,3 +96,62 @@ class ToolResult(Struct, frozen=True):
     phase: PhaseMove | None = None  # the SWE phase it goes to
     step: Move | None = None  # the way its run takes in its workflow
     consulted: tuple[Consulted, ...] = ()  # the models it asked
+
+
+class Consulted(Struct, frozen=True):
+    """A model that a call asked."""
+
+    route: str
+    model: str  # its name in the settings
+    usage: Usage = Usage()
+
+
+class Advice(Struct, frozen=True):
+    text: str
+    finish: Finish
+    consulted: Consulted
+
+
+class Advisers(Protocol):
+    """The models that a tool may ask. Raises ToolFailed, with the fix, where there is no answer."""
+
+    def ready(self, route: Route) -> bool:
+        """Whether a language model answers there; the offline rules are none."""
+
+    async def ask(
+        self,
+        purpose: Purpose,
+        route: Route,
+        question: str,
+        images: Sequence[Image] = (),
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> Advice:
+        """One question, one answer; `tell` hears the answer as it comes."""
+
+
+class MachinePart(Struct, frozen=True):
+    """Something outside Quintet that tools need."""
+
+    name: str
+    ready: bool
+    found: str = ""  # what there is: a version, or which kind
+    missing: str = ""  # what there is not, and how to get it; a ready part may lack something too
+
+
+class ToolReadiness(Struct, frozen=True):
+    name: str
+    state: Literal["ready", "missing"]
+    needs: tuple[str, ...]  # what is missing, in words
+
+
+def parts_of(specs: Iterable[ToolSpec]) -> list[str]:
+    """Every part that one of the tools needs, in the order of the tools."""
+    return list(dict.fromkeys(part for spec in specs for part in spec.needs))
+
+
+def readiness(specs: Iterable[ToolSpec], parts: Mapping[str, MachinePart]) -> list[ToolReadiness]:
+    found = []
+    for spec in specs:
+        missing = tuple(parts[name].missing for name in spec.needs if not parts[name].ready)
+        found.append(ToolReadiness(spec.name, "missing" if missing else "ready", missing))
+    return found

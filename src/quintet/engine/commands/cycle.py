@@ -13,7 +13,7 @@ from quintet.domain.journal.protocol import Choice, Event, QuestionAnswered, Que
 from quintet.domain.journal.state import SessionState
 from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.tasks.request_split import is_several
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order
 from quintet.engine.commands.dials import flag_changes, turn_dials
 from quintet.engine.commands.work import begin_work
 from quintet.engine.session import dials

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import to_builtins
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import AXIS_WORDS, AxesChange, ModelMode, RunControl, WorkMode, merge, parse_axis
 from quintet.domain.dials.transitions import Scope

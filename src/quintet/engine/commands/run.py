@@ -5,13 +5,13 @@ from __future__ import annotations
 from msgspec import to_builtins
 
 from quintet.domain.agents.run import RunErrorCode, RunPhase
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import RunFailed, UsageError
+from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.describe import compacted
 from quintet.domain.journal.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed, RunTaken
 from quintet.domain.settings.settings import REPLAYED
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order
 from quintet.engine.agents import runs
 from quintet.engine.commands.agents import resuming
 from quintet.engine.commands.cycle import going_on, withdrawn
@@ -71,7 +71,7 @@ def stop(desk: Desk, line: CommandLine) -> CommandOutcome:
     if not running and not state.dials.pending and run is None:
         raise UsageError("nothing is running")
     dropped = dials.drop_all(state, "/stop")
-    said = f"; {len(dropped)} waiting transition{'s'[: len(dropped) != 1]} dropped" if dropped else ""
+    said = f"; {counted(len(dropped), 'waiting transition')} dropped" if dropped else ""
     waiting = runs.moved(desk.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
     return CommandOutcome(f"stopped{said}", [*dropped, *waiting, *withdrawn(state, "/stop")], desk.stop)
 
@@ -121,7 +121,7 @@ def compact(desk: Desk, line: CommandLine) -> CommandOutcome:
     if event is None:
         held = len(desk.state.conversation.messages)
         return CommandOutcome(
-            f"nothing to compact: {held} message{'s'[: held != 1]} in the conversation, and all of them stay"
+            f"nothing to compact: {counted(held, 'message')} in the conversation, and all of them stay"
         )
     return CommandOutcome(f"compacted {compacted(event)}", [event], data={"compacted": event.kept + 1})
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.settings.screen import THEMES
 from quintet.engine.session.command_context import CommandOutcome, Desk

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from quintet.domain.base.did_you_mean import nearest
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import nearest
 from quintet.domain.dials.axes import AXIS_WORDS, AxesChange, RunControl, Surface
 from quintet.domain.input import slash_line as command_line
-from quintet.domain.input.slash_hints import CommandUsage
-from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.input.slash_line import CommandLine, CommandUsage
 from quintet.domain.journal.state import SessionState
 from quintet.engine.commands import agents, reports, work
 from quintet.engine.commands import cycle as cycles

@@ -7,7 +7,7 @@ from quintet.domain.dials.axes import AxesChange, WorkMode
 from quintet.domain.dials.transitions import Scope
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.turn import review_subject as subjects
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order
 from quintet.engine.commands.dials import turn_dials
 from quintet.engine.session.command_context import Beginning, CommandOutcome, Desk
 

@@ -27,11 +27,10 @@ from quintet.domain.journal.protocol import (
     TaskVerified,
 )
 from quintet.domain.journal.state import SessionState
-from quintet.domain.tasks import plan as plan_text
 from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Rest, Step, Verify, next_step
 from quintet.domain.tasks.cycle_phases import TERMINAL, CyclePhase
 from quintet.domain.tasks.executors import NATIVE
-from quintet.domain.tasks.page import read_pages, write_page
+from quintet.domain.tasks.page import new_tasks, read_pages, write_page
 from quintet.domain.tasks.task import Approval, Task, TaskStatus
 from quintet.domain.tasks.verdicts import VerifyOutcome
 from quintet.engine.agents import runs
@@ -198,7 +197,7 @@ class CycleRun:
                 return Rest(
                     "failed", f"the plan is gone from {shop.core.plans.folder(cycle.run)}; /plan makes it again"
                 )
-            texts = plan_text.fresh(read_pages(pages), (), shop.tasks.ids())  # another plan may have been quicker
+            texts = new_tasks(read_pages(pages), (), shop.tasks.ids())  # another plan may have been quicker
             pages = [(f"{text.id}.md", write_page(text)) for text in texts]
             retries = shop.core.settings.cycle.max_retries
             axes = AxesChange(work_mode=WorkMode.BUILD).applied_to(self._state.axes)

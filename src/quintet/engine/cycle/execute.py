@@ -12,9 +12,10 @@ import contextlib
 from quintet.domain.base.errors import QuintetError, TaskTaken
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.protocol import Interrupt, QuestionAsked, Submitted, TurnFinished
-from quintet.domain.tasks.cycle import Rest, findings_page, request_of
+from quintet.domain.tasks.cycle import Rest
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
+from quintet.domain.tasks.page import findings_page, request_of
 from quintet.domain.tasks.task import Approval, Task, TaskStatus, after_failure
 from quintet.engine.commands.cycle import is_staged
 from quintet.engine.cycle.context import Workshop, rest_after, surely

@@ -18,7 +18,7 @@ from quintet.domain.permission import gate
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.permission.rules import Rule, exactly
-from quintet.domain.tasks import backoff
+from quintet.domain.tasks import executors
 from quintet.domain.tasks.executors import (
     MAY_BE_THE_TASKS,
     STARTING,
@@ -141,7 +141,7 @@ class ExecutorStart:
             return ended
         raise ExecutorFailed(why(self._name, ended), hint=ended.hint)
 
-    async def _once(self, prompt: str, attempt: int) -> tuple[Ended, backoff.Again | None]:
+    async def _once(self, prompt: str, attempt: int) -> tuple[Ended, executors.Again | None]:
         shop, core, journal = self._shop, self._shop.core, self._shop.journal
         about = {"executor": self._name, "role": str(self._role), "attempt": attempt}
         call = ToolCall(core.ids.new("c"), STARTING, json.encode(about).decode())
@@ -164,8 +164,8 @@ class ExecutorStart:
             self._turn.spend(heard.usage, heard.cost)
         ended = heard.ended or Ended(False, failure=ExecutorFailure.GARBAGE, reason="it ended without a word")
         follows = None if ended.ok else self._follows(attempt, ended)
-        wait = follows if isinstance(follows, backoff.Again) else None
-        if isinstance(follows, backoff.GiveUp) and follows.reason:
+        wait = follows if isinstance(follows, executors.Again) else None
+        if isinstance(follows, executors.GiveUp) and follows.reason:
             ended = structs.replace(ended, hint="\n".join(filter(None, (ended.hint, follows.reason))))
         seconds = core.clock.monotonic() - began
         status = CallStatus.OK if ended.ok else CallStatus.ERROR
@@ -215,9 +215,9 @@ class ExecutorStart:
                 case Ended():
                     heard.ended = part
 
-    def _follows(self, attempt: int, ended: Ended) -> backoff.Again | backoff.GiveUp:
+    def _follows(self, attempt: int, ended: Ended) -> executors.Again | executors.GiveUp:
         retry = self._shop.core.settings.retry
-        return backoff.after_failure(attempt, ended.failure or ExecutorFailure.CRASHED, ended.resets_in, retry)
+        return executors.retry_after(attempt, ended.failure or ExecutorFailure.CRASHED, ended.resets_in, retry)
 
     def _ended(
         self,
@@ -226,7 +226,7 @@ class ExecutorStart:
         ended: Ended,
         heard: StartRecord,
         seconds: float,
-        again: backoff.Again | None = None,
+        again: executors.Again | None = None,
     ) -> ExecutorEnded:
         state = self._shop.state
         return ExecutorEnded(

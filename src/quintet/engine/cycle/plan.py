@@ -11,12 +11,11 @@ from quintet.domain.dials.axes import AxesChange, WorkMode
 from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.journal.cycle_events import PlannedTask
 from quintet.domain.journal.protocol import PlanMade, TurnFinished
-from quintet.domain.tasks import plan as plan_text
 from quintet.domain.tasks.cycle import Rest
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
-from quintet.domain.tasks.page import read_pages, write_page
-from quintet.domain.turn.review_report import Order
+from quintet.domain.tasks.page import new_tasks, pages_in, read_pages, write_page
+from quintet.domain.turn.reports import Order
 from quintet.engine.commands.cycle import is_staged
 from quintet.engine.cycle.context import Workshop, rest_after
 from quintet.engine.cycle.executor import ExecutorStart
@@ -40,7 +39,7 @@ class PlanStep:
         if isinstance(answer, Rest):
             return answer
         try:
-            texts = plan_text.fresh(read_pages(answer), shop.tasks.standing(cycle.plan.milestones), shop.tasks.ids())
+            texts = new_tasks(read_pages(answer), shop.tasks.standing(cycle.plan.milestones), shop.tasks.ids())
             shop.tasks.check(texts)
         except UsageError as error:
             return Rest("failed", f"the plan cannot be taken. {error.message}")
@@ -73,7 +72,7 @@ class PlanStep:
             work.carry = Turn.run  # the rules plan by splitting what was said, in any work mode
         ending = await shop.turns.run(work)
         if ending.status == "done":
-            return tuple(plan_text.pages_in(ending.answer))
+            return tuple(pages_in(ending.answer))
         return rest_after(ending)
 
     async def _by_cli(self) -> PAGES | Rest:
@@ -85,7 +84,7 @@ class PlanStep:
         async def carry(turn: Turn) -> TurnFinished:
             start = ExecutorStart(shop, cycle.roles.planner, ExecutorRole.PLAN, turn, folder)
             answer = (await start.run(shop.core.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
-            found.append(tuple(shop.core.plans.pages(cycle.run)) or tuple(plan_text.pages_in(answer)))
+            found.append(tuple(shop.core.plans.pages(cycle.run)) or tuple(pages_in(answer)))
             return turn.finished("done", answer)
 
         work = TurnWork("", shop.state.axes.surface, run=cycle.run, alone=False, carry=carry)

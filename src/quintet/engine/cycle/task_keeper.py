@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import structs
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, QuintetError, TaskTaken, UsageError
 from quintet.domain.base.text_table import table
+from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.dials.axes import Axes
 from quintet.domain.ports.ports import Clock
 from quintet.domain.ports.tasks import DRAFT, Claim, Staged, TaskFiles, TaskStore
@@ -247,7 +247,7 @@ class TaskKeeper:
         dropped = sum(task.status in WAITING_FOR_A_VERDICT for task in self.store.tasks())
         draft = "clear task.md, " if self._files.exists(DRAFT) else ""
         cancelled = f" and cancel {dropped} that wait to be verified" if dropped else ""
-        return f"{draft}put away {done} done task{'s'[: done != 1]}{cancelled}"
+        return f"{draft}put away {counted(done, 'done task')}{cancelled}"
 
     async def reset(self, run: str) -> list[str]:
         """Clear the draft and put away what is done, out of the summaries; rows and files stay. Says what was done."""

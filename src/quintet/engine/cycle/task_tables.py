@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.text_table import table
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.order import blocked_by, dispatch_order, next_task
 from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, milestones

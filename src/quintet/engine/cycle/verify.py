@@ -10,16 +10,17 @@ from msgspec import Struct, json
 
 from quintet.domain.dials.axes import Axes
 from quintet.domain.journal.protocol import TurnFinished
-from quintet.domain.permission.call_context import Stage
-from quintet.domain.tasks.cycle import Rest, request_of
+from quintet.domain.tasks.cycle import Rest
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
+from quintet.domain.tasks.page import request_of
 from quintet.domain.tasks.task import Task
 from quintet.domain.tasks.verdicts import DoneEvidence, VerifyOutcome, verdict
 from quintet.domain.turn import delivery
 from quintet.domain.turn.delivery import DeliveryState
 from quintet.domain.turn.messages import ToolCall
 from quintet.domain.turn.reasoning import without
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order
+from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.commands.cycle import is_staged
 from quintet.engine.cycle.context import Workshop, rest_after

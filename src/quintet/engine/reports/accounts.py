@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct, field
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.text_table import GAP, table
+from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.journal.protocol import ExecutorEnded, ModelConsulted, ModelReplied, ModelRequested, Recorded
@@ -303,11 +303,11 @@ def cost_lines(found: Costs) -> list[str]:
     lines = tally_table(found.by, [*found.rows, found.total])
     for model, count in found.unpriced.items():
         lines.append(
-            f"{model} had no price: {count} request{'s'[: count != 1]} of it count{'s'[: count == 1]} as 0. "
+            f"{model} had no price: {counted(count, 'request')} of it {'counts' if count == 1 else 'count'} as 0. "
             f"Set models.{model}.price_input and price_output for those to come."
         )
     for executor, count in found.untold.items():
-        starts = f"{count} start{'s'[: count != 1]} of it count{'s'[: count == 1]} as 0"
+        starts = f"{counted(count, 'start')} of it {'counts' if count == 1 else 'count'} as 0"
         lines.append(f"{executor} does not say what it costs: {starts}.")
     return lines
 

@@ -298,7 +298,7 @@ def _short(count: int) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s'[: number != 1]}"
+    return f"{number:,} {what if number == 1 else f'{what}s'}"
 
 
 def _clock(moment: float) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from quintet.domain.base.safe_text import visible
 from quintet.domain.base.text_table import table
+from quintet.domain.base.wording import counted
 from quintet.domain.journal.describe import Line
 from quintet.engine.reports import accounts
 from quintet.engine.reports.activities import span
@@ -72,7 +73,7 @@ def turn_words(found: Forensics, number: int) -> str:
     turn = turn_of(found, number)
     if turn is None:
         return "before the first turn"
-    parts = [f"{turn.steps} step{'s'[: turn.steps != 1]}", f"{accounts.seconds(turn.seconds)} s", f"{turn.cost:.4f}"]
+    parts = [counted(turn.steps, "step"), f"{accounts.seconds(turn.seconds)} s", f"{turn.cost:.4f}"]
     text = visible(" ".join(turn.text.split())) or "(goes on)"
     return f"turn {number}  {turn.status} · {' · '.join(parts)}   {turn.badge}   {text}"
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from quintet.domain.base.text_table import table
+from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
 from quintet.domain.turn.messages import Usage
@@ -184,7 +185,7 @@ def report_lines(report: Report, *, over_time: bool = True) -> list[str]:
     head = [
         ("session", report.session + (f", forked from {report.parent}" if report.parent else "")),
         ("from", f"{accounts.when(report.began)} to {accounts.when(report.until)}, {report.events} events"),
-        ("time", f"{report.seconds:.1f} s in {len(report.turns)} turn{'s'[: len(report.turns) != 1]}"),
+        ("time", f"{report.seconds:.1f} s in {counted(len(report.turns), 'turn')}"),
         ("tokens", f"{total.input_tokens} in ({total.cached_tokens} cached), {total.output_tokens} out"),
         ("cost", f"{total.cost:.4f}"),
         ("rating", "none" if report.rating is None else f"{report.rating:g} of 5, {rated} rated"),

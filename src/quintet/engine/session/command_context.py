@@ -16,7 +16,7 @@ from quintet.domain.dials.transitions import Activity
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Event, QuestionAnswered, QuestionAsked
 from quintet.domain.journal.state import SessionState
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order
 from quintet.engine.session.core import Core
 
 

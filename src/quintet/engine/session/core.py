@@ -11,7 +11,7 @@ from msgspec import Struct
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.dials.axes import Axes
-from quintet.domain.input.slash_hints import CommandUsage
+from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.ports.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings.settings import ModelSettings, Settings
 from quintet.domain.turn.messages import Usage

@@ -33,7 +33,7 @@ from quintet.domain.journal.protocol import (
 from quintet.domain.journal.state import SessionState
 from quintet.domain.ports.ports import Lease, Unreadable
 from quintet.domain.settings.hooks import HookPlace
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order
 from quintet.engine.agents import runs
 from quintet.engine.checkpoints.keeper import Keeper
 from quintet.engine.commands import cycle as cycles

@@ -7,8 +7,8 @@ from typing import Any
 from quintet.domain.base.safe_text import brief, visible
 from quintet.domain.dials import badge
 from quintet.domain.journal.protocol import CallDecided, DialsTurned, Recorded, as_json
-from quintet.domain.permission.access import access
 from quintet.domain.permission.gate import Verdict
+from quintet.domain.permission.question import access
 
 _RUN_LINES = ("bash", "write_to_shell")  # of what is on record without words for its access
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import OwnerGone, QuintetError, UsageError
 from quintet.domain.dials.axes import Surface
-from quintet.domain.input.slash_hints import CommandUsage
+from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
 from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted
 from quintet.domain.journal.state import SessionState, fold

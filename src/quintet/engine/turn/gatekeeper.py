@@ -12,16 +12,17 @@ from typing import Any, TypeGuard
 from msgspec import structs
 
 from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
 from quintet.domain.journal.protocol import CallDecided, Choice, Event, Noticed, QuestionAsked, RuleMade, ToolFinished
-from quintet.domain.permission.call_context import Standing
 from quintet.domain.permission.effects import PARTIAL_LEAVES, Effect
 from quintet.domain.permission.gate import Sandbox, Verdict
-from quintet.domain.permission.question_lines import BETWEEN
+from quintet.domain.permission.question import BETWEEN
 from quintet.domain.permission.rules import ANY, Rule, exactly, subject_of
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.messages import ToolCall
+from quintet.domain.turn.stage_policy import Standing
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
@@ -60,7 +61,7 @@ class Gatekeeper:
                 return calls
             self._journal.post(*(self._decided(p) for p in asking))
             lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in asking)
-            text = f"run this step ({len(asking)} call{'s'[: len(asking) > 1]})?"
+            text = f"run this step ({counted(len(asking), 'call')})?"
             question = self._question(text, asking, _again(again), shown=lines)
             choice, refusal = await self._ask(question, asking)
             if choice != YES:

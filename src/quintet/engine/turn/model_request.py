@@ -7,7 +7,6 @@ sent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any, Literal
 
 from msgspec import structs
@@ -17,10 +16,9 @@ from quintet.domain.journal.conversation_state import ASIDE
 from quintet.domain.journal.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested, Signal
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission import gate
-from quintet.domain.permission.call_context import Stage
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn.messages import Message, Request, Role, Usage
-from quintet.domain.turn.stage_policy import AGENTS_PAGE, PERSONA, TOOLSET_STATE, WORKFLOW_STATE, StagePlan
+from quintet.domain.turn.stage_policy import AGENTS_PAGE, PERSONA, TOOLSET_STATE, WORKFLOW_STATE, Stage, StagePlan
 from quintet.engine.agents.workflow_run import place_told
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
@@ -28,7 +26,6 @@ from quintet.engine.turn.compaction import compact_if_due
 from quintet.engine.turn.model_reply import Reply
 from quintet.engine.turn.prompts import joined
 
-FIRST_RETRY = 0.5  # seconds; doubles with each try
 GO_ON = "Go on."
 
 
@@ -70,9 +67,8 @@ class Asker:
                 self._keep_partial(step, reply)
                 raise
             except ModelError as error:
-                again = error.retryable and attempt <= self._core.settings.limits.retries
-                wait = _delay(error, attempt, self._core.chance) if again else None
-                if not again:
+                wait = error.retry_in(attempt, self._core.settings.limits.retries, self._core.chance)
+                if wait is None:
                     self._keep_partial(step, reply)
                 self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=wait))
                 if wait is None:
@@ -205,9 +201,3 @@ def _unheard(signal: Signal) -> None:
 
 def error_info(error: QuintetError) -> ErrorInfo:
     return ErrorInfo(error.code, error.message, error.hint)
-
-
-def _delay(error: ModelError, attempt: int, chance: Callable[[], float]) -> float:
-    if error.retry_after is not None:
-        return error.retry_after
-    return round(FIRST_RETRY * float(2 ** (attempt - 1)) * (1.0 + chance() / 2), 2)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from quintet.domain.base.errors import ModelError
 from quintet.domain.journal.protocol import QaReported
-from quintet.domain.permission.call_context import Stage
-from quintet.domain.turn.qa_report import QaReport, read_report
+from quintet.domain.turn.reports import QaReport, read_qa_report
+from quintet.domain.turn.stage_policy import Stage
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.turn.gatekeeper import Blocked
@@ -35,6 +35,6 @@ async def _looked(asker: Asker, calls: Calls, values: dict[str, str]) -> QaRepor
     for _ in range(MOST_STEPS):
         reply = await asker.ask(Stage.QA_REVIEW, values)
         if not reply.calls:
-            return read_report(reply.text)
+            return read_qa_report(reply.text)
         await calls.carry_out(reply.calls)
     return QaReport(f"the reviewer read for {MOST_STEPS} steps and came to no report")

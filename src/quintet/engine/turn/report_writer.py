@@ -6,7 +6,7 @@ from msgspec import structs
 
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.journal.protocol import ReportMade
-from quintet.domain.turn.review_report import Order, Report, read_report
+from quintet.domain.turn.reports import Order, Report, read_report
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 

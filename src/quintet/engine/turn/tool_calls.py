@@ -28,11 +28,10 @@ from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.rules import subject_of
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn import swe_phases
-from quintet.domain.turn.consulting import Consulted
+from quintet.domain.turn.corrections import Step, going_in_circles
 from quintet.domain.turn.delivery import Deed
-from quintet.domain.turn.loop_detection import Step, going_in_circles
 from quintet.domain.turn.messages import ToolCall, Usage
-from quintet.domain.turn.tool_spec import CallStatus, Move, ToolResult
+from quintet.domain.turn.tool_spec import CallStatus, Consulted, Move, ToolResult
 from quintet.engine.checkpoints.keeper import Keeper
 from quintet.engine.session import dials
 from quintet.engine.session.core import Core

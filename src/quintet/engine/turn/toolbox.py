@@ -11,23 +11,22 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, structs
 
-from quintet.domain.base.did_you_mean import nearest
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import nearest
 from quintet.domain.dials.axes import Axes, RunControl, tightens
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.permission import gate
-from quintet.domain.permission.access import access, is_command
-from quintet.domain.permission.call_context import Stage, Standing
 from quintet.domain.permission.effects import Effect, Grant, exceeds
 from quintet.domain.permission.gate import Decision, Sandbox, Terms
 from quintet.domain.permission.put_right import PUT_RIGHT
+from quintet.domain.permission.question import access, is_command
 from quintet.domain.permission.rules import subject_of
 from quintet.domain.ports.ports import ShellGrammar, ShellState
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.messages import ToolCall, ToolSchema
-from quintet.domain.turn.stage_policy import Menu, StagePlan
+from quintet.domain.turn.stage_policy import Menu, Stage, StagePlan, Standing
 from quintet.domain.turn.todos import with_criteria
 from quintet.domain.turn.tool_menu import FINISH_STEP, MenuManager, Presentation, toolsets_of, with_own
 from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch

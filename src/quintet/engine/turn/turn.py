@@ -16,16 +16,15 @@ from quintet.domain.base import json_schema
 from quintet.domain.base.errors import ModelError, UsageError
 from quintet.domain.dials.axes import RunControl
 from quintet.domain.journal.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
-from quintet.domain.permission.call_context import Stage
 from quintet.domain.settings.hooks import HookPlace
-from quintet.domain.tasks.page import read_pages
-from quintet.domain.tasks.plan import pages_in
+from quintet.domain.tasks.page import pages_in, read_pages
 from quintet.domain.turn import delivery, swe_phases
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn.corrections import Correction, wrong
 from quintet.domain.turn.delivery import DeliveryState
 from quintet.domain.turn.messages import Finish, ToolCall, Usage
 from quintet.domain.turn.reasoning import without
+from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.agents.workflow_run import WorkflowRun
 from quintet.engine.checkpoints.keeper import Keeper

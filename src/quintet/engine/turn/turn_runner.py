@@ -14,7 +14,7 @@ from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.protocol import ErrorInfo, Event, TurnFinished, TurnStarted
 from quintet.domain.journal.state import SessionState
 from quintet.domain.turn.messages import Role
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order
 from quintet.engine.agents import runs
 from quintet.engine.checkpoints.keeper import Keeper
 from quintet.engine.session import dials

@@ -1,7 +1,11 @@
-"""What one AI CLI speaks: how it is started and told its assignment, and what its events mean.
+"""What one AI CLI speaks: how it is started and told its assignment and what it may do, and what its events mean.
 
 A dialect is made for one start and holds its state. `take` is given each event in order, and sets `outcome` once the
 stream has said how it ended; nothing else counts as success.
+
+Sandboxes do not nest: behind bubblewrap a CLI's own sandbox is off and nothing is left to approve, at every profile,
+for ours is built from the grant. Without bubblewrap its own protection stays on and follows the profile; only
+unrestricted lets go of it. A planner or verifier that must leave the project alone is never let go of there.
 """
 
 from __future__ import annotations
@@ -12,8 +16,8 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.tasks.executor_flags import permission_flags, reading_flags
 from quintet.domain.tasks.executors import Assignment, ExecutorFailure, ExecutorPart
 from quintet.features.ai_clis.settings import ExecutorSettings
 
@@ -56,7 +60,7 @@ class RunOutcome(Struct, frozen=True):
 class Dialect(ABC):
     """The common ground; a CLI overrides what differs."""
 
-    cli = ""  # by which `executor_flags` knows it
+    cli = ""  # by which the tables of flags know it
     passed: tuple[str, ...] = ()  # environment variables it needs
     hints: ClassVar[dict[ExecutorFailure, str]] = {}
     held: ClassVar[dict[str, str]] = {}  # in its home, and why: what decides what runs when you start it yourself
@@ -151,3 +155,53 @@ def summary_of(arguments: Any) -> str:
 
 def number(value: Any) -> int:
     return value if isinstance(value, int) else 0
+
+
+CODEX_BYPASS = ("--dangerously-bypass-approvals-and-sandbox",)
+CLAUDE_BYPASS = ("--dangerously-skip-permissions",)
+GEMINI_BYPASS = ("--approval-mode", "yolo", "--skip-trust")
+
+BYPASS: dict[str, tuple[str, ...]] = {"codex": CODEX_BYPASS, "claude": CLAUDE_BYPASS, "gemini": GEMINI_BYPASS}
+
+OWN_WALLS: dict[str, dict[PermissionProfile, tuple[str, ...]]] = {
+    "codex": {
+        PermissionProfile.RESTRICTED: ("--sandbox", "read-only"),
+        PermissionProfile.NORMAL: ("--sandbox", "workspace-write"),
+        PermissionProfile.TRUSTED: (
+            *("--sandbox", "workspace-write"),
+            *("-c", "sandbox_workspace_write.network_access=true"),
+        ),
+        PermissionProfile.UNRESTRICTED: CODEX_BYPASS,
+    },
+    "claude": {
+        PermissionProfile.RESTRICTED: (
+            *("--permission-mode", "default"),
+            *("--disallowedTools", "Bash,Edit,Write,NotebookEdit"),
+        ),
+        PermissionProfile.NORMAL: ("--permission-mode", "acceptEdits"),
+        PermissionProfile.TRUSTED: ("--permission-mode", "acceptEdits", "--allowedTools", "Bash"),
+        PermissionProfile.UNRESTRICTED: CLAUDE_BYPASS,
+    },
+    "gemini": {
+        PermissionProfile.RESTRICTED: ("--approval-mode", "default"),
+        PermissionProfile.NORMAL: ("--approval-mode", "auto_edit"),
+        PermissionProfile.TRUSTED: ("--approval-mode", "auto_edit", "--allowed-tools", "run_shell_command"),
+        PermissionProfile.UNRESTRICTED: GEMINI_BYPASS,
+    },
+}
+
+
+def permission_flags(cli: str, profile: PermissionProfile, *, contained: bool) -> tuple[str, ...]:
+    """What an executor that may change the project is started with; `contained` is to be behind bubblewrap."""
+    return BYPASS[cli] if contained else OWN_WALLS[cli][profile]
+
+
+def reading_flags(cli: str, folder: str) -> tuple[str, ...] | None:
+    """The same for one that may write to `folder` alone, outside bubblewrap; None where its own protection cannot."""
+    if cli == "codex":
+        return ("--sandbox", "workspace-write", "--cd", folder) if folder else ("--sandbox", "read-only")
+    if cli == "claude":
+        rules = f"Edit(/{folder}/**),Write(/{folder}/**)"  # //path is what it calls an absolute path
+        written = ("--allowedTools", rules, "--add-dir", folder) if folder else ()
+        return ("--permission-mode", "default", *written, "--disallowedTools", "Bash,NotebookEdit")
+    return None if folder else ("--approval-mode", "plan")

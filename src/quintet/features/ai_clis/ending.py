@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 
-from quintet.domain.tasks.executor_errors import judge
 from quintet.domain.tasks.executors import Ended, ExecutorFailure
 from quintet.features.ai_clis.dialect import Dialect, clipped
+from quintet.features.ai_clis.errors import judge
 from quintet.features.ai_clis.run import RunningProgram
 
 MOST_REASON = 600

@@ -13,8 +13,6 @@ from typing import Any, ClassVar
 
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.tasks.executor_errors import by_status
-from quintet.domain.tasks.executor_flags import permission_flags
 from quintet.domain.tasks.executors import (
     CallBegan,
     CallEnded,
@@ -33,9 +31,11 @@ from quintet.features.ai_clis.dialect import (
     RunOutcome,
     clipped,
     number,
+    permission_flags,
     summary_of,
     words_of,
 )
+from quintet.features.ai_clis.errors import by_status
 
 WRITERS = ("write_file", "replace", "edit")
 SYSTEM_SETTINGS = "/etc/gemini-cli/settings.json"

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.sandbox.host_mounts import below, home
-from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.tasks.executors import ACP, AI_CLIS, ExecutorFailure
 from quintet.features.ai_clis.acp import AcpAgent
 from quintet.features.ai_clis.claude import Claude

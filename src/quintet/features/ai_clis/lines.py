@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.processes.output import WHOLE_BYTES
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 from quintet.domain.base.redaction import Chunks
 
 LINE_BYTES = 4_000_000  # a longer line is cut, and then it is no event any more
@@ -112,10 +112,10 @@ def event_in(line: bytes) -> dict[str, Any] | None:
     if not line.lstrip().startswith(b"{"):
         return None
     try:
-        found = bounded_json.decode(line)
+        found = wire_json.decode(line)
     except ValueError:
         try:
-            found = bounded_json.decode(line.decode("utf-8", "replace"))
+            found = wire_json.decode(line.decode("utf-8", "replace"))
         except ValueError:
             return None
     return found if isinstance(found, dict) else None

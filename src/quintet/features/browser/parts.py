@@ -5,7 +5,7 @@ from __future__ import annotations
 from quintet.adapters.settings.packages import package_part
 from quintet.app.machine_parts import PartSources, runs
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.browser.chromium import MISSING, PACKAGE, find
 from quintet.features.browser.settings import BrowserSettings
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
 from quintet.features.browser.page_view import changes
 from quintet.features.browser.values import HERE, Direction, Seen, Target, Upload
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 
 if TYPE_CHECKING:
     from quintet.features.browser.browser import LocalBrowser

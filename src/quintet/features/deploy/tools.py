@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from msgspec import structs
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench

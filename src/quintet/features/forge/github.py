@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from quintet.adapters.http.fetch import Fetched, Fetcher
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
 from quintet.features.forge.settings import ForgeSettings
 from quintet.features.forge.token import MISSING, find_token, web_host
@@ -153,7 +153,7 @@ def _limited(got: Fetched) -> float | None:
 
 def _json(got: Fetched, kind: type) -> Any:
     try:
-        return bounded_json.decode(got.body, kind)
+        return wire_json.decode(got.body, kind)
     except msgspec.DecodeError:
         hint = "check the address in [forge] url"
         raise ToolFailed("the forge does not answer as GitHub's REST API does", hint=hint) from None
@@ -179,7 +179,7 @@ def _problem(got: Fetched, method: str, known: bool) -> str:
 def _said(got: Fetched) -> list[str]:
     """What the forge says went wrong."""
     try:
-        answer = bounded_json.decode(got.body)
+        answer = wire_json.decode(got.body)
     except msgspec.DecodeError:
         return []
     if not isinstance(answer, dict):

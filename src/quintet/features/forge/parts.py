@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from quintet.app.machine_parts import PartSources
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.forge.settings import ForgeSettings
 from quintet.features.forge.token import MISSING, find_token
 

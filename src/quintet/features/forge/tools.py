@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.features.forge import pull_request as pulls
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 from quintet.tools.files import kept
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 
 MOST_BYTES = 50_000_000  # of one message
 MOST_HEADERS = 20
@@ -115,7 +115,7 @@ class Connection:
         why = "it ended"
         try:
             while True:
-                await self._take(bounded_json.decode(await self._body(), _Message))
+                await self._take(wire_json.decode(await self._body(), _Message))
         except asyncio.IncompleteReadError:
             pass
         except (ValueError, asyncio.LimitOverrunError, msgspec.MsgspecError) as error:

@@ -7,7 +7,7 @@ from collections import Counter
 
 from quintet.app.machine_parts import PartSources
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.language_servers import registry as languages
 
 MOST_FILES = 20_000  # looked at for the languages of a project

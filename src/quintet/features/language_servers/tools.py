@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.base.listing import few
+from quintet.domain.base.wording import counted, few
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
 from quintet.features.language_servers.values import Diagnostic, SourcePlace
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 
 if TYPE_CHECKING:
     from quintet.features.language_servers.servers import LocalLanguageServers

@@ -16,9 +16,9 @@ from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.cli.parsing import actions, lookup
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.safe_text import visible
+from quintet.domain.base.wording import did_you_mean
 from quintet.features.library.library import EMPTY, LocalLibrary
 from quintet.features.library.passages import FORMATS, Document, FoundPassages, PageText, Passage
 from quintet.features.library.settings import LibrarySettings

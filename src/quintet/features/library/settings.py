@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from quintet.domain.base.did_you_mean import did_you_mean
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.settings.meta import TRUSTED, setting
 from quintet.domain.settings.settings import Settings
 

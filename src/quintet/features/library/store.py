@@ -15,8 +15,8 @@ from msgspec import Struct, structs
 
 from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.sqlite.database import BUSY_MS, clear_errors, load_queries
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, StoreNewer
+from quintet.domain.base.wording import did_you_mean
 from quintet.features.library.passages import Document, PageText, Passage, chosen, match_query
 
 VERSION = 1

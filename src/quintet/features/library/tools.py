@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import QuintetError, ToolFailed
+from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
 from quintet.features.library.passages import FORMATS, Document, FoundPassages, Passage, checked_citations
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 
 if TYPE_CHECKING:
     from quintet.features.library.library import LocalLibrary

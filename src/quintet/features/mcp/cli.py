@@ -18,16 +18,15 @@ from quintet.adapters.settings.gate_terms import make_terms
 from quintet.app.open import make_containment
 from quintet.cli.parsing import actions, dial_flags, lookup, make_parser
 from quintet.cli.tools import call_made
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.base.json_schema import wanted
 from quintet.domain.base.safe_text import visible
+from quintet.domain.base.wording import counted, did_you_mean
 from quintet.features.mcp.pool import McpPool
 from quintet.features.mcp.server_files import OFF, as_told
 from quintet.features.mcp.values import McpOffer, McpServer
 from quintet.features.mcp.wiring import make_mcp
 from quintet.surfaces.tables import complain, say, say_json, say_table
-from quintet.tools.declare import counted
 
 NONE_YET = (
     'no MCP servers yet: add one to your settings,\n  [mcp.servers.NAME]\n  command = "…"   # or url = "https://…/mcp"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from quintet.adapters.settings.packages import package_part
 from quintet.app.machine_parts import PartSources
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart
 
 
 def mcp(around: PartSources) -> MachinePart:

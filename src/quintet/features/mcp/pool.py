@@ -20,10 +20,9 @@ from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.processes.processes import child_environment, own_environment
 from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.settings.packages import install_line
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.json_schema import misfit, wanted
-from quintet.domain.base.listing import few
+from quintet.domain.base.wording import did_you_mean, few
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.turn.tool_spec import Touch
 from quintet.features.mcp.values import OWN_SETTINGS, McpAnswer, McpOffer, McpServer

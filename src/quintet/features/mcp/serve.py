@@ -17,8 +17,8 @@ from quintet.adapters.settings.trust import trust_of
 from quintet.app.open import open_session
 from quintet.app.tool_registry import BY_NAME
 from quintet.cli.parsing import dial_flags, make_parser, turned
-from quintet.domain.base.did_you_mean import did_you_mean
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import AxesChange, Surface
 from quintet.domain.turn.tool_menu import TOOL_MODES, toolsets_of, with_own
 from quintet.domain.turn.tool_spec import ToolSpec

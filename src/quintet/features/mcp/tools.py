@@ -8,14 +8,15 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
-from quintet.domain.permission.known_resources import TEMPLATE
+from quintet.domain.permission.known_addresses import TEMPLATE
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpTool
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 from quintet.tools.files import kept
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _arguments(given: dict[str, Any] | str | None) -> dict[str, Any]:
     """Some models write the object as text."""
     if isinstance(given, str) and given.strip():
         try:
-            given = bounded_json.decode(given)
+            given = wire_json.decode(given)
         except ValueError as error:
             raise ToolFailed(f"tool_args: an object is wanted, and this text is no JSON ({error})") from None
     if given and not isinstance(given, dict):
@@ -152,7 +153,7 @@ def _says(parts: tuple[McpPart, ...], structured: Any) -> bool:
     """Whether a text says the same: servers give both, for clients that know only one."""
     for part in parts:
         try:
-            said = bounded_json.decode(part.text)
+            said = wire_json.decode(part.text)
         except ValueError:  # no JSON, or nested without an end
             said = part.text
         if structured in (said, part.text, {"result": said}, {"result": part.text}):

@@ -10,7 +10,7 @@ from quintet.adapters.files.paths import Places, cache_folder
 from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.settings.trust import trust_of
-from quintet.domain.permission.secret_exposure import given_to, may_be_secret
+from quintet.domain.permission.exposure import given_to, may_be_secret
 from quintet.features.mcp.pool import McpPool
 from quintet.features.mcp.server_files import servers
 from quintet.features.mcp.settings import McpSettings

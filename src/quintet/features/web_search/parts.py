@@ -6,7 +6,7 @@ import os
 
 from quintet.adapters.settings.packages import package_part
 from quintet.app.machine_parts import PartSources
-from quintet.domain.turn.tool_readiness import MachinePart
+from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.web_search.engines import chosen
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from quintet.adapters.http.fetch import Fetched, Fetcher
 from quintet.adapters.processes.processes import run_apart
-from quintet.domain.base import bounded_json
+from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.outside_settings import WebSettings
 from quintet.features.web_search.values import Sought, WebResult
@@ -143,7 +143,7 @@ def _answer(who: str, got: Fetched) -> dict[str, Any]:
     if got.status != 200:
         raise ToolFailed(f"{who} answers {got.status}: {got.body[:200].decode('utf-8', 'replace').strip()}")
     try:
-        answer = bounded_json.decode(got.body)
+        answer = wire_json.decode(got.body)
     except msgspec.DecodeError:
         answer = None
     if not isinstance(answer, dict):

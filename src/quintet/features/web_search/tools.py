@@ -6,11 +6,12 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.features.web_search.values import Page, Sought, WebResult
-from quintet.tools.declare import counted, tool
+from quintet.tools.declare import tool
 from quintet.tools.files import kept
 
 if TYPE_CHECKING:

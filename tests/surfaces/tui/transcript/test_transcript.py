@@ -9,7 +9,7 @@ from quintet.domain.dials.transitions import Actor, Scope
 from quintet.domain.journal import protocol as p
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn.messages import EndPart, Finish, TextPart, Usage
-from quintet.domain.turn.review_report import Order
+from quintet.domain.turn.reports import Order
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.surfaces.tui.transcript.blocks import CallBlock, Folded, Joined
 from quintet.surfaces.tui.transcript.rows import plain

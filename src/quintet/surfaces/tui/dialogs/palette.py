@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quintet.domain.input.slash_hints import CommandUsage
+from quintet.domain.input.slash_line import CommandUsage
 from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
 
 KEY = "key "  # before the name of an action; anything else is a command's usage

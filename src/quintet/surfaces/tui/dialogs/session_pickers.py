@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import ClassVar
 
+from quintet.domain.base.wording import counted
 from quintet.domain.ports.prompt import AtHand, SessionShown
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
@@ -92,7 +93,7 @@ class SessionPicker(Picker):
         return [self._row(one) for one in sessions]
 
     def _row(self, one: SessionShown) -> PickRow:
-        when, turns = one.updated[5:16].replace("T", " "), f"{one.turns} turn{'s'[: one.turns != 1]}"
+        when, turns = one.updated[5:16].replace("T", " "), counted(one.turns, "turn")
         detail = f"{one.id}   {one.badge}"
         if one.live and one.id != self._current:
             detail += "\nanother process runs it; you attach to it and it goes on there"

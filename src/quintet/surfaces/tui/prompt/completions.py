@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from quintet.domain.agents.agent import Agent, visible_menu
 from quintet.domain.input.at_file import AtToken, at_token, completed
-from quintet.domain.input.slash_hints import Hint, hints
+from quintet.domain.input.slash_line import Hint, hints
 from quintet.domain.ports.prompt import FileFinder
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.popup import MOST_ROWS, Popup, PopupRow, PopupState

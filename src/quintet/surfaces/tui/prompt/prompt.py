@@ -17,7 +17,7 @@ from textual.widgets import Static, TextArea
 
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import visible
-from quintet.domain.input.recall import Recall
+from quintet.domain.input.prompt import Recall
 from quintet.domain.ports.prompt import AtHand
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.completions import Offers

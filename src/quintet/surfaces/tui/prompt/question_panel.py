@@ -23,7 +23,7 @@ from textual.widgets import Input, Static
 from quintet.domain.base.safe_text import exactly
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.effects import Effect
-from quintet.domain.permission.question_lines import parted
+from quintet.domain.permission.question import parted
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import Row, Span, clean, side_by_side, wrap
 

@@ -11,7 +11,7 @@ from textual import events
 from textual.binding import Binding
 from textual.widgets import TextArea
 
-from quintet.domain.input.paste import Pastes, Rapid, cleaned
+from quintet.domain.input.prompt import Pastes, Rapid, cleaned
 
 NEWLINE_KEYS = ("shift+enter", "alt+enter", "ctrl+j")
 SUBMIT_KEYS = ("ctrl+enter",)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from quintet.domain.base.wording import counted
 from quintet.domain.journal.describe import Line
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.surfaces.tui.transcript.markdown import MarkdownLines
@@ -153,7 +154,7 @@ class Folded(Block):
         mark = FOLDED if self.folded else UNFOLDED
         text = self.text.strip("\n")
         count = text.count("\n") + 1
-        about = f"  {count} line{'s'[: count != 1]}" if self.folded and text else ""
+        about = f"  {counted(count, 'line')}" if self.folded and text else ""
         rows = wrap([(f"  {mark} ", "accent"), (clean(self.heading), self._role), (about, "dim")], width, "    ")
         if self.folded:
             return rows

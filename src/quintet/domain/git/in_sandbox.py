@@ -1,19 +1,20 @@
-"""What a failure of git's means where it is the sandbox that made it fail, and what to do then. Pure.
+"""git in the sandbox: which lines bring files into the project, and what a failure means that the sandbox made. Pure.
 
 git says `does not appear to be a git repository` of a folder that is only not shown, and exits 128 for want of a key.
-Each note names the cause and what the user can do; none of it is done for them.
+Each note names the cause and what the user can do; none of it is done for them. For lines that are git's alone and
+bring files, protected files of the work tree are writable, and what git leaves there is judged by content afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.exposure import AGENT, FETCHING
 from quintet.domain.permission.protected_paths import inside
-from quintet.domain.permission.user_keys import AGENT, FETCHING
 
 SIGNING = (
     "git is set to sign here (commit.gpgsign or tag.gpgsign), and the sandbox has none of your signing keys: nothing "
@@ -102,3 +103,19 @@ _MARKS: dict[str, Callable[[FailedCommand], str]] = {
     "Permission denied (publickey": _no_key,
     "terminal prompts disabled": lambda failure: NO_PASSWORD,
 }
+
+
+_EFFECTS = frozenset({Effect.READ, Effect.FETCH, Effect.EDIT, Effect.COMMIT, Effect.NETWORK, Effect.DESTROY})
+_BRINGS = "checkout|switch|pull|merge|rebase|stash|reset|restore|cherry-pick|revert"
+_PART = r"\s*git [a-z][a-z-]*(?: [^|&;<>()$`\\\n]*)?"
+_LINE = regex(rf"{_PART}(?:(?:&&|;){_PART})*")
+_BRINGING = regex(rf"(?:^|&&|;)\s*git (?:{_BRINGS})(?![\w-])")
+
+
+def brings_by_git(command: Sequence[str], grant: Grant) -> bool:
+    """Plain words only: a line with anything else in it has the covers that every other command has."""
+    if Effect.COMMIT not in grant.effects or not _EFFECTS.issuperset(grant.effects):
+        return False
+    if len(command) != 3 or tuple(command[:2]) != ("bash", "-c"):
+        return False
+    return bool(_LINE.fullmatch(command[2]) and _BRINGING.search(command[2]))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.base.bounded_json import MOST_DEPTH, decode, deeper_than
+from quintet.domain.base.wire_json import MOST_DEPTH, decode, deeper_than
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.text(),

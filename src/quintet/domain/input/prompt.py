@@ -1,15 +1,58 @@
-"""Pasted text: made fit for the prompt, folded when it is long, put back when the prompt is submitted.
+"""What a prompt remembers while somebody types: what was typed before, and long pastes.
 
-A terminal that brackets what is pasted says so itself. One that does not gives it away by its speed: keys that come
-closer together than anybody types are a paste, and an Enter among them is a line's end.
+A long paste is folded and put back when the prompt is submitted. A terminal that brackets what is pasted says so
+itself. One that does not gives it away by its speed: keys that come closer together than anybody types are a paste,
+and an Enter among them is a line's end.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.safe_text import visible
+
+
+class Recall:
+    def __init__(self, past: Sequence[str] = ()) -> None:
+        self._past = list(past)
+        self._at = len(self._past)
+        self._draft = ""
+
+    @property
+    def past(self) -> list[str]:
+        return list(self._past)
+
+    def add(self, text: str) -> None:
+        """Something was submitted: it is the newest now, and the walk begins anew."""
+        if text and self._past[-1:] != [text]:
+            self._past.append(text)
+        self._at, self._draft = len(self._past), ""
+
+    def fill(self, past: Sequence[str]) -> None:
+        """What was typed before this program began, found only now."""
+        typed_since = self._past
+        self._past = list(past)
+        for text in typed_since:
+            self.add(text)
+        self._at = len(self._past)
+
+    def older(self, current: str) -> str | None:
+        """The input before the one that is shown; None at the oldest. What was not submitted is kept."""
+        if self._at == len(self._past):
+            self._draft = current
+        if self._at == 0:
+            return None
+        self._at -= 1
+        return self._past[self._at]
+
+    def newer(self) -> str | None:
+        if self._at >= len(self._past):
+            return None
+        self._at += 1
+        return self._draft if self._at == len(self._past) else self._past[self._at]
+
 
 FOLD_LINES = 10  # a paste of more lines than this is folded
 FOLD_CHARACTERS = 2_000  # and so is one of more characters

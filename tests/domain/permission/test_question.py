@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from quintet.domain.permission.access import OUTSIDE, UNCONTAINED, access
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.question import OUTSIDE, UNCONTAINED, access
 
 ROOT = "/work/app"
 EDITS = Grant((Effect.EDIT,), (ROOT,))

@@ -1,13 +1,13 @@
-"""Failures that only the sandbox explains are told with their cause; others are left as they are."""
+"""git in the sandbox: which lines bring files, and failures that only the sandbox explains, with their cause."""
 
 from __future__ import annotations
 
 import pytest
 
-from quintet.domain.git import sandbox_notes as notes
-from quintet.domain.git.sandbox_notes import FailedCommand, explained
+from quintet.domain.git import in_sandbox as notes
+from quintet.domain.git.in_sandbox import FailedCommand, brings_by_git, explained
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
-from quintet.domain.permission.user_keys import FETCHING
+from quintet.domain.permission.exposure import FETCHING
 
 GRANT = Grant((Effect.COMMIT, Effect.NETWORK), ("/work/app",), True)
 GPG = "error: gpg failed to sign the data:\n(no gpg output)\nfatal: failed to write commit object\n"
@@ -61,3 +61,54 @@ def test_which_key_was_missing_depends_on_what_the_line_had() -> None:
     fetching = Grant(GRANT.effects, GRANT.write_roots, True, keys=FETCHING)
     assert explained(FailedCommand(DENIED, 128, fetching, Sandbox.BWRAP, "/")) == (notes.NO_AGENT,)
     assert explained(FailedCommand(DENIED, 128, GRANT, Sandbox.PARTIAL, "/")) == (notes.NO_KEYS_IN_PARTIAL,)
+
+
+EDIT, COMMIT = Effect.EDIT, Effect.COMMIT
+
+
+def grant(*effects: Effect) -> Grant:
+    return Grant(effects=effects)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git checkout main",
+        "git switch -c x origin/x",
+        "git pull --rebase origin main",
+        "git stash",
+        "git fetch && git merge origin/main",
+        "git stash; git pull; git stash pop",
+        "git restore .mcp.json .claude",
+        "git cherry-pick abc123",
+        "git reset --hard HEAD~1",
+    ],
+)
+def test_lines_of_git_alone(line: str) -> None:
+    assert brings_by_git(("bash", "-c", line), grant(EDIT, COMMIT))
+    assert not brings_by_git(("bash", "-c", line), grant(EDIT, COMMIT, Effect.EXECUTE))
+    assert not brings_by_git(("bash", "-c", line), grant(EDIT))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3 x.py; git checkout main",
+        "git checkout main && python3 x.py",
+        "git checkout $(python3 x.py)",
+        "git checkout `x`",
+        "git checkout main | sh",
+        "git checkout main > .mcp.json",
+        "git checkout main & python3 x.py",
+        "git checkout main\npython3 x.py",
+        "git commit -m x",
+        "git log",
+        "git -c core.hooksPath=x checkout main",
+        "X=1 git checkout main",
+        "./git checkout main",
+        "git checkout-index -f .mcp.json",
+        "git $x checkout main",
+    ],
+)
+def test_anything_else_keeps_its_covers(line: str) -> None:
+    assert not brings_by_git(("bash", "-c", line), grant(EDIT, COMMIT))

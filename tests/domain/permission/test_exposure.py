@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from quintet.domain.permission.effects import Effect
-from quintet.domain.permission.user_keys import AGENT, FETCHING, HOSTS, PRIVATE, keys_for, said
-from quintet.domain.shell.line_needs import LinePart
+from quintet.domain.permission.effects import Effect, LinePart
+from quintet.domain.permission.exposure import AGENT, FETCHING, HOSTS, PRIVATE, keys_for, keys_shown
 
 PUBLISH = frozenset({Effect.PUBLISH, Effect.NETWORK})
 NETWORK = frozenset({Effect.NETWORK, Effect.COMMIT})
@@ -35,9 +34,9 @@ def test_a_publishing_line_gets_what_its_programs_need(commands: tuple[str, ...]
 
 def test_a_deploy_target_gets_ssh_and_its_programs_login() -> None:
     ssh = (HOSTS, AGENT, PRIVATE)
-    assert keys_for(PUBLISH, ("./deploy.sh",), (), approved=True, deploys=True) == ssh
-    assert keys_for(PUBLISH, ("fly deploy",), (), approved=True, deploys=True) == (*ssh, "fly")
-    assert keys_for(frozenset({Effect.NETWORK}), ("fly logs",), (), approved=True, deploys=True) == ()
+    assert keys_for(PUBLISH, ("./deploy.sh",), (), approved=True, user_line=True) == ssh
+    assert keys_for(PUBLISH, ("fly deploy",), (), approved=True, user_line=True) == (*ssh, "fly")
+    assert keys_for(frozenset({Effect.NETWORK}), ("fly logs",), (), approved=True, user_line=True) == ()
 
 
 def test_git_alone_that_fetches_gets_the_agent_and_no_key() -> None:
@@ -51,4 +50,4 @@ def test_git_alone_that_fetches_gets_the_agent_and_no_key() -> None:
 
 
 def test_what_a_grant_of_another_version_names_is_passed_over() -> None:
-    assert said(("npm", "unknown")) == "~/.npmrc"
+    assert keys_shown(("npm", "unknown")) == "~/.npmrc"

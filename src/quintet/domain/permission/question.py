@@ -1,14 +1,39 @@
-"""What a call may touch, in words: what holds it to its grant, and not what the grant would like. Pure.
+"""What a question to the user says: what Quintet knows of a call first, what a model wrote after it. Pure.
 
-Only a whole sandbox holds a command to its grant. A line approved as outside, and any line without a sandbox, runs with
-the user's rights, and that is what every question says of it.
+A line of the latter that looks like one of the former is marked, so that no command can pass for a reason. `access`
+says what holds a call to its grant, and not what the grant would like: only a whole sandbox holds a command to it. A
+line approved as outside, and any line without a sandbox, runs with the user's rights, and that is what the question
+says.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from quintet.domain.base.safe_text import exactly
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
-from quintet.domain.permission.user_keys import said
+from quintet.domain.permission.exposure import keys_shown
 from quintet.domain.turn.tool_spec import Touch
+
+LABELS = ("again", "why asked", "axes", "always", "effects", "access", "secrets", "network", "grant", "arguments")
+WIDTH = 11  # of a label with the spaces behind it
+MARK = "› "
+BETWEEN = ""  # stands between the two in a question's detail: what a model wrote begins behind it
+
+
+def parted(detail: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Quintet's own lines, which stand first, and the rest; every character of them can be seen."""
+    own = 0
+    while own < len(detail) and _label(detail[own]) and "\n" not in detail[own]:
+        own += 1
+    after = detail[own + 1 :] if own < len(detail) and detail[own] == BETWEEN else detail[own:]
+    rest = [f"{MARK}{part}" if _label(part) else part for line in after for part in line.split("\n")]
+    return [exactly(line) for line in detail[:own]], [exactly(line) for line in rest]
+
+
+def _label(line: str) -> bool:
+    return line[:WIDTH].rstrip() in LABELS and (len(line) <= WIDTH or line[WIDTH - 1] == " ")
+
 
 OUTSIDE = "outside the sandbox, with your rights: any file, program and network"
 UNCONTAINED = "no sandbox: it runs with your rights: any file, program and network"
@@ -39,7 +64,7 @@ def _granted(grant: Grant, root: str, *, keys: bool = False) -> str:
         parts.append(f"reads {', '.join(grant.read_roots)}")
     parts.append(f"network {'on for this call' if grant.network else 'off'}")
     if keys:
-        parts.append(f"may read {said(grant.keys)}")
+        parts.append(f"may read {keys_shown(grant.keys)}")
     return " · ".join(parts)
 
 

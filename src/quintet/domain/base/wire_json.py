@@ -1,6 +1,7 @@
-"""JSON that a model, a server or a repository wrote, read within bounds: whatever it is, a value or a DecodeError.
+"""JSON: read within bounds what a model, a server or a repository wrote, and the base of all that we write on a wire.
 
-Depth is measured before anything is parsed, in one pass: what is read here may be walked by a recursive function.
+`decode` gives a value or a DecodeError, whatever the text is. Depth is measured before anything is parsed, in one pass:
+what is read here may be walked by a recursive function.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeVar, overload
 
 import msgspec
+from msgspec import Struct
 
 from quintet.domain.base.lazy_regex import regex
 
@@ -54,3 +56,11 @@ def deeper_than(data: bytes | bytearray | str, most: int) -> bool:
         elif token in "]}":
             depth -= 1
     return False
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+
+
+class Tagged(Struct, frozen=True, tag_field="type", tag=_snake, kw_only=True, gc=False):
+    """Base of everything that crosses a Session. Values that hold no cycle need no garbage collector (`gc=False`)."""

@@ -1,0 +1,34 @@
+"""Names and numbers in a sentence: lists, counts, and the name that a misspelt one was probably meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """The first of them, and how many more there are: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def nearest(word: str, names: Iterable[str], most: int = 3) -> list[str]:
+    from difflib import get_close_matches
+
+    folded = {name.lower(): name for name in names}
+    return [folded[match] for match in get_close_matches(word.lower(), folded, n=most, cutoff=0.6)]
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """A sentence to append to an error, or nothing."""
+    close = nearest(word, names, most=1)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
