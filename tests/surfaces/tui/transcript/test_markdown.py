@@ -81,6 +81,21 @@ def test_what_is_no_markup_stays_as_it_is(text: str) -> None:
     assert shown(text) == [text]
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "piece", "role"),
+    [
+        ("see `a``b` there", "see a``b there", "a``b", "code_inline"),
+        ("``a`b``", "a`b", "a`b", "code_inline"),
+        ("[a](b_(c))", "a (b_(c))", "a", "underline"),
+        ("`` ` ``", " ` ", " ` ", "code_inline"),
+        ("`open ``", "`open ``", "`open ``", ""),
+    ],
+)
+def test_marks_end_where_the_standard_says(text: str, line: str, piece: str, role: str) -> None:
+    assert shown(text) == [line]
+    assert roles(text)[piece] == role
+
+
 def test_code_is_coloured_by_its_language_and_strings_over_lines_stay_strings() -> None:
     found = roles("```python\nx = '''a\nbell'''\nimport os\n```\n")
     assert found["bell"] == "code success"
