@@ -35,10 +35,8 @@ def surroundings(path: str, options: dict[str, Any]) -> TuiContext:
         wanted = {**options, "resume": session, "fork": False, "axes": None} if session else options
         return open_session(path, surface=Surface.TUI, person=True, **wanted)
 
-    question = trust_question(places)
     return TuiContext(
         name=places.name,
-        root=places.root,
         sandbox=str(sandbox.chosen(settings.sandbox.use)),
         settings=settings,
         open=opened,
@@ -49,11 +47,8 @@ def surroundings(path: str, options: dict[str, Any]) -> TuiContext:
         tour=(sys.executable, "-P", "-m", "quintet", "tour"),  # not from the folder we stand in
         under_way=lambda: under_way(places),
         at_hand=at_hand(path, options.get("settings")),
-        trust_question=question.about if question else "",
-        trust_listed=question.listed if question else (),
-        trust_changed=question.changed if question else (),
+        trust=trust_question(places),
         log_crash=lambda error: log_crash(places, error),
-        decide_trust=question.decide if question else lambda trusted: None,
     )
 
 

@@ -125,7 +125,7 @@ def test_the_board(repo: Path) -> None:
         await person.drawn()
         person.looks_like("board-100")
         for theme in THEMES:
-            person.ui.wear(theme)
+            person.ui.use_theme(theme)
             await person.settles()
             assert worn(person, "task-002 tests") != worn(person, "task-003 docs"), theme
 
@@ -174,7 +174,7 @@ def test_reasoning_and_the_review_are_folded(repo: Path) -> None:
 @pytest.mark.parametrize("theme", ["dark", "light", "high-contrast", "16", "plain"])
 def test_every_theme_shows_the_same_words(repo: Path, theme: str) -> None:
     async def script(person: Person) -> None:
-        person.ui.wear(theme)
+        person.ui.use_theme(theme)
         await person.type("what does it do?")
         await person.sees("Found")
         await person.rests()

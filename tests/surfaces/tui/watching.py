@@ -105,7 +105,7 @@ class Person:
     @property
     def heard(self) -> int:
         """The number of the newest event that the screen has been given."""
-        return self.ui.heard
+        return self.ui.last_seq
 
     @property
     def transcript(self) -> list[str]:
@@ -145,7 +145,7 @@ def watch(
     resume: str = "",
     first_keys: tuple[str, str] | None = None,
     deterministic: bool = True,
-    **around: Any,
+    **context: Any,
 ) -> TerminalUi:
     """Open the screen over a session with a scripted model, and let a person do something at it."""
     fixed: dict[str, Any] = {} if resume or not deterministic else {"clock": FrozenClock(), "ids": CountingIds()}
@@ -167,12 +167,11 @@ def watch(
         ui = TerminalUi(
             TuiContext(
                 name="tally",
-                root=str(root),
                 sandbox="bwrap",
                 settings=own or Settings(),
                 open=opened,
                 theme=theme,
-                **around,
+                **context,
             )
         )
         arrivals = Arrivals()

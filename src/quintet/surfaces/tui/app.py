@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
@@ -18,6 +19,7 @@ from textual.driver import Driver
 from quintet.domain.base.errors import OwnerGone, QuintetError
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import Line
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.settings.screen import taken_twice
@@ -26,7 +28,6 @@ from quintet.surfaces.tui.chrome import host_terminal as host
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import TuiContext
-from quintet.surfaces.tui.dialogs import picked as picking
 from quintet.surfaces.tui.keys import KeyedUi
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
@@ -35,20 +36,21 @@ from quintet.surfaces.tui.transcript.scrollback import Scrollback
 from quintet.surfaces.tui.transcript.story import Story
 
 BREATH = 300  # events read in one go before the screen gets a turn
+OFFLINE = "rename, replace, find, summarise, test, lint, move files and use git"
 
 
-async def run(around: TuiContext) -> int:
+async def run(context: TuiContext) -> int:
     """The screen until the person leaves it; then the terminal is as it was, and the session closed."""
-    ui = TerminalUi(around)
+    ui = TerminalUi(context)
     try:
         with host.ended_by(ui.exit):
             code = await ui.run_async()
     finally:
-        host.hear_no_more(ui)
+        host.stop_reading_keys(ui)
         host.give_back()
         await ui.let_go()
     if ui.failure:
-        around.log_crash(ui.failure)
+        context.log_crash(ui.failure)
         raise ui.failure
     if ui.state.turns.count:
         sys.stdout.write(f"quintet --resume {ui.state.session}   goes on with this session\n")
@@ -56,13 +58,13 @@ async def run(around: TuiContext) -> int:
 
 
 class TerminalUi(KeyedUi):
-    def __init__(self, around: TuiContext) -> None:
-        super().__init__(around)
+    def __init__(self, context: TuiContext) -> None:
+        super().__init__(context)
         self.failure: BaseException | None = None
         self._opening: AbstractAsyncContextManager[Session] | None = None
         self._decided: list[p.CallDecided] = []  # what the gate asked about since the last question
         self._in_front = True  # the terminal has the focus
-        self.heard = 0  # the number of the newest event
+        self.last_seq = 0  # the number of the newest event
         self._takes_keys = False  # the prompt takes keys
         self._early: list[events.Key] = []
 
@@ -78,8 +80,8 @@ class TerminalUi(KeyedUi):
 
     def on_mount(self) -> None:
         header = self.query_one(HeaderLine)
-        header.look, header.place = self.look, self.around.name
-        self.tell(host.KEEP_TITLE)
+        header.look, header.place = self.look, self.context.name
+        self.write_terminal(host.KEEP_TITLE)
         self.app_resume_signal.subscribe(self, self._come_back)
         self.run_worker(self._begin(), exit_on_error=False)
         self.run_worker(self._show_branch(), exit_on_error=False)
@@ -87,12 +89,12 @@ class TerminalUi(KeyedUi):
     def _come_back(self, _: object) -> None:
         """After `fg` the terminal shows something else: draw everything."""
         self.refresh(layout=True)
-        self.tell(host.title(badge.title(self.state.axes, self.around.name)))
+        self.write_terminal(host.title(badge.title(self.state.axes, self.context.name)))
 
     async def _begin(self) -> None:
         try:
-            if self.around.trust_question:
-                await self._ask_for_trust()
+            if self.context.trust:
+                await self.dialogs.trust(self.context.trust)
             await self.attach("")
             for said in taken_twice(self._keys):
                 self.note(said, "warning")
@@ -100,23 +102,12 @@ class TerminalUi(KeyedUi):
         except Exception as error:
             self._fail(error)
 
-    async def _ask_for_trust(self) -> None:
-        from quintet.surfaces.tui.dialogs.ask import AskScreen
-
-        choices = (p.Choice("y", "trust this folder"), p.Choice("n", "not now"))
-        around = self.around
-        asking = AskScreen("trust", around.trust_question, choices, around.trust_listed, around.trust_changed)
-        answer = await self.push_screen_wait(asking)
-        self.around.decide_trust(answer == "y")
-
     async def _welcome(self) -> None:
         """Without a model, say so once: what there is here, and what works without."""
-        from quintet.surfaces.tui.chrome.welcome import welcome
-
         new = self.session and self.session.owned_here and not self.session.state.turns.count
-        if new and self.around.settings.routing.smart == "builtin":
-            first = self.around.first_time()
-            found = await asyncio.to_thread(self.around.found) if first else []
+        if new and self.context.settings.routing.smart == "builtin":
+            first = self.context.first_time()
+            found = await asyncio.to_thread(self.context.found) if first else []
             tour = next((keys for name, keys, _ in self.key_list() if name == "tour"), "")
             self.story.note(*welcome(found, tour, first_time=first))
             self.query_one(Scrollback).follow_story()
@@ -126,14 +117,14 @@ class TerminalUi(KeyedUi):
         """Open a session by its id, in the place of the one there was; an empty one is what was asked for."""
         self._takes_keys = False
         await self.let_go()
-        self._opening = self.around.open(wanted)
+        self._opening = self.context.open(wanted)
         self.session = await self._opening.__aenter__()
         self.story = Story()
-        self.query_one(Scrollback).tell(self.story)
+        self.query_one(Scrollback).show_story(self.story)
         self.state, self._decided = SessionState(), []
         self.query_one(QuestionPanel).close()
         await self.query(Prompt).remove()
-        prompt = Prompt(self.session, self.around.at_hand)
+        prompt = Prompt(self.session, self.context.at_hand)
         await self.mount(prompt, before=self.query_one(StatusLine))
         prompt.focus()
         self.call_after_refresh(self._type_what_came_early)
@@ -162,12 +153,12 @@ class TerminalUi(KeyedUi):
             await opening.__aexit__(None, None, None)
 
     async def _follow(self, session: Session) -> None:
-        heard = 0
+        count = 0
         try:
             async for item in session.events(0, signals=True):
-                self.hear(item, news=not isinstance(item, p.Recorded) or item.seq > session.since)
-                heard += 1
-                if heard % BREATH == 0:
+                self.receive(item, news=not isinstance(item, p.Recorded) or item.seq > session.since)
+                count += 1
+                if count % BREATH == 0:
                     await asyncio.sleep(0)
         except OwnerGone:
             await self.attach(session.id)
@@ -185,22 +176,22 @@ class TerminalUi(KeyedUi):
 
     # ── out
 
-    def hear(self, item: p.Recorded | p.Signal, *, news: bool = True) -> None:
+    def receive(self, item: p.Recorded | p.Signal, *, news: bool = True) -> None:
         """Show an event or a signal; `news` are those that came since the screen was opened."""
-        self.story.hear(item)
+        self.story.apply(item)
         self.query_one(Scrollback).follow_story()
         if not isinstance(item, p.Recorded):
             return
-        before, self.heard = self.state.axes, item.seq
+        before, self.last_seq = self.state.axes, item.seq
         self.state.apply(item.event)
-        self.aim.heard(item.event)
+        self.aim.apply(item.event)
         self._react(item, news)
         header = self.query_one(HeaderLine)
         header.axes, header.paused = self.state.axes, self.state.turns.paused
         header.running, header.cost = self.state.busy, self.cost
         self.query_one(StatusLine).show(self.state)
         if self.state.axes != before or isinstance(item.event, p.SessionOpened):
-            self.tell(host.title(badge.title(self.state.axes, self.around.name)))
+            self.write_terminal(host.title(badge.title(self.state.axes, self.context.name)))
 
     def _react(self, recorded: p.Recorded, news: bool) -> None:
         match recorded.event:
@@ -209,7 +200,7 @@ class TerminalUi(KeyedUi):
             case p.QuestionAsked() as asked:
                 self._ask(asked)
                 if news:
-                    self._want(asked.text)
+                    self._call_person(asked.text)
             case p.QuestionAnswered() as answered:
                 self._answered(answered.question)
             case p.TurnStarted() as started:
@@ -220,7 +211,7 @@ class TerminalUi(KeyedUi):
             case p.TurnFinished() as finished if news:
                 self._look_again()
                 if not self._in_front:
-                    self._want(f"{finished.status}: {self.around.name}")
+                    self._call_person(f"{finished.status}: {self.context.name}")
             case p.CheckpointTaken():
                 self.query_one(StatusLine).checkpoint = local_time(recorded.at)
             case p.CommandRan() as ran if ran.submission in self.own:
@@ -228,9 +219,9 @@ class TerminalUi(KeyedUi):
                 if ran.data.get("quit"):
                     self.exit(0)
                 if theme := ran.data.get("theme"):
-                    self.wear(str(theme))
-                if (unclear := picking.unclear_choice(ran)) and not self.typed:
-                    self.run_worker(picking.menu_item(self, *unclear), exit_on_error=False)
+                    self.use_theme(str(theme))
+                if (unclear := unclear_choice(ran)) and not self.typed:
+                    self.run_worker(self.dialogs.menu_item(*unclear), exit_on_error=False)
 
     def _ask(self, asked: p.QuestionAsked) -> None:
         panel = self.query_one(QuestionPanel)
@@ -251,22 +242,22 @@ class TerminalUi(KeyedUi):
             if waiting := next(iter(self.state.questions.values()), None):
                 self._ask(waiting)
 
-    def _want(self, text: str) -> None:
+    def _call_person(self, text: str) -> None:
         """Call the person to the terminal."""
-        if self.around.settings.display.bell:
-            self.tell(host.wanted(text))
+        if self.context.settings.display.bell:
+            self.write_terminal(host.wanted(text))
 
     def _look_again(self) -> None:
-        self.run_worker(self._look_around(), group="around", exclusive=True, exit_on_error=False)
+        self.run_worker(self._refresh_context(), group="context", exclusive=True, exit_on_error=False)
 
-    async def _look_around(self) -> None:
+    async def _refresh_context(self) -> None:
         """What stands around the session and may have changed: the branch, and how many tasks are left."""
         await self._show_branch()
         await self.look_at_board()
 
     async def _show_branch(self) -> None:
-        branch = await self.around.branch()
-        self.query_one(HeaderLine).place = f"{self.around.name} · {branch}" if branch else self.around.name
+        branch = await self.context.branch()
+        self.query_one(HeaderLine).place = f"{self.context.name} · {branch}" if branch else self.context.name
 
     # ── in
 
@@ -276,7 +267,7 @@ class TerminalUi(KeyedUi):
 
     @on(Prompt.SearchWanted)
     def _search_wanted(self, event: Prompt.SearchWanted) -> None:
-        self.run_worker(picking.past_input(self, event.past, event.typed))
+        self.run_worker(self.dialogs.past_input(event.past, event.typed))
 
     @on(Prompt.KeysWanted)
     def _keys_wanted(self) -> None:
@@ -290,10 +281,10 @@ class TerminalUi(KeyedUi):
     def _find(self, event: FindBar.Wanted) -> None:
         scrollback, bar = self.query_one(Scrollback), self.query_one(FindBar)
         if event.words:
-            bar.tell(*scrollback.find(event.words, event.backwards, event.again))
+            bar.show_count(*scrollback.find(event.words, event.backwards, event.again))
             return
         scrollback.stop_finding()
-        bar.tell(0, 0)
+        bar.show_count(0, 0)
         if not bar.display:
             self.focus_prompt()
 
@@ -313,3 +304,28 @@ class TerminalUi(KeyedUi):
 def local_time(at: str) -> str:
     """An event's moment as the clock on the wall says it."""
     return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%H:%M")
+
+
+def welcome(found: Sequence[str], tour: str, *, first_time: bool) -> list[Line]:
+    """The first words where no model is configured: all of them the first time, one line after that."""
+    if not first_time:
+        return [Line("  offline rules: no model is configured · quintet models list", "dim")]
+    here = ", ".join(found) if found else "no API key, no local server, no AI CLI"
+    lines = [
+        Line("  No model is configured.", "warning"),
+        Line(f"  Found here: {here}."),
+        Line(f"  Without one, the offline rules can {OFFLINE}."),
+        Line("  quintet models list   how to connect a model", "dim"),
+    ]
+    if tour:
+        lines.append(Line(f"  {tour:<21} a minute's tour on a small repository", "dim"))
+    return [*lines, Line("  ?                     every key", "dim")]
+
+
+def unclear_choice(ran: p.CommandRan) -> tuple[str, list[tuple[str, str]]] | None:
+    """Why an input was not clear to the agent's menu, and the items it may mean, if that is what answered it."""
+    event = ran.data.get("event", {})
+    if event.get("type") != "CLARIFY_CHOICE":
+        return None
+    command = event["command"]
+    return f"{ran.line}: {command['reason']}", [(str(one["index"]), one["label"]) for one in command["candidates"]]

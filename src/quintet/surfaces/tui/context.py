@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from typing import Protocol
 
 from msgspec import Struct
 
 from quintet.domain.ports.prompt import AtHand
 from quintet.domain.settings.settings import Settings
-from quintet.domain.tasks.board import UnderWay
+from quintet.domain.tasks.board import BoardEntry, UnderWay
 from quintet.engine.session.session import Session
 
 
@@ -17,9 +18,26 @@ async def _no_branch() -> str:
     return ""
 
 
+class TrustAsked(Protocol):
+    """The question whether a folder is trusted, to be answered before anything is opened."""
+
+    @property
+    def about(self) -> str: ...
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """The pieces it is about."""
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """How they have changed."""
+
+    @property
+    def decide(self) -> Callable[[bool], None]: ...
+
+
 class TuiContext(Struct):
     name: str  # the project's
-    root: str
     sandbox: str
     settings: Settings
     open: Callable[[str], AbstractAsyncContextManager[Session]]  # a session by its id; what was asked for if empty
@@ -30,8 +48,15 @@ class TuiContext(Struct):
     tour: tuple[str, ...] = ()  # the command that shows it
     under_way: Callable[[], UnderWay] = UnderWay  # what is stored of the project's work
     at_hand: AtHand | None = None  # files, past inputs and the like for the prompt and the pickers
-    trust_question: str = ""  # to be answered before anything is opened
-    trust_listed: tuple[str, ...] = ()  # the pieces it is about
-    trust_changed: tuple[str, ...] = ()  # and how they have changed
-    decide_trust: Callable[[bool], None] = lambda trusted: None
+    trust: TrustAsked | None = None
     log_crash: Callable[[BaseException], None] = lambda error: None
+
+
+class BoardView(Struct, frozen=True):
+    """What the board of tasks shows at one moment."""
+
+    entries: tuple[BoardEntry, ...] = ()
+    counts: str = ""
+    cost: str = ""
+    checkpoint: str = ""
+    next_action: str = ""

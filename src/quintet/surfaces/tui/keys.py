@@ -10,6 +10,8 @@ import asyncio
 import time
 from abc import abstractmethod
 from collections.abc import Callable
+from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
@@ -18,19 +20,20 @@ from textual.filter import LineFilter, NoColor
 from textual.widgets import Static
 
 from quintet.domain.base.errors import QuintetError
+from quintet.domain.dials.axes import AXIS_FIELDS, AXIS_WORDS, Axes, parse_axis
+from quintet.domain.input.slash_line import command_name
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line
 from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.screen import THEMES, keys_of, spelled
 from quintet.domain.settings.tables import Tables
+from quintet.domain.tasks import board
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.chrome import host_terminal as host
 from quintet.surfaces.tui.chrome import themes as looks
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
-from quintet.surfaces.tui.context import TuiContext
-from quintet.surfaces.tui.dial_keys import Aim
-from quintet.surfaces.tui.dialogs import picked as picking
+from quintet.surfaces.tui.context import BoardView, TuiContext
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import NO, QuestionPanel
 from quintet.surfaces.tui.transcript.find_bar import FindBar
@@ -38,11 +41,39 @@ from quintet.surfaces.tui.transcript.scrollback import PAGE, Scrollback
 from quintet.surfaces.tui.transcript.story import Story
 
 if TYPE_CHECKING:
-    from quintet.surfaces.tui.dialogs.task_board import BoardView
+    from quintet.surfaces.tui.dialogs.dialogs import Dialogs
 
 TWICE_SECONDS = 2.0
 LATER = ("palette",)  # keys that a widget with the focus may want for itself
 ANYWHERE = ("interrupt", "leave", "suspend")  # keys that mean the same over a dialog
+
+
+class Aim:
+    """Where keys turn the dials to. Each press is the slash command a person would type, so that it is logged like one.
+
+    Pressed twice in a row, a key goes two places on: it counts from where the last press aimed, not from what is on
+    screen, until the session has answered.
+    """
+
+    def __init__(self) -> None:
+        self._axes: Axes | None = None
+        self._waiting: set[str] = set()
+
+    def next_value(self, axes: Axes, word: str) -> str:
+        """What comes after where the dial stands, or is about to."""
+        values: list[StrEnum] = list(AXIS_WORDS[word])
+        here = getattr(self._axes or axes, AXIS_FIELDS[word])
+        return values[(values.index(here) + 1) % len(values)]
+
+    def aimed(self, axes: Axes, word: str, value: str, submission: str) -> None:
+        self._axes = parse_axis(word, value).applied_to(self._axes or axes)
+        self._waiting.add(submission)
+
+    def apply(self, event: p.Event) -> None:
+        if isinstance(event, p.CommandRan):
+            self._waiting.discard(event.submission)
+            if not self._waiting:
+                self._axes = None
 
 
 class KeyedUi(App[int]):
@@ -62,21 +93,21 @@ class KeyedUi(App[int]):
         "rewind": "rewind",
     }
 
-    def __init__(self, around: TuiContext) -> None:
+    def __init__(self, context: TuiContext) -> None:
         super().__init__()
-        self.around = around
+        self.context = context
         self.state = SessionState()
         self.story = Story()
         self.session: Session | None = None
-        self.look = around.theme
+        self.look = context.theme
         self.own: set[str] = set()  # submissions of this screen that are not answered yet
         self.aim = Aim()
         self._pressed: dict[str, float] = {}  # when a key that counts twice was last pressed
-        self._keys = keys_of(around.settings.keys)
+        self._keys = keys_of(context.settings.keys)
         self._bindings = self._bound()
         for theme in looks.THEMES.values():
             self.register_theme(theme)
-        self.wear(self.look)
+        self.use_theme(self.look)
 
     def compose(self) -> ComposeResult:
         yield HeaderLine()
@@ -85,7 +116,7 @@ class KeyedUi(App[int]):
         yield FindBar()
         yield QuestionPanel(self.look)
         yield Static("─" * 400, classes="rule", id="above-prompt")
-        yield StatusLine(self.around.settings, self.around.sandbox, self.look)
+        yield StatusLine(self.context.settings, self.context.sandbox, self.look)
 
     # ── keys
 
@@ -177,25 +208,25 @@ class KeyedUi(App[int]):
     def do_suspend(self) -> None:
         self.action_suspend_process()
 
-    def do_keys(self) -> None:
-        from quintet.surfaces.tui.dialogs.key_sheet import KeySheet
+    @cached_property
+    def dialogs(self) -> Dialogs:
+        """Loaded when the first of them opens, not before the screen is drawn."""
+        from quintet.surfaces.tui.dialogs.dialogs import Dialogs
 
-        self.push_screen(KeySheet([(keys, about) for _, keys, about in self.key_list() if keys]))
+        return Dialogs(self)
+
+    def do_keys(self) -> None:
+        self.dialogs.keys()
 
     def do_palette(self) -> None:
-        self.run_worker(picking.anything(self))
+        self.run_worker(self.dialogs.palette())
 
     def do_tasks(self) -> None:
-        from quintet.surfaces.tui.dialogs.task_board import TaskBoard
-
-        self.push_screen(TaskBoard(self.look_at_board, self.look), self._chosen_on_board)
+        self.run_worker(self.dialogs.tasks())
 
     async def look_at_board(self) -> BoardView:
         """What is under way now; the stored part is read in a thread."""
-        from quintet.domain.tasks import board
-        from quintet.surfaces.tui.dialogs.task_board import BoardView
-
-        stored = await asyncio.to_thread(self.around.under_way)
+        stored = await asyncio.to_thread(self.context.under_way)
         questions = tuple(self.state.questions.values())
         shells = self.session.shells() if self.session else []
         status = self.query_one(StatusLine)
@@ -209,17 +240,6 @@ class KeyedUi(App[int]):
             board.next_action(stored.tasks, questions),
         )
 
-    async def _chosen_on_board(self, chosen: str | None) -> None:
-        match (chosen or "").split(" ", 1):
-            case ["question"]:
-                self.query_one(QuestionPanel).focus()
-            case ["session", session]:
-                self.run_worker(picking.go_over(self, session))
-            case [""]:
-                pass
-            case _:
-                await self.submit(p.Say(text=chosen or ""))
-
     @abstractmethod
     async def attach(self, wanted: str) -> None:
         """Go over to another session."""
@@ -228,32 +248,32 @@ class KeyedUi(App[int]):
         """Show the tour on the terminal itself, and come back; nothing here goes on meanwhile."""
         if self.state.busy:
             self.note("a turn is running here: let it end before the tour", "warning")
-        elif self.around.tour:
+        elif self.context.tour:
             with self.suspend():
-                host.show(self.around.tour, "\nEnter goes back to the session. ")
+                host.show(self.context.tour, "\nEnter goes back to the session. ")
 
     @property
     def cost(self) -> str:
         """What the session has spent, and may."""
-        most = self.around.settings.limits.max_cost
+        most = self.context.settings.limits.max_cost
         if not self.state.spent.cost and not most:
             return ""
         return f"${self.state.spent.cost:.2f}" + (f" / {most:.2f}" if most else "")
 
     def do_settings(self) -> None:
-        self.run_worker(picking.settings(self))
+        self.run_worker(self.dialogs.settings())
 
     def do_models(self) -> None:
-        self.run_worker(picking.model(self))
+        self.run_worker(self.dialogs.model())
 
     def do_sessions(self) -> None:
-        self.run_worker(picking.session(self))
+        self.run_worker(self.dialogs.session())
 
     def do_agents(self) -> None:
-        self.run_worker(picking.agent(self))
+        self.run_worker(self.dialogs.agent())
 
     def do_rewind(self) -> None:
-        self.run_worker(picking.rewind(self))
+        self.run_worker(self.dialogs.rewind())
 
     def do_answer(self) -> None:
         panel = self.query_one(QuestionPanel)
@@ -311,8 +331,6 @@ class KeyedUi(App[int]):
 
     async def enter(self, text: str) -> None:
         """What a person typed and sent."""
-        from quintet.domain.input.slash_line import command_name
-
         self.query_one(Scrollback).to_end()
         words = text.split()
         if not words and self.state.runs.agent is None:
@@ -338,19 +356,19 @@ class KeyedUi(App[int]):
         self.story.note(*(Line(f"  {line}", role) for line in text.split("\n")))
         self.query_one(Scrollback).follow_story()
 
-    def tell(self, sequence: str) -> None:
+    def write_terminal(self, sequence: str) -> None:
         """Write to the terminal around the screen."""
         if self._driver and not self.is_headless:
             self._driver.write(sequence)
 
-    def wear(self, look: str) -> None:
+    def use_theme(self, look: str) -> None:
         """Change to another theme, everywhere."""
         self.look = look
         kept: list[LineFilter] = [one for one in self._filters if not isinstance(one, NoColor)]
         self._filters = [*kept, NoColor()] if look == "plain" else kept
         self.theme = look
         if self.is_running:
-            self.query_one(Scrollback).wear(look)
+            self.query_one(Scrollback).use_theme(look)
             self.query_one(HeaderLine).look = look
             self.query_one(StatusLine).look = self.query_one(QuestionPanel).look = look
             self.query_one(StatusLine).refresh()

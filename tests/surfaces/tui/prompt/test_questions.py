@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from quintet.app.trust_question import TrustQuestion
 from quintet.domain.dials.axes import ModelMode
 from quintet.domain.journal import protocol as p
 from quintet.testing import call
@@ -107,7 +108,7 @@ def test_a_long_line_of_a_question_goes_on_behind_its_label(repo: Path) -> None:
     )
 
     async def script(person: Person) -> None:
-        person.ui.hear(p.Recorded(10_000, "2026-01-01T00:00:00.000Z", asked))
+        person.ui.receive(p.Recorded(10_000, "2026-01-01T00:00:00.000Z", asked))
         await person.sees("[a] the choice")
         await person.sees("│            because of this")
         lines = [line.strip("│ ") for line in person.text.split("\n") if line.startswith("│ [")]
@@ -177,7 +178,7 @@ def test_any_question_is_shown_with_its_choices(repo: Path) -> None:
     )
 
     async def script(person: Person) -> None:
-        person.ui.hear(p.Recorded(10_000, "2026-01-01T00:00:00.000Z", asked))
+        person.ui.receive(p.Recorded(10_000, "2026-01-01T00:00:00.000Z", asked))
         await person.sees("accept the plan of 2 tasks?", "1  parse the flag", "[r] run autonomously", "[n] not yet")
 
     watch(repo, script)
@@ -206,4 +207,4 @@ def test_the_first_start_in_a_folder_with_settings_of_its_own_asks_for_trust(
         assert answers == [trusted]
 
     question = f"{repo} has settings of its own."
-    watch(repo, script, trust_question=question, decide_trust=answers.append, first_keys=(question, key))
+    watch(repo, script, trust=TrustQuestion(question, (), (), answers.append), first_keys=(question, key))

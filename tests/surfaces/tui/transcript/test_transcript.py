@@ -26,7 +26,7 @@ def told(*items: p.Event | p.Signal, width: int = 80) -> list[str]:
     """The rows a story of these makes."""
     story = Story()
     for number, item in enumerate(items):
-        story.hear(p.Recorded(number + 1, "", item) if not isinstance(item, p.Signal) else item)  # type: ignore[arg-type]
+        story.apply(p.Recorded(number + 1, "", item) if not isinstance(item, p.Signal) else item)  # type: ignore[arg-type]
     return [plain(row) for block in story.blocks for row in block.rows(width)]
 
 
@@ -91,7 +91,7 @@ def test_the_calls_of_a_unit_are_one_row_when_it_is_verified_and_open_again() ->
     assert told(*UNIT, VERIFIED, width=30)[1:3] == ["  ▸ Read a.py (1 line)", "    bash pytest -q (12 passed,"]
     story = Story()
     for event in (*UNIT, VERIFIED):
-        story.hear(p.Recorded(1, "", event))
+        story.apply(p.Recorded(1, "", event))
     joined = next(block for block in story.blocks if isinstance(block, Joined))
     joined.toggle()
     shown = [plain(row) for block in story.blocks for row in block.rows(80)]
@@ -205,12 +205,12 @@ def test_a_view_that_is_scrolled_up_stays_while_rows_above_it_come_and_go(repo: 
     async def script(person: Person) -> None:
         view = person.scrollback
         for event in UNIT:
-            person.ui.hear(p.Recorded(9_000, "2026-01-01T00:00:00.000Z", event))
+            person.ui.receive(p.Recorded(9_000, "2026-01-01T00:00:00.000Z", event))
         person.ui.note(LONG)
         await person.wait(lambda: any("line 199" in row for row in person.transcript), "the end")
         view.move_to(view.max_scroll_y - 30)
         at_top = view.shown[view.scroll_offset.y]
-        person.ui.hear(p.Recorded(9_001, "2026-01-01T00:00:00.000Z", VERIFIED))
+        person.ui.receive(p.Recorded(9_001, "2026-01-01T00:00:00.000Z", VERIFIED))
         await person.wait(lambda: any("Read a.py (1 line) · bash" in row for row in person.transcript), "one row")
         assert view.shown[view.scroll_offset.y] == at_top
         await person.pilot.resize_terminal(60, 30)

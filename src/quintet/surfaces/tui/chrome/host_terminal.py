@@ -53,7 +53,7 @@ def show(program: Sequence[str], then: str) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def hear_no_more(ui: App[int]) -> None:
+def stop_reading_keys(ui: App[int]) -> None:
     """End the thread that reads keys: the driver may have failed before it did, and without a terminal it spins."""
     ended = getattr(ui._driver, "exit_event", None)
     if ended:

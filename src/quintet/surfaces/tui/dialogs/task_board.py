@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
 
-from msgspec import Struct
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -22,6 +21,7 @@ from textual.widgets.option_list import Option
 
 from quintet.domain.tasks.board import BoardEntry, BoardKind
 from quintet.surfaces.tui.chrome.themes import style
+from quintet.surfaces.tui.context import BoardView
 from quintet.surfaces.tui.dialogs.picker import aligned
 from quintet.surfaces.tui.transcript.rows import clean, fitted
 
@@ -29,16 +29,6 @@ SECONDS = 1.0
 EMPTY = "nothing is under way: no tasks, questions, shells or other sessions"
 _COLOURS = {"info": "$primary", **{role: f"${role}" for role in ("success", "warning", "error", "accent")}}
 KEYS = "Enter acts · p pause · t todo · x cancel · Esc closes"
-
-
-class BoardView(Struct, frozen=True):
-    """What the board shows at one moment."""
-
-    entries: tuple[BoardEntry, ...] = ()
-    counts: str = ""
-    cost: str = ""
-    checkpoint: str = ""
-    next_action: str = ""
 
 
 class TaskBoard(ModalScreen[str]):

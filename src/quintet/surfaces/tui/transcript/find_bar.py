@@ -45,7 +45,7 @@ class FindBar(Horizontal):
         self.display = False
         self.post_message(self.Wanted(""))
 
-    def tell(self, number: int, count: int) -> None:
+    def show_count(self, number: int, count: int) -> None:
         words = self.query_one(Input).value
         self.query_one("#found", Static).update(f" {number} of {count}" if count else " none" if words else "")
 

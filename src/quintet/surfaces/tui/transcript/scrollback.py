@@ -12,6 +12,7 @@ from typing import ClassVar
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.cache import LRUCache
@@ -71,7 +72,7 @@ class Scrollback(ScrollView, can_focus=True):
 
     # ── from the story
 
-    def tell(self, story: Story) -> None:
+    def show_story(self, story: Story) -> None:
         """Another story, from its end."""
         self.story, self.following, self.behind = story, True, 0
         self.rebuild()
@@ -161,7 +162,7 @@ class Scrollback(ScrollView, can_focus=True):
         if self.following:  # of the new height the end is known after the layout
             self.call_after_refresh(self.to_end)
 
-    def wear(self, look: str) -> None:
+    def use_theme(self, look: str) -> None:
         self.look = look
         self._drawn.clear()
         self.refresh()
@@ -205,8 +206,6 @@ class Scrollback(ScrollView, can_focus=True):
 
     def _special(self, row: Row, y: int, width: int, base: Style, span: tuple[int, int] | None, marked: bool) -> Strip:
         """A line with something on it that comes and goes: a selection, a match, the cursor."""
-        from rich.text import Text
-
         text = Text(" " * MARGIN, style=base, no_wrap=True, end="")
         for piece, role in row:
             text.append(piece, base + style(self.look, role))

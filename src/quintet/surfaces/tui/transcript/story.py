@@ -66,7 +66,7 @@ class Story:
 
     # ── in
 
-    def hear(self, item: p.Recorded | p.Signal) -> None:
+    def apply(self, item: p.Recorded | p.Signal) -> None:
         if isinstance(item, p.Countdown):
             self._count_down(item)
             return

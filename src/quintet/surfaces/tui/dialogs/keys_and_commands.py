@@ -1,10 +1,11 @@
-"""The sheet of keys, over everything else until a key is pressed."""
+"""Every key and slash command: as a sheet until a key is pressed, and as a palette, found by words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.table import Table
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -12,6 +13,10 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from quintet.domain.input.slash_line import CommandUsage
+from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
+
+KEY = "key "  # before the name of an action; anything else is a command's usage
 PROMPT_KEYS = (
     ("Enter", "send"),
     ("Shift+Enter, Alt+Enter, Ctrl+J", "a new line"),
@@ -35,8 +40,6 @@ class KeySheet(ModalScreen[None]):
         self._keys = [*PROMPT_KEYS, *keys]
 
     def compose(self) -> ComposeResult:
-        from rich.table import Table
-
         with VerticalScroll() as sheet:
             sheet.border_title = "keys"
             sheet.border_subtitle = r"Esc closes · \[keys] in settings changes them"
@@ -50,3 +53,23 @@ class KeySheet(ModalScreen[None]):
     def on_click(self, event: events.Click) -> None:
         if event.widget is self:
             self.dismiss()
+
+
+class Palette(Picker):
+    heading = "keys and commands"
+    verb = "does it"
+
+    def __init__(
+        self, keys: Sequence[tuple[str, str, str]], themes: Sequence[str], commands: Sequence[CommandUsage]
+    ) -> None:
+        super().__init__()
+        self._keys = keys
+        self._themes = themes
+        self._commands = commands
+
+    async def rows(self) -> list[PickRow]:
+        rows = [PickRow(f"{KEY}{name}", (keys or "no key", about), about) for name, keys, about in self._keys]
+        rows += [PickRow(f"/theme {name}", (f"/theme {name}", "the colours of this screen")) for name in self._themes]
+        return rows + [
+            PickRow(one.usage, (f"/{one.name}", one.help), f"{one.usage}\n{one.help}") for one in self._commands
+        ]

@@ -1,0 +1,123 @@
+"""What opens over the screen, and what becomes of what is picked there: mostly the slash command that a person would
+have typed, logged like one. It is loaded when the first of them opens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.input.slash_line import CommandLine, format_command
+from quintet.domain.journal.protocol import Choice, Say
+from quintet.domain.settings.screen import THEMES
+from quintet.surfaces.tui.context import TrustAsked
+from quintet.surfaces.tui.dialogs import pickers
+from quintet.surfaces.tui.dialogs.ask import AskScreen
+from quintet.surfaces.tui.dialogs.keys_and_commands import KEY, KeySheet, Palette
+from quintet.surfaces.tui.dialogs.picker import TAKE, Picked, Picker
+from quintet.surfaces.tui.dialogs.settings_picker import SettingsPicker
+from quintet.surfaces.tui.dialogs.task_board import TaskBoard
+from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
+
+if TYPE_CHECKING:
+    from quintet.surfaces.tui.keys import KeyedUi
+
+TRUST = (Choice("y", "trust this folder"), Choice("n", "not now"))
+
+
+class Dialogs:
+    def __init__(self, ui: KeyedUi) -> None:
+        self._ui = ui
+
+    async def trust(self, asked: TrustAsked) -> None:
+        answer = await self._ui.push_screen_wait(AskScreen("trust", asked.about, TRUST, asked.listed, asked.changed))
+        asked.decide(answer == "y")
+
+    def keys(self) -> None:
+        self._ui.push_screen(KeySheet([(keys, about) for _, keys, about in self._ui.key_list() if keys]))
+
+    async def palette(self) -> None:
+        """What any key does, or any command."""
+        commands = self._ui.session.commands if self._ui.session else ()
+        if picked := await self._picked(Palette(self._ui.key_list(), THEMES, commands)):
+            if picked.id.startswith(KEY):
+                await self._ui.act(picked.id.removeprefix(KEY))
+            else:
+                await self._ui.begin_command(picked.id)
+
+    async def tasks(self) -> None:
+        chosen = await self._ui.push_screen_wait(TaskBoard(self._ui.look_at_board, self._ui.look))
+        match chosen.split(" ", 1):
+            case [""]:
+                pass
+            case ["question"]:
+                self._ui.query_one(QuestionPanel).focus()
+            case ["session", session]:
+                await self.go_over(session)
+            case _:
+                await self._ui.submit(Say(text=chosen))
+
+    async def settings(self) -> None:
+        if at_hand := self._ui.context.at_hand:
+            await self._picked(SettingsPicker(at_hand.settings))
+
+    async def model(self) -> None:
+        at_hand = self._ui.context.at_hand
+        if at_hand and (picked := await self._picked(pickers.ModelPicker(at_hand, self._ui.state.dials.model))):
+            await self._enter("model", picked.id)
+
+    async def agent(self) -> None:
+        at_hand, agent = self._ui.context.at_hand, self._ui.state.runs.agent
+        if at_hand and (picked := await self._picked(pickers.AgentPicker(at_hand, agent.id if agent else ""))):
+            await (self._enter("dismiss") if picked.id == pickers.LEAVE else self._enter("agents", picked.id))
+
+    async def menu_item(self, why: str, items: list[tuple[str, str]]) -> None:
+        """Which item of the agent's menu an input means; its number is what a person would type."""
+        if picked := await self._picked(pickers.MenuPicker(why, items)):
+            await self._ui.submit(Say(text=picked.id))
+
+    async def session(self) -> None:
+        """Go on with another session, or in a copy of one."""
+        at_hand, here = self._ui.context.at_hand, self._ui.session
+        if at_hand is None or here is None:
+            return
+        picked = await self._picked(pickers.SessionPicker(at_hand, here.id))
+        if picked is None or (picked.id == here.id and picked.action != pickers.FORK):
+            return
+        try:
+            wanted = await at_hand.fork(picked.id) if picked.action == pickers.FORK else picked.id
+        except QuintetError as error:
+            self._ui.note(str(error), "error")
+            return
+        await self.go_over(wanted)
+
+    async def go_over(self, wanted: str) -> None:
+        """Open another session in the place of this one. One in the middle of a turn here is not left."""
+        ui, here = self._ui, self._ui.session
+        if here is None:
+            return
+        if ui.state.busy and here.owned_here:
+            ui.note(
+                "a turn is running here: interrupt it (Esc) or let it end before you go to another session", "warning"
+            )
+            return
+        try:
+            await ui.attach(wanted)
+        except QuintetError as error:
+            await ui.attach(here.id)
+            ui.note(str(error), "error")
+
+    async def rewind(self) -> None:
+        session = self._ui.session
+        if session and (picked := await self._picked(pickers.RewindPicker(session))):
+            await self._enter("rewind", picked.id, "both" if picked.action == TAKE else picked.action)
+
+    async def past_input(self, past: list[str], typed: str) -> None:
+        if picked := await self._picked(pickers.HistoryPicker(past, typed)):
+            self._ui.prompt.give_back(picked.id)
+
+    async def _enter(self, command: str, *words: str) -> None:
+        await self._ui.submit(Say(text=format_command(CommandLine(command, words))))
+
+    async def _picked(self, picker: Picker) -> Picked | None:
+        return await self._ui.push_screen_wait(picker)
