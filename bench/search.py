@@ -87,9 +87,9 @@ async def _measured(root: str, rounds: int) -> dict[str, dict[str, Any]]:
             _bare(argv, root)
             bare.append(time.perf_counter() - began)
             began = time.perf_counter()
-            prepared = core.toolbox.prepare(ToolCall("c", tool, arguments), standing, person=False)
+            prepared = core.turn.toolbox.prepare(ToolCall("c", tool, arguments), standing, person=False)
             assert isinstance(prepared, Prepared), prepared
-            await core.toolbox.run(prepared, standing, person=False, progress=lambda text: None)
+            await core.turn.toolbox.run(prepared, standing, person=False, progress=lambda text: None)
             ours.append(time.perf_counter() - began)
         figures[name] = {"rg": median(bare), "tool": median(ours), "ratio": median(ours) / median(bare)}
     return figures

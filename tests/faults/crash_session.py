@@ -39,7 +39,7 @@ from quintet.domain.turn.messages import CallPart, Part, Request, Role
 from quintet.domain.turn.stage_policy import Standing
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.domain.turn.tool_spec import ToolResult
-from quintet.engine.session.core import Core
+from quintet.engine.session.core import Core, CycleParts, ModelAccess, Ownership, TurnParts
 from quintet.engine.session.open_session import create_session, new_lease
 from quintet.engine.session.owner import Owner
 from quintet.engine.session.session import Session
@@ -311,15 +311,17 @@ async def reporting_session(
         clock=clock,
         ids=ids,
         settings=Settings(),
-        toolbox=toolbox,
-        prompts=Prompts(PROMPTS),
-        rule_book=FileRuleBook(locate(project).rules_file),
-        repository=GitRepository(toolbox.processes, ProjectFiles(project)),
-        checkpoints=ShadowCheckpoints(locate(project).checkpoints, project),
         agents=LocalAgents(locate(project)),
-        plans=PlanFolder(locate(project)),
-        make_model=lambda name: model,
-        process_start=lambda pid: process_start or "gone",
+        checkpoints=ShadowCheckpoints(locate(project).checkpoints, project),
+        turn=TurnParts(
+            models=ModelAccess(Settings(), lambda name: model),
+            toolbox=toolbox,
+            prompts=Prompts(PROMPTS),
+            rule_book=FileRuleBook(locate(project).rules_file),
+            repository=GitRepository(toolbox.processes, ProjectFiles(project)),
+        ),
+        cycle=CycleParts(plans=PlanFolder(locate(project))),
+        ownership=Ownership(process_start=lambda pid: process_start or "gone"),
         person=True,
     )
     lease = new_lease(core, ids.new("q5"))

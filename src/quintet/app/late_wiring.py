@@ -95,8 +95,8 @@ def wire_late(core: Core, opening: Opening) -> None:
         for feature in features():
             if feature.executors:
                 made = feature.load(feature.executors)(opening)
-                core.closing = (made.close, *core.closing)
+                core.ownership.closing = (made.close, *core.ownership.closing)
                 return cast("Executors", made)
         raise UsageError("no AI CLI can be started here")
 
-    core.tasks, core.look, core.executors = cache(tasks), look, cache(executors)
+    core.cycle.tasks, core.cycle.look, core.cycle.executors = cache(tasks), look, cache(executors)

@@ -26,5 +26,5 @@ def on_record(
     async def close() -> None:
         recorder.close()
 
-    core.closing = (*core.closing, close)
+    core.ownership.closing = (*core.ownership.closing, close)
     return recorded(core, recorder, lease.session)

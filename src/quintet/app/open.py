@@ -41,7 +41,7 @@ from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.permission.gate import Terms
 from quintet.domain.ports.ports import Clock, Ids, Lease, Model, Workbench
 from quintet.domain.settings.settings import Settings
-from quintet.engine.session.core import Core
+from quintet.engine.session.core import CommandParts, Core, CycleParts, Log, ModelAccess, Ownership, TurnParts
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.open_session import create_session, fork_session, new_lease
 from quintet.engine.session.owner import Owner
@@ -89,9 +89,9 @@ async def open_session(
     loaded = config.load(places, settings)
     own = user_tools.load(places, loaded.trust)
     core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids)
-    core.answer_schema = json_schema
+    core.turn.answer_schema = json_schema
     if executors:
-        core.executors = lambda: executors
+        core.cycle.executors = lambda: executors
     notes = _notes(places, loaded, own)
     store = core.store
     assert isinstance(store, SqliteStore)
@@ -166,48 +166,53 @@ def make_core(
         clock=clock or SystemClock(),
         ids=ids or RandomIds(),
         settings=loaded.settings,
-        toolbox=Toolbox(
-            {**tools_for(loaded.settings), finish_step.name: finish_step, **(own.specs if own else {})},
-            Hands(bench, rule_book, vault, crashed),
-            make_grammar(),
-            terms,
-            loaded.settings.tools.presentation,
-        ),
-        rule_book=rule_book,
-        repository=make_repository(services.opening),
-        prompts=prompts,
-        plans=make_plans(places),
         agents=make_agents(places, terms.protection, sound_agents(places, loaded.trust)),
-        agents_page=vault.text(agents_page(start or places.root, places.root, files.read)),
-        redactor=vault,
         checkpoints=checkpoints,
-        commands=feature_commands(services.opening),
-        hook_runner=ShellHooks(loaded.hook_problem),
-        keep_artifact=artifacts.keep,
-        keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
-        process_start=process_start,
-        make_model=models.get,
-        closing=(
-            services.close,
-            checkpoints.close,
-            shells.close,
-            models.close,
-            processes.close,
-            containment.close,
+        turn=TurnParts(
+            models=ModelAccess(loaded.settings, models.get),
+            toolbox=Toolbox(
+                {**tools_for(loaded.settings), finish_step.name: finish_step, **(own.specs if own else {})},
+                Hands(bench, rule_book, vault, crashed),
+                make_grammar(),
+                terms,
+                loaded.settings.tools.presentation,
+            ),
+            prompts=prompts,
+            rule_book=rule_book,
+            repository=make_repository(services.opening),
+            hook_runner=ShellHooks(loaded.hook_problem),
+            agents_page=vault.text(agents_page(start or places.root, places.root, files.read)),
+            keep_artifact=artifacts.keep,
+        ),
+        cycle=CycleParts(plans=make_plans(places)),
+        commands=CommandParts(
+            features=feature_commands(services.opening),
+            settings_text=lambda: "\n".join(config.as_lines(loaded)),
+            keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
+        ),
+        ownership=Ownership(
+            process_start=process_start,
+            closing=(
+                services.close,
+                checkpoints.close,
+                shells.close,
+                models.close,
+                processes.close,
+                containment.close,
+            ),
         ),
         person=person,
-        settings_text=lambda: "\n".join(config.as_lines(loaded)),
-        log_crash=crashed,
-        log=lambda text: log(places, vault.text(text)),
+        redactor=vault,
+        log=Log(note=lambda text: log(places, vault.text(text)), crash=crashed),
     )
-    core.open_elsewhere = lambda session: _is_open(core, session)
+    core.ownership.open_elsewhere = lambda session: _is_open(core, session)
     wire_late(core, services.opening)
     return core
 
 
 def _is_open(core: Core, session: str) -> bool:
     row = core.store.session(session)
-    return row is not None and owner_lives(row, core.clock.epoch(), core.process_start)
+    return row is not None and owner_lives(row, core.clock.epoch(), core.ownership.process_start)
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:
@@ -284,7 +289,7 @@ async def _take_up(
         forked = store.session(await fork_session(core, row.id))
         assert forked
         row = forked
-    elif owner_lives(row, core.clock.epoch(), core.process_start):
+    elif owner_lives(row, core.clock.epoch(), core.ownership.process_start):
         attached = Session(core, row.id, surface, None, store.last_seq(row.id))
         if agent:
             await attached.say(format_command(CommandLine("agents", (agent,))))

@@ -410,7 +410,7 @@ def test_after_a_rewind_the_runs_files_are_as_they_were_and_others_are_untouched
 
 
 async def _through(driver: Driver, root: Path, steps: list[Step], back: int) -> None:
-    model: Any = driver.session._core.make_model("")
+    model: Any = driver.session._core.turn.models.make("")
     history: list[tuple[str, dict[str, Any], dict[str, Any]]] = []  # who, all files before and after
     turns = []
     for step in steps:

@@ -61,7 +61,7 @@ def dispatch(core: Core, state: SessionState, text: str, surface: Surface) -> Di
     except QuintetError as error:
         return Dispatched(error=ErrorInfo(error.code, error.message, error.hint))
     except Exception as error:
-        core.log_crash(error)
+        core.log.crash(error)
         return Dispatched(error=ErrorInfo(RunErrorCode.UNKNOWN, f"{type(error).__name__}: {error}"))
 
 

@@ -113,4 +113,4 @@ def listed(core: Core) -> list[tuple[RunMetadata, str]]:
 
 def _free(core: Core, state: SessionState, session: str) -> bool:
     """Whether a run of that session can be taken from it."""
-    return session == state.session or not core.open_elsewhere(session)
+    return session == state.session or not core.ownership.open_elsewhere(session)

@@ -113,7 +113,7 @@ class WorkflowRun:
         finished = self._place.finished
         for number, step in enumerate(finished[self._kept :], self._kept + 1):
             if step.result:
-                self._core.keep_artifact(self._run, f"{number:02}-{_file_name(step.node)}", step.result, step)
+                self._core.turn.keep_artifact(self._run, f"{number:02}-{_file_name(step.node)}", step.result, step)
         self._kept = len(finished)
 
 

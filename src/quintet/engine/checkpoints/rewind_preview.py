@@ -30,7 +30,7 @@ async def preview(core: Core, state: SessionState, number: str) -> list[str]:
     found = points_of(core.store, state.session)
     to = point_at(found, number)
     try:
-        seen = await look_ahead(core.checkpoints, found, to, core.toolbox.terms.protection)
+        seen = await look_ahead(core.checkpoints, found, to, core.turn.toolbox.terms.protection)
     except ToolFailed as error:
         raise UsageError(f"what it would do to files cannot be seen: {error}") from error
     return preview_lines(core, state, to, seen)

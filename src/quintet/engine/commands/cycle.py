@@ -42,13 +42,8 @@ def begins_one(core: Core, state: SessionState, text: str, order: Order | None) 
     building = axes.work_mode is WorkMode.BUILD and axes.run_control is RunControl.AUTONOMOUS
     if not (text and building and settings.from_input and state.runs.agent is None):
         return False
-    by_rules = settings.planner == NATIVE and not is_staged(core, state)
+    by_rules = settings.planner == NATIVE and not core.turn.models.staged(state.dials)
     return is_several(text, lines=by_rules)
-
-
-def is_staged(core: Core, state: SessionState) -> bool:
-    """Whether the model in use can be asked about its own work; the offline rules cannot."""
-    return bool(getattr(core.make_model(core.route(state.axes, state.dials.model)), "staged", True))
 
 
 def plan(desk: Desk, line: CommandLine) -> CommandOutcome:
@@ -56,7 +51,7 @@ def plan(desk: Desk, line: CommandLine) -> CommandOutcome:
     if not text:
         raise UsageError("/plan TEXT, or /plan FILE: say what is to be done")
     source = ""
-    if len(text.split()) == 1 and (content := desk.core.toolbox.content(text)).strip():
+    if len(text.split()) == 1 and (content := desk.core.turn.toolbox.content(text)).strip():
         source, text = text, content
     return begin_work(desk, WorkMode.PLAN, "planning begins", Beginning(text, Order("plan", source)))
 
@@ -145,9 +140,9 @@ async def reset(desk: Desk, line: CommandLine) -> CommandOutcome:
     _at_rest(desk)
     try:
         if not line.words:
-            told = desk.core.tasks().would_reset()
+            told = desk.core.cycle.tasks().would_reset()
             return CommandOutcome(f"this would {told}; /reset yes does it", data={"confirm": "/reset yes"})
-        done = await desk.core.tasks().reset(desk.state.runs.active or "reset")
+        done = await desk.core.cycle.tasks().reset(desk.state.runs.active or "reset")
     except UsageError:
         raise
     except QuintetError as error:

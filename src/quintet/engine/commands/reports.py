@@ -29,9 +29,9 @@ def status(desk: Desk, line: CommandLine) -> CommandOutcome:
     rows = [
         ("session", f"{state.session}  {state.status}"),
         ("axes", badge.full(state.axes, paused=state.turns.paused)),
-        ("model", desk.core.route(state.axes, state.dials.model)),
-        ("sandbox", sandbox_words(desk.core.toolbox.sandbox)),
-        ("network", network_words(desk.core.toolbox.terms.loopback_open)),
+        ("model", desk.core.turn.models.route(state.dials)),
+        ("sandbox", sandbox_words(desk.core.turn.toolbox.sandbox)),
+        ("network", network_words(desk.core.turn.toolbox.terms.loopback_open)),
         (
             "turns",
             f"{state.turns.count}, {state.spent.usage.input_tokens} tokens in, {state.spent.usage.output_tokens} out",
@@ -97,7 +97,7 @@ async def forensics(desk: Desk, line: CommandLine) -> CommandOutcome:
     found = examiner.findings()
     name = f"forensics-turn-{turn}" if turn else "forensics"
     try:
-        path = await desk.core.keep_page(session, name, page(found))
+        path = await desk.core.commands.keep_page(session, name, page(found))
     except OSError as error:
         raise UsageError(f"the page cannot be written: {error}") from error
     return CommandOutcome(f"the page is {path}", data={"path": path})
@@ -125,4 +125,4 @@ async def _journal(desk: Desk, kinds: Sequence[str] = ()) -> AsyncIterator[Recor
 
 
 def settings(desk: Desk, line: CommandLine) -> CommandOutcome:
-    return CommandOutcome(desk.core.settings_text())
+    return CommandOutcome(desk.core.commands.settings_text())

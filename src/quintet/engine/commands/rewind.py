@@ -41,7 +41,7 @@ async def rewind(desk: Desk, line: CommandLine) -> CommandOutcome:
             )
         core, seen = desk.core, None
         if what != "conversation":
-            seen = await look_ahead(core.checkpoints, points, to, core.toolbox.terms.protection)
+            seen = await look_ahead(core.checkpoints, points, to, core.turn.toolbox.terms.protection)
         if not what and seen:
             return _preview(desk, to, seen)
         return await _done(desk, to, what.lower(), seen, len(points) + 1)

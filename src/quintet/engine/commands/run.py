@@ -9,6 +9,7 @@ from quintet.domain.base.errors import RunFailed, UsageError
 from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.describe import compacted
+from quintet.domain.journal.dial_state import DialState
 from quintet.domain.journal.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed, RunTaken
 from quintet.domain.settings.settings import REPLAYED
 from quintet.domain.turn.reports import Order
@@ -81,9 +82,9 @@ def _cycling(desk: Desk) -> bool:
 
 
 def choose_model(desk: Desk, line: CommandLine) -> CommandOutcome:
-    names = desk.core.model_names()
+    names = desk.core.turn.models.names()
     if not line.words:
-        used = desk.core.route(desk.state.axes, desk.state.dials.model)
+        used = desk.core.turn.models.route(desk.state.dials)
         return CommandOutcome(
             f"{used} is in use. /model takes one of: {', '.join(names)}, or auto for the routing table"
         )
@@ -92,7 +93,9 @@ def choose_model(desk: Desk, line: CommandLine) -> CommandOutcome:
         raise UsageError(f'model "{name}": not one of {", ".join(names)}.{did_you_mean(name, names)}')
     chosen = "" if name == "auto" else name
     return CommandOutcome(
-        f"model {name}" if chosen else f"model by model mode: {desk.core.route(desk.state.axes, '')}",
+        f"model {name}"
+        if chosen
+        else f"model by model mode: {desk.core.turn.models.route(DialState(desk.state.axes))}",
         [ModelChosen(name=chosen)],
     )
 

@@ -27,9 +27,9 @@ AXIS_SWITCHES = frozenset({"autonomous"})
 
 def _help(desk: Desk, line: CommandLine) -> CommandOutcome:
     if line.words:
-        command = find(line.words[0].lstrip("/"), features=desk.core.commands)
+        command = find(line.words[0].lstrip("/"), features=desk.core.commands.features)
         return CommandOutcome(f"{command.usage}\n{command.help}")
-    shown = usages(desk.core.commands)
+    shown = usages(desk.core.commands.features)
     width = max(len(command.name) for command in shown)
     lines = [f"/{command.name:<{width}}  {command.help}" for command in shown]
     return CommandOutcome(
@@ -193,7 +193,7 @@ def find(name: str, others: Iterable[str] = (), features: FeatureCommands = NO_F
 
 
 async def _of_feature(desk: Desk, line: CommandLine) -> CommandOutcome:
-    return CommandOutcome(await desk.core.commands.run(line.name, line.words))
+    return CommandOutcome(await desk.core.commands.features.run(line.name, line.words))
 
 
 def parse(

@@ -17,7 +17,7 @@ async def tasks(desk: Desk, line: CommandLine) -> CommandOutcome:
     if line.words[:1] == ("show",):
         return _show(desk, line.words[1:])
     wanted = [shown.parse_status(word) for word in line.words]
-    every = desk.core.tasks().look().tasks
+    every = desk.core.cycle.tasks().look().tasks
     lines = shown.list_lines(every, shown.chosen(every, wanted))
     return CommandOutcome("\n".join(lines) or ("no task is " + " or ".join(wanted) if every else shown.NONE_YET))
 
@@ -28,7 +28,7 @@ def _show(desk: Desk, words: tuple[str, ...]) -> CommandOutcome:
 
     if len(words) != 1:
         raise UsageError("/tasks show ID, for example /tasks show task-001")
-    keeper = desk.core.tasks()
+    keeper = desk.core.cycle.tasks()
     every = keeper.look().tasks
     task = next((task for task in every if task.id == words[0]), None)
     if task is None:
@@ -44,7 +44,7 @@ async def _move(desk: Desk, words: tuple[str, ...]) -> CommandOutcome:
     if len(words) != 2:
         raise UsageError("/tasks move ID STATUS, for example /tasks move task-001 paused")
     try:
-        task, move = await desk.core.tasks().move(words[0], parse_status(words[1]), "/tasks move")
+        task, move = await desk.core.cycle.tasks().move(words[0], parse_status(words[1]), "/tasks move")
     except UsageError:
         raise
     except QuintetError as error:  # nothing of the session's is wrong: it is the command that cannot be done
@@ -56,7 +56,7 @@ async def _move(desk: Desk, words: tuple[str, ...]) -> CommandOutcome:
 def queue(desk: Desk, line: CommandLine) -> CommandOutcome:
     from quintet.engine.cycle import task_tables as shown
 
-    every = desk.core.tasks().look().tasks
+    every = desk.core.cycle.tasks().look().tasks
     return CommandOutcome("\n".join(shown.queue_lines(every)) or ("no task is open" if every else shown.NONE_YET))
 
 
@@ -65,6 +65,6 @@ async def doctor(desk: Desk, line: CommandLine) -> CommandOutcome:
 
     if line.words not in ((), ("fix",)):
         raise UsageError("/doctor [fix]")
-    done = await fix(desk.core.look(), desk.core.tasks(), desk.core.store) if line.words else []
-    findings = await desk.core.look().examined()
+    done = await fix(desk.core.cycle.look(), desk.core.cycle.tasks(), desk.core.store) if line.words else []
+    findings = await desk.core.cycle.look().examined()
     return CommandOutcome("\n".join([*done, *health_lines(findings)]))

@@ -18,7 +18,7 @@ async def review(desk: Desk, line: CommandLine) -> CommandOutcome:
             "/review takes one word: working-tree, a range such as main..HEAD, a branch, or a pull request"
         )
     wanted = line.words[0] if line.words else subjects.WORKING_TREE
-    subject = await desk.core.repository.subject(wanted)
+    subject = await desk.core.turn.repository.subject(wanted)
     order = Order("review", subject.name, subject.revision)
     said = f"review of {subject.name}: {subjects.size(subject)}"
     request = "\n\n".join(filter(None, (subjects.as_request(subject), line.details.strip())))

@@ -46,6 +46,11 @@ class Workshop(Struct):
         return self.state.cycle
 
     @property
+    def staged(self) -> bool:
+        """Whether the model in use can be asked about its own work; the offline rules cannot."""
+        return self.core.turn.models.staged(self.state.dials)
+
+    @property
     def seconds(self) -> float:
         """How long this stretch has taken."""
         return self.core.clock.monotonic() - self.began
@@ -56,7 +61,7 @@ class Workshop(Struct):
 
     @property
     def tasks(self) -> TaskKeeper:
-        return self.core.tasks()
+        return self.core.cycle.tasks()
 
     def at(self, phase: CyclePhase, task: Task | None = None, **more: Any) -> CycleMoved:
         """The event that the cycle has come to a phase, with the task it is at and that one's place among all."""

@@ -34,7 +34,7 @@ from quintet.domain.tasks.page import new_tasks, read_pages, write_page
 from quintet.domain.tasks.task import Approval, Task, TaskStatus
 from quintet.domain.tasks.verdicts import VerifyOutcome
 from quintet.engine.agents import runs
-from quintet.engine.commands.cycle import is_staged, withdrawn
+from quintet.engine.commands.cycle import withdrawn
 from quintet.engine.cycle.context import Workshop, surely, task_moved
 from quintet.engine.cycle.execute import UnitStep
 from quintet.engine.cycle.health_gate import HealthGate
@@ -75,7 +75,7 @@ class CycleRun:
         except QuintetError as error:
             rest = Rest("failed", str(error))
         except Exception as error:
-            core.log_crash(error)
+            core.log.crash(error)
             rest = Rest("failed", f"{type(error).__name__}: {error}")
         if self._state.cycle and self._state.cycle.at_work:
             await surely(self._stop(rest))
@@ -159,7 +159,7 @@ class CycleRun:
     def _replans(self) -> bool:
         """The offline rules plan what was said, once; who can think may think again."""
         cycle = self._shop.cycle
-        return cycle.plans and (cycle.roles.planner != NATIVE or is_staged(self._shop.core, self._state))
+        return cycle.plans and (cycle.roles.planner != NATIVE or self._shop.staged)
 
     async def _carried_out(self, step: Step, found: Board) -> Rest | None:
         match step:
@@ -192,10 +192,10 @@ class CycleRun:
         by = "user" if cycle.plan.accepted else str(RunControl.AUTONOMOUS)
         added = shop.tasks.of_milestone(cycle.plan.pending)  # a crash may have come right behind
         if not added:
-            pages = shop.core.plans.pages(cycle.run)
+            pages = shop.core.cycle.plans.pages(cycle.run)
             if not pages:
                 return Rest(
-                    "failed", f"the plan is gone from {shop.core.plans.folder(cycle.run)}; /plan makes it again"
+                    "failed", f"the plan is gone from {shop.core.cycle.plans.folder(cycle.run)}; /plan makes it again"
                 )
             texts = new_tasks(read_pages(pages), (), shop.tasks.ids())  # another plan may have been quicker
             pages = [(f"{text.id}.md", write_page(text)) for text in texts]
@@ -210,7 +210,7 @@ class CycleRun:
             *self._to_build(),
         ]
         await shop.journal.append(*events)
-        shop.core.plans.clear(cycle.run)
+        shop.core.cycle.plans.clear(cycle.run)
         self._moved(CyclePhase.CHECKING_TODO)
         return None
 

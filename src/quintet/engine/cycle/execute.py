@@ -17,7 +17,6 @@ from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import findings_page, request_of
 from quintet.domain.tasks.task import Approval, Task, TaskStatus, after_failure
-from quintet.engine.commands.cycle import is_staged
 from quintet.engine.cycle.context import Workshop, rest_after, surely
 from quintet.engine.cycle.executor import ExecutorStart, why
 from quintet.engine.cycle.task_keeper import MAY_HAVE_PUBLISHED
@@ -72,7 +71,7 @@ class UnitStep:
                 stop = Submitted(f"beat-{task}-{turn}", Interrupt(), shop.state.axes.surface)
                 with contextlib.suppress(QuintetError):
                     await shop.core.store.submit(shop.state.session, stop, "")
-                shop.core.log(f"task {task}: {error}")
+                shop.core.log.note(f"task {task}: {error}")
                 return
 
     # ── the unit
@@ -124,7 +123,7 @@ class UnitStep:
         shop, cycle = self._shop, self._shop.cycle
         surface = shop.state.axes.surface
         if cycle.roles.executor == NATIVE:
-            body = task.text.body.strip() if is_staged(shop.core, shop.state) else request_of(task.text.body)
+            body = task.text.body.strip() if shop.staged else request_of(task.text.body)
             return await shop.turns.run(TurnWork(body or task.title, surface, run=cycle.run, alone=False))
 
         async def carry(turn: Turn) -> TurnFinished:
@@ -134,7 +133,7 @@ class UnitStep:
                 "tool_summary": shop.tasks.summary(),
             }
             start = ExecutorStart(shop, cycle.roles.executor, ExecutorRole.EXECUTE, turn)
-            ended = await start.run(shop.core.prompts.filled(EXECUTE_PAGE, values))
+            ended = await start.run(shop.core.turn.prompts.filled(EXECUTE_PAGE, values))
             if ended.ok:
                 return turn.finished("done", ended.answer)
             return turn.finished("failed", ended.answer, why(cycle.roles.executor, ended))

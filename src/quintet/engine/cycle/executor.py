@@ -72,7 +72,7 @@ class ExecutorGate(Gatekeeper):
         self._folder = folder
 
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
-        toolbox, axes = self._core.toolbox, self._journal.state.axes
+        toolbox, axes = self._core.turn.toolbox, self._journal.state.axes
         executes = self._role is ExecutorRole.EXECUTE
         if not executes:
             axes = structs.replace(axes, work_mode=WorkMode.PLAN)
@@ -86,7 +86,7 @@ class ExecutorGate(Gatekeeper):
         return Prepared(call, SPEC, {"pattern": self._name}, touch, decision)
 
     def _own_rule(self, profile: PermissionProfile) -> tuple[Rule, ...]:
-        whole = self._core.toolbox.sandbox is Sandbox.BWRAP and profile is not PermissionProfile.RESTRICTED
+        whole = self._core.turn.toolbox.sandbox is Sandbox.BWRAP and profile is not PermissionProfile.RESTRICTED
         effects = tuple(EFFECTS)
         return (Rule("cycle", "allow", STARTING, exactly(self._name), effects),) if whole else ()
 
@@ -189,11 +189,11 @@ class ExecutorStart:
             grant=prepared.decision.grant,
             profile=shop.state.axes.permission_profile,
             folder=self._folder,
-            whole=shop.core.plans.output(shop.cycle.run, call),
+            whole=shop.core.cycle.plans.output(shop.cycle.run, call),
             silence=settings.silence_seconds,
             timeout=min(times, default=0.0),
         )
-        async for part in shop.core.executors().run(assignment):
+        async for part in shop.core.cycle.executors().run(assignment):
             match part:
                 case Said():
                     shop.journal.post(ExecutorSaid(call=call, text=part.text, reasoning=part.reasoning))

@@ -32,7 +32,7 @@ class HealthGate:
 
     async def check(self) -> Rest | None:
         """None if a unit may be dispatched."""
-        found = await self._shop.core.look().examined()
+        found = await self._shop.core.cycle.look().examined()
         wrong = [finding for finding in found if stops(finding)]
         self._say([finding for finding in found if not stops(finding)], "warning")
         if not wrong:
@@ -63,9 +63,9 @@ class HealthGate:
         shop, core = self._shop, self._shop.core
         before = shop.state.axes
         self._turn(_lowered(before), f"before a unit: {wrong[0].problem}", actor)
-        for line in await fix(core.look(), shop.tasks, core.store):
+        for line in await fix(core.cycle.look(), shop.tasks, core.store):
             shop.journal.post(Noticed(level="info", code="MENDED", text=f"mended   {line}"))
-        left = [finding for finding in await core.look().examined() if stops(finding)]
+        left = [finding for finding in await core.cycle.look().examined() if stops(finding)]
         if left:
             return _blocked(left)
         back = AxesChange(work_mode=before.work_mode, permission_profile=before.permission_profile)

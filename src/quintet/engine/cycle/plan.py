@@ -16,7 +16,6 @@ from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import new_tasks, pages_in, read_pages, write_page
 from quintet.domain.turn.reports import Order
-from quintet.engine.commands.cycle import is_staged
 from quintet.engine.cycle.context import Workshop, rest_after
 from quintet.engine.cycle.executor import ExecutorStart
 from quintet.engine.session import dials
@@ -43,7 +42,7 @@ class PlanStep:
             shop.tasks.check(texts)
         except UsageError as error:
             return Rest("failed", f"the plan cannot be taken. {error.message}")
-        shop.core.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
+        shop.core.cycle.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
         planned = tuple(PlannedTask(t.id, t.title, t.depends_on, t.verification) for t in texts)
         milestone = shop.core.ids.new("m")
         await shop.journal.append(PlanMade(run=cycle.run, milestone=milestone, by=cycle.roles.planner, tasks=planned))
@@ -61,7 +60,7 @@ class PlanStep:
 
     async def _native(self) -> PAGES | Rest:
         shop, cycle = self._shop, self._shop.cycle
-        staged = is_staged(shop.core, shop.state)
+        staged = shop.staged
         if staged:
             self.turn(WorkMode.PLAN, only_from=WorkMode.BUILD)
             if shop.state.axes.work_mode is not WorkMode.PLAN:
@@ -77,14 +76,14 @@ class PlanStep:
 
     async def _by_cli(self) -> PAGES | Rest:
         shop, cycle = self._shop, self._shop.cycle
-        folder = shop.core.plans.folder(cycle.run)
-        shop.core.plans.clear(cycle.run)
+        folder = shop.core.cycle.plans.folder(cycle.run)
+        shop.core.cycle.plans.clear(cycle.run)
         found: list[PAGES] = []
 
         async def carry(turn: Turn) -> TurnFinished:
             start = ExecutorStart(shop, cycle.roles.planner, ExecutorRole.PLAN, turn, folder)
-            answer = (await start.run(shop.core.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
-            found.append(tuple(shop.core.plans.pages(cycle.run)) or tuple(pages_in(answer)))
+            answer = (await start.run(shop.core.turn.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
+            found.append(tuple(shop.core.cycle.plans.pages(cycle.run)) or tuple(pages_in(answer)))
             return turn.finished("done", answer)
 
         work = TurnWork("", shop.state.axes.surface, run=cycle.run, alone=False, carry=carry)

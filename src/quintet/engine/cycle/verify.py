@@ -22,7 +22,6 @@ from quintet.domain.turn.reasoning import without
 from quintet.domain.turn.reports import Order
 from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.engine.commands.cycle import is_staged
 from quintet.engine.cycle.context import Workshop, rest_after
 from quintet.engine.cycle.executor import ExecutorStart
 from quintet.engine.turn.gatekeeper import Blocked
@@ -64,7 +63,7 @@ class VerifyStep:
         return rest_after(ending)
 
     async def _judged(self, turn: Turn, task: Task) -> Verification:
-        cycle, staged = self._shop.cycle, is_staged(self._shop.core, self._shop.state)
+        cycle, staged = self._shop.cycle, self._shop.staged
         by, line = cycle.roles.verifier, task.text.verification
         changed = cycle.unit.changed if cycle.unit.changed_by == task.id else ()
         evidence = ""
@@ -113,7 +112,7 @@ class VerifyStep:
 
     async def _by_cli(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:
         shop, name = self._shop, self._shop.cycle.roles.verifier
-        folder = shop.core.plans.folder(shop.cycle.run)
+        folder = shop.core.cycle.plans.folder(shop.cycle.run)
         values = {
             "project_root": shop.core.project,
             "user_input": _asked(task),
@@ -121,7 +120,7 @@ class VerifyStep:
             "tool_summary": shop.tasks.summary(),
         }
         start = ExecutorStart(shop, name, ExecutorRole.VERIFY, turn, folder)
-        answer = (await start.run(shop.core.prompts.filled(VERIFY_PAGE, values))).answer
+        answer = (await start.run(shop.core.turn.prompts.filled(VERIFY_PAGE, values))).answer
         return *_verdict(answer), start.acted > 0
 
 

@@ -18,7 +18,7 @@ from quintet.engine.replay.ports import recorded_port
 from quintet.engine.replay.recorder import Recorder
 from quintet.engine.replay.store import RecordedStore
 from quintet.engine.replay.tools import RecordedToolAccess, recorded_tool
-from quintet.engine.session.core import Core, FeatureCommands
+from quintet.engine.session.core import CommandParts, Core, CycleParts, FeatureCommands
 from quintet.engine.turn.hands import Hands
 
 T = TypeVar("T")
@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[Event], agent: str) -> Header:
     """What the owner of this core starts with."""
-    toolbox = core.toolbox
-    pages, shipped = core.prompts.in_use()
+    toolbox = core.turn.toolbox
+    pages, shipped = core.turn.prompts.in_use()
     return Header(
         format=FORMAT,
         program=__version__,
@@ -41,12 +41,12 @@ def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[
         settings=structs.replace(core.settings, features={}),  # a feature's may hold secrets
         terms=toolbox.terms,
         person=core.person,
-        answer_schema=core.answer_schema,
-        agents_page=core.agents_page,
+        answer_schema=core.turn.answer_schema,
+        agents_page=core.turn.agents_page,
         own_tools=tuple(own_tool(spec) for spec in toolbox.specs.values() if spec.toolset),
         pages=pages,
         shipped={name: digest(text) for name, text in shipped.items()},
-        commands=core.commands.usages,
+        commands=core.commands.features.usages,
     )
 
 
@@ -57,34 +57,50 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
         return lambda *words: recorder.asked(kind, lambda: function(*words))
 
     store = RecordedStore(core.store, recorder, session)
-    specs = {name: recorded_tool(s, recorder) if s.toolset else s for name, s in core.toolbox.specs.items()}
-    access = cast(Hands, RecordedToolAccess(core.toolbox.hands, recorder))
-    hooks = core.hook_runner
+    specs = {name: recorded_tool(s, recorder) if s.toolset else s for name, s in core.turn.toolbox.specs.items()}
+    access = cast(Hands, RecordedToolAccess(core.turn.toolbox.hands, recorder))
+    hooks, commands = core.turn.hook_runner, core.commands
+    turn = structs.replace(
+        core.turn,
+        models=structs.replace(
+            core.turn.models,
+            make=RecordedModels(core.turn.models.make, recorder).get,
+            chance=asked("chance", core.turn.models.chance),
+        ),
+        toolbox=core.turn.toolbox.with_hands(access, specs),
+        rule_book=recorded_port(core.turn.rule_book, ports.RULE_BOOK, recorder),
+        repository=recorded_port(core.turn.repository, ports.REPOSITORY, recorder),
+        hook_runner=recorded_port(hooks, ports.HOOKS, recorder) if hooks else None,
+        keep_artifact=asked("artifact", core.turn.keep_artifact),
+    )
+    cycle = CycleParts(
+        plans=recorded_port(core.cycle.plans, ports.PLANS, recorder),
+        executors=cache(lambda: recorded_port(core.cycle.executors(), ports.EXECUTORS, recorder)),
+        tasks=cache(lambda: recorded_port(core.cycle.tasks(), ports.TASKS, recorder)),
+        look=lambda: recorded_port(core.cycle.look(), ports.LOOK, recorder),
+    )
     return structs.replace(
         core,
         store=store,
-        durable=store.durable,
-        settled=recorder.settled,
-        on_close=lambda: recorder.come_in_at_last("close"),
         clock=recorded_port(core.clock, ports.CLOCK, recorder),
         ids=recorded_port(core.ids, ports.IDS, recorder),
-        toolbox=core.toolbox.with_hands(access, specs),
-        rule_book=recorded_port(core.rule_book, ports.RULE_BOOK, recorder),
-        repository=recorded_port(core.repository, ports.REPOSITORY, recorder),
         checkpoints=recorded_port(core.checkpoints, ports.CHECKPOINTS, recorder),
         agents=recorded_port(core.agents, ports.AGENTS, recorder),
-        plans=recorded_port(core.plans, ports.PLANS, recorder),
-        executors=cache(lambda: recorded_port(core.executors(), ports.EXECUTORS, recorder)),
-        tasks=cache(lambda: recorded_port(core.tasks(), ports.TASKS, recorder)),
-        look=lambda: recorded_port(core.look(), ports.LOOK, recorder),
-        commands=FeatureCommands(
-            core.commands.usages, lambda *words: recorder.awaited("command", core.commands.run(*words))
+        turn=turn,
+        cycle=cycle,
+        commands=CommandParts(
+            features=FeatureCommands(
+                commands.features.usages,
+                lambda *words: recorder.awaited("command", commands.features.run(*words)),
+            ),
+            keep_page=lambda *words: recorder.awaited("page", commands.keep_page(*words)),
+            settings_text=asked("settings", commands.settings_text),
         ),
-        make_model=RecordedModels(core.make_model, recorder).get,
-        hook_runner=recorded_port(hooks, ports.HOOKS, recorder) if hooks else None,
-        open_elsewhere=asked("open_elsewhere", core.open_elsewhere),
-        keep_artifact=asked("artifact", core.keep_artifact),
-        keep_page=lambda *words: recorder.awaited("page", core.keep_page(*words)),
-        settings_text=asked("settings", core.settings_text),
-        chance=asked("chance", core.chance),
+        ownership=structs.replace(
+            core.ownership,
+            durable=store.durable,
+            settled=recorder.settled,
+            on_close=lambda: recorder.come_in_at_last("close"),
+            open_elsewhere=asked("open_elsewhere", core.ownership.open_elsewhere),
+        ),
     )

@@ -41,7 +41,15 @@ from quintet.engine.replay.ports import PortForm, ReplayedPort
 from quintet.engine.replay.recorder import REST
 from quintet.engine.replay.store import ReplayedStore
 from quintet.engine.replay.tools import ReplayedToolAccess, replayed_tool
-from quintet.engine.session.core import Core, FeatureCommands
+from quintet.engine.session.core import (
+    CommandParts,
+    Core,
+    CycleParts,
+    FeatureCommands,
+    ModelAccess,
+    Ownership,
+    TurnParts,
+)
 from quintet.engine.session.owner import Owner
 from quintet.engine.turn.prompts import Prompts
 from quintet.engine.turn.toolbox import Toolbox
@@ -170,34 +178,43 @@ class Replay:
         return Core(
             project=header.project,
             store=store,
-            durable=store.durable,
-            settled=player.inbox_next,
             clock=port(Clock, ports.CLOCK),
             ids=port(Ids, ports.IDS),
             settings=header.settings,
-            toolbox=Toolbox(
-                {**parts.specs, **own}, access, parts.grammar, header.terms, header.settings.tools.presentation
-            ),
-            prompts=self._prompts,
-            rule_book=port(RuleBook, ports.RULE_BOOK),
-            repository=port(Repository, ports.REPOSITORY),
-            checkpoints=port(Checkpoints, ports.CHECKPOINTS),
             agents=port(Agents, ports.AGENTS),
-            plans=port(Plans, ports.PLANS),
-            executors=cache(lambda: port(Executors, ports.EXECUTORS)),
-            tasks=cache(lambda: port(TaskKeeper, ports.TASKS)),
-            look=lambda: port(Look, ports.LOOK),
-            make_model=ReplayedModels(player, self._requested).get,
-            process_start=lambda pid: "",
-            agents_page=header.agents_page,
-            hook_runner=port(HookRunner, ports.HOOKS),
-            open_elsewhere=asked("open_elsewhere", bool),
-            keep_artifact=asked("artifact", str),
-            keep_page=waited("page"),
-            commands=FeatureCommands(header.commands, waited("command")),
-            settings_text=asked("settings", str),
-            chance=asked("chance", float),
-            answer_schema=header.answer_schema,
+            checkpoints=port(Checkpoints, ports.CHECKPOINTS),
+            turn=TurnParts(
+                models=ModelAccess(
+                    header.settings, ReplayedModels(player, self._requested).get, asked("chance", float)
+                ),
+                toolbox=Toolbox(
+                    {**parts.specs, **own}, access, parts.grammar, header.terms, header.settings.tools.presentation
+                ),
+                prompts=self._prompts,
+                rule_book=port(RuleBook, ports.RULE_BOOK),
+                repository=port(Repository, ports.REPOSITORY),
+                hook_runner=port(HookRunner, ports.HOOKS),
+                agents_page=header.agents_page,
+                answer_schema=header.answer_schema,
+                keep_artifact=asked("artifact", str),
+            ),
+            cycle=CycleParts(
+                plans=port(Plans, ports.PLANS),
+                executors=cache(lambda: port(Executors, ports.EXECUTORS)),
+                tasks=cache(lambda: port(TaskKeeper, ports.TASKS)),
+                look=lambda: port(Look, ports.LOOK),
+            ),
+            commands=CommandParts(
+                features=FeatureCommands(header.commands, waited("command")),
+                keep_page=waited("page"),
+                settings_text=asked("settings", str),
+            ),
+            ownership=Ownership(
+                process_start=lambda pid: "",
+                open_elsewhere=asked("open_elsewhere", bool),
+                durable=store.durable,
+                settled=player.inbox_next,
+            ),
             person=header.person,
         )
 

@@ -1,4 +1,7 @@
-"""What the engine's actors work with: ports, settings and tables, put together by `app`."""
+"""What the engine's actors work with: ports, settings and tables, put together by `app`.
+
+`Core` has what all of them need; what only turns, cycles, commands or the owner need is in a part of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from random import random
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.redaction import Redaction, Redactor
-from quintet.domain.dials.axes import Axes
 from quintet.domain.input.slash_line import CommandUsage
+from quintet.domain.journal.dial_state import DialState
 from quintet.domain.ports.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings.settings import ModelSettings, Settings
 from quintet.domain.turn.messages import Usage
@@ -38,6 +41,60 @@ async def _no_command(name: str, words: tuple[str, ...]) -> str:
     raise UsageError(f"/{name} is not a command here")
 
 
+class ModelAccess(Struct):
+    """The models there are: which one a request goes to, and what it costs."""
+
+    settings: Settings
+    make: Callable[[str], Model]
+    chance: Callable[[], float] = random  # a number from 0 to 1, another one each time
+
+    def route(self, dials: DialState) -> str:
+        """The model for a request: the one the user named, else the one the model mode routes to."""
+        routing = self.settings.routing
+        return dials.model or getattr(routing, dials.axes.model_mode) or routing.smart
+
+    def routed(self, dials: DialState) -> Model:
+        return self.make(self.route(dials))
+
+    def staged(self, dials: DialState) -> bool:
+        """Whether the model in use can be asked about its own work; the offline rules cannot."""
+        return bool(getattr(self.routed(dials), "staged", True))
+
+    def names(self) -> list[str]:
+        return [*self.settings.models, "builtin"]
+
+    def price(self, name: str, usage: Usage) -> float:
+        priced: ModelSettings | None = self.settings.models.get(name)
+        if priced is None:
+            return 0.0
+        cached = usage.cached_tokens * (priced.price_cached or priced.price_input)
+        fresh = (usage.input_tokens - usage.cached_tokens) * priced.price_input
+        return (fresh + cached + usage.output_tokens * priced.price_output) / 1_000_000
+
+
+class TurnParts(Struct):
+    """What a turn works with."""
+
+    models: ModelAccess
+    toolbox: Toolbox
+    prompts: Prompts
+    rule_book: RuleBook
+    repository: Repository
+    hook_runner: HookRunner | None = None  # without one no hooks are run
+    agents_page: str = ""  # what the project tells agents: its AGENTS.md
+    answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
+    keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
+
+
+class CycleParts(Struct):
+    """What a cycle and the commands on tasks work with, made when first asked for: most sessions never do."""
+
+    plans: Plans
+    tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()
+    executors: Callable[[], Executors] = lambda: _no_executors()  # the AI CLIs
+    look: Callable[[], Look] = lambda: _no_tasks()  # the doctor's, at this project as it is now
+
+
 class FeatureCommands(Struct, frozen=True):
     """The slash commands that features bring, and what carries one out."""
 
@@ -48,57 +105,47 @@ class FeatureCommands(Struct, frozen=True):
         return next((one for one in self.usages if one.name == name), None)
 
 
+class CommandParts(Struct):
+    """What slash commands work with beside the rest."""
+
+    features: FeatureCommands = FeatureCommands()
+    settings_text: Callable[[], str] = lambda: ""
+    keep_page: Callable[[str, str, Iterable[str]], Awaitable[str]] = _no_page
+
+
+class Ownership(Struct):
+    """How a process owns a session, writes its journal and lets go of it."""
+
+    process_start: Callable[[int], str]
+    open_elsewhere: Callable[[str], bool] = lambda session: False  # whether another process owns a session
+    durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write  # how a write is waited for
+    settled: Callable[[], Awaitable[None]] = at_once  # waited for before the inbox is looked into
+    on_close: Callable[[], Awaitable[None]] = at_once  # waited for before the owner closes
+    closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
+
+
+class Log(Struct):
+    """For what nobody needs to be told at once."""
+
+    note: Callable[[str], None] = lambda text: None
+    crash: Callable[[BaseException], None] = lambda error: None
+
+
 class Core(Struct):
     project: str
     store: Store
     clock: Clock
     ids: Ids
     settings: Settings
-    toolbox: Toolbox
-    prompts: Prompts
-    rule_book: RuleBook
-    repository: Repository
-    checkpoints: Checkpoints
-    make_model: Callable[[str], Model]
-    process_start: Callable[[int], str]
     agents: Agents
-    plans: Plans
-    agents_page: str = ""  # what the project tells agents: its AGENTS.md
-    keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
-    keep_page: Callable[[str, str, Iterable[str]], Awaitable[str]] = _no_page
-    tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()  # made when first asked for: most sessions never do
-    executors: Callable[[], Executors] = lambda: _no_executors()  # the AI CLIs; made when first asked for
-    look: Callable[[], Look] = lambda: _no_tasks()  # the doctor's, at this project as it is now
-    commands: FeatureCommands = FeatureCommands()
-    hook_runner: HookRunner | None = None  # without one no hooks are run
-    answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
+    checkpoints: Checkpoints
+    turn: TurnParts
+    cycle: CycleParts
+    ownership: Ownership
+    commands: CommandParts = field(default_factory=CommandParts)
     person: bool = False  # whether somebody is attached who can answer a question
-    open_elsewhere: Callable[[str], bool] = lambda session: False  # whether another process owns a session
     redactor: Redactor = Redaction()  # keeps secrets from what is written down, sent and shown
-    chance: Callable[[], float] = random  # a number from 0 to 1, another one each time
-    settings_text: Callable[[], str] = lambda: ""
-    durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write  # how a write is waited for
-    settled: Callable[[], Awaitable[None]] = at_once  # waited for before the inbox is looked into
-    on_close: Callable[[], Awaitable[None]] = at_once  # waited for before the owner closes
-    closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
-    log: Callable[[str], None] = lambda text: None  # what nobody needs to be told at once
-    log_crash: Callable[[BaseException], None] = lambda error: None
-
-    def route(self, axes: Axes, chosen: str) -> str:
-        """The model for a request: the one the user named, else the one the model mode routes to."""
-        routing = self.settings.routing
-        return chosen or getattr(routing, axes.model_mode) or routing.smart
-
-    def model_names(self) -> list[str]:
-        return [*self.settings.models, "builtin"]
-
-    def price(self, name: str, usage: Usage) -> float:
-        priced: ModelSettings | None = self.settings.models.get(name)
-        if priced is None:
-            return 0.0
-        cached = usage.cached_tokens * (priced.price_cached or priced.price_input)
-        fresh = (usage.input_tokens - usage.cached_tokens) * priced.price_input
-        return (fresh + cached + usage.output_tokens * priced.price_output) / 1_000_000
+    log: Log = field(default_factory=Log)
 
 
 def _no_executors() -> Any:

@@ -23,7 +23,7 @@ class Hooks:
 
     def at(self, place: HookPlace) -> tuple[str, ...]:
         commands: tuple[str, ...] = getattr(self._core.settings.hooks, place.setting)
-        return commands if self._core.hook_runner else ()
+        return commands if self._core.turn.hook_runner else ()
 
     async def run(self, place: HookPlace, **about: Any) -> HookSaid:
         """What the hooks at this place say; `about` is what they are told beside where the session stands."""
@@ -43,9 +43,9 @@ class Hooks:
             "axes": to_builtins(state.axes),
             **about,
         }
-        assert self._core.hook_runner
+        assert self._core.turn.hook_runner
         began = clock.monotonic()
-        end = await self._core.hook_runner.run(
+        end = await self._core.turn.hook_runner.run(
             command, json.encode(told), self._core.project, hook_places.TIMEOUT_SECONDS
         )
         said = hook_places.judged(place, end)

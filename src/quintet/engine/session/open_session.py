@@ -18,7 +18,9 @@ from quintet.engine.session.leases import LEASE_SECONDS
 
 def new_lease(core: Core, session: str) -> Lease:
     pid = os.getpid()
-    return Lease(session, core.ids.new("owner"), pid, core.process_start(pid), core.clock.epoch() + LEASE_SECONDS)
+    return Lease(
+        session, core.ids.new("owner"), pid, core.ownership.process_start(pid), core.clock.epoch() + LEASE_SECONDS
+    )
 
 
 async def create_session(

@@ -62,7 +62,7 @@ class Owner:
         self.core = core
         self.surface = state.axes.surface
         self.feed = Feed()
-        self.journal = Journal(core.store, core.clock, state, lease, self.feed, core.durable, core.redactor)
+        self.journal = Journal(core.store, core.clock, state, lease, self.feed, core.ownership.durable, core.redactor)
         self.journal.heed = ShellWarden(core, self.journal).heed
         self._lease = lease
         self._questions = questions.Questions(self.journal)
@@ -101,7 +101,7 @@ class Owner:
             await self.journal.append(*opening)
 
     async def close(self) -> None:
-        await self.core.on_close()
+        await self.core.ownership.on_close()
         self._closing = True
         if turn := self._cut_short("interrupted"):
             await asyncio.gather(turn, return_exceptions=True)
@@ -132,7 +132,7 @@ class Owner:
                         await self._wake.wait()
         except Exception as error:
             if not isinstance(error, QuintetError):
-                self.core.log_crash(error)
+                self.core.log.crash(error)
             self._give_up(error)
 
     async def _heartbeat(self) -> None:
@@ -158,7 +158,7 @@ class Owner:
     # ── submissions
 
     async def _take_all(self) -> None:
-        await self.core.settled()
+        await self.core.ownership.settled()
         for submitted in self.core.store.inbox(self.state.session):
             if not isinstance(submitted, Unreadable):
                 await self._take(submitted)
@@ -170,7 +170,7 @@ class Owner:
     async def _take(self, submitted: Submitted) -> None:
         match submitted.body:
             case Say(text=text):
-                if line := commands.command_in(self.state, text, submitted.surface, self.core.commands):
+                if line := commands.command_in(self.state, text, submitted.surface, self.core.commands.features):
                     await self._command(submitted, line)
                 else:
                     event = InputReceived(submission=submitted.id, text=text, surface=submitted.surface)
@@ -188,7 +188,7 @@ class Owner:
         try:
             self.surface, agent = submitted.surface, self.state.runs.agent
             others = [item.trigger for item in agent.menu] if agent else ()
-            command, line = commands.parse(text, others, self.core.commands)
+            command, line = commands.parse(text, others, self.core.commands.features)
             made = command.handler(self, line)
             outcome = made if isinstance(made, CommandOutcome) else await made
         except (UsageError, RunFailed) as error:

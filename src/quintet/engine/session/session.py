@@ -83,7 +83,7 @@ class Session:
 
     def shells(self) -> list[ShellState]:
         """The background shells that run here; those of another process are its own."""
-        return self._core.toolbox.hands.shells() if self._owner else []
+        return self._core.turn.toolbox.hands.shells() if self._owner else []
 
     @property
     def settings(self) -> Settings:
@@ -93,7 +93,7 @@ class Session:
     @property
     def commands(self) -> tuple[CommandUsage, ...]:
         """Every slash command, as far as typing it goes."""
-        return usages(self._core.commands)
+        return usages(self._core.commands.features)
 
     async def submit(self, body: Submission) -> str:
         """Put a submission into the session's inbox; returns its id once it is durable."""
@@ -188,7 +188,7 @@ class Session:
             elif clock.monotonic() - looked > OWNER_SECONDS:
                 looked = clock.monotonic()
                 row = store.session(self.id)
-                if row is None or not owner_lives(row, clock.epoch(), self._core.process_start):
+                if row is None or not owner_lives(row, clock.epoch(), self._core.ownership.process_start):
                     raise OwnerGone()
             await asyncio.sleep(WATCH_SECONDS)
 
@@ -200,6 +200,6 @@ class Session:
         if self._owner:
             with contextlib.suppress(QuintetError):
                 await self._owner.close()
-        for close in self._core.closing:
+        for close in self._core.ownership.closing:
             await close()
         await self._core.store.close()

@@ -45,9 +45,7 @@ def by_rules(core: Core, state: SessionState, reason: str) -> HistoryCompacted |
     messages, summarised = state.conversation.messages, state.conversation.summary is not None
     start = compression.cut(messages, core.settings.compression, summarised=summarised)
     # The offline rules read the whole turn anew at each request, so it stays whole; they have no window to overflow.
-    replayed = (
-        state.turns.open is not None and core.make_model(core.route(state.axes, state.dials.model)).name == "builtin"
-    )
+    replayed = state.turns.open is not None and core.turn.models.routed(state.dials).name == "builtin"
     if start <= summarised or replayed:
         return None
     summary = compression.summarise(
@@ -71,7 +69,7 @@ def by_rules(core: Core, state: SessionState, reason: str) -> HistoryCompacted |
 async def _by_model(core: Core, journal: Journal, turn: str, event: HistoryCompacted) -> HistoryCompacted:
     """The same compaction with the summary written by the routed model; by the rules, and said so, if it cannot."""
     state, step, reply = journal.state, core.ids.new("s"), Reply()
-    name = core.route(state.axes, state.dials.model)
+    name = core.turn.models.route(state.dials)
     older = state.conversation.messages[: len(state.conversation.messages) - event.kept]
     journal.post(
         ModelRequested(
@@ -87,14 +85,14 @@ async def _by_model(core: Core, journal: Journal, turn: str, event: HistoryCompa
             axes=state.axes,
         )
     )
-    told = (Message(Role.SYSTEM, core.prompts.page(PROMPT)), Message(Role.USER, compression.transcript(older)))
+    told = (Message(Role.SYSTEM, core.turn.prompts.page(PROMPT)), Message(Role.USER, compression.transcript(older)))
     try:
-        model = core.make_model(name)
+        model = core.turn.models.make(name)
         await reply.stream(model, Request(model.name, told), step, lambda signal: None)
     except ModelError as error:
         journal.post(ModelFailed(step=step, error=ErrorInfo(error.code, error.message, error.hint)), _instead(name))
         return event
-    event = structs.replace(event, step=step, usage=reply.usage, cost=core.price(name, reply.usage))
+    event = structs.replace(event, step=step, usage=reply.usage, cost=core.turn.models.price(name, reply.usage))
     summary = compression.written(reply.text, event.summary) if reply.finish is Finish.STOP else None
     if summary is None:
         journal.post(_instead(name))

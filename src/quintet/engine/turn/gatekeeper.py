@@ -118,10 +118,10 @@ class Gatekeeper:
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         standing: Standing = self._journal.state.standing
         if own:
-            standing = structs.replace(standing, toolset=self._core.toolbox.home(call.name), swe=None)
+            standing = structs.replace(standing, toolset=self._core.turn.toolbox.home(call.name), swe=None)
             if standing.axes.surface is not Surface.RPC:  # there, another agent makes them
                 standing = structs.replace(standing, known=None)
-        return self._core.toolbox.prepare(call, standing, person=self._core.person)
+        return self._core.turn.toolbox.prepare(call, standing, person=self._core.person)
 
     async def _after_hooks(self, prepared: Prepared, own: bool) -> Prepared | None:
         """The call as the user's hooks leave it: as it was, asked, or denied. None if it may no longer be made."""
@@ -176,7 +176,7 @@ class Gatekeeper:
 
     def _keep(self, rule: Rule) -> None:
         try:
-            self._core.rule_book.add(rule)
+            self._core.turn.rule_book.add(rule)
         except QuintetError as error:  # the yes stands, for this once
             text = f"the rule could not be kept, so this will be asked again: {error}"
             self._journal.post(Noticed(level="error", code=error.code, text=text))
@@ -195,7 +195,7 @@ class Gatekeeper:
         return self._question(text, [prepared], detail, APPROVAL_OR_RULE if rule else APPROVAL, shown)
 
     def _digest(self, prepared: list[Prepared], axes: Axes) -> str:
-        return " ".join(self._core.toolbox.digest(p, axes) for p in prepared)
+        return " ".join(self._core.turn.toolbox.digest(p, axes) for p in prepared)
 
     def _question(
         self,
@@ -215,7 +215,7 @@ class Gatekeeper:
             detail=(
                 *detail,
                 f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
-                *dict.fromkeys(f"access     {self._core.toolbox.access(p)}" for p in prepared),
+                *dict.fromkeys(f"access     {self._core.turn.toolbox.access(p)}" for p in prepared),
                 *_secrets(prepared),
                 *self._left_open(prepared),
                 BETWEEN,
@@ -226,7 +226,7 @@ class Gatekeeper:
 
     def _left_open(self, prepared: list[Prepared]) -> list[str]:
         """What the sandbox that contains a command would leave open, beside what the command asks for."""
-        terms = self._core.toolbox.terms
+        terms = self._core.turn.toolbox.terms
         grants = [p.decision.grant for p in prepared if p.touch.lines and Effect.OUTSIDE not in p.decision.effects]
         said = []
         if terms.sandbox is not Sandbox.NONE and terms.loopback_open and any(grant.network for grant in grants):
@@ -244,7 +244,7 @@ class Gatekeeper:
         if touch.lines:
             return []
         if "content" in values and touch.writes:
-            old = self._core.toolbox.content(touch.writes[0])
+            old = self._core.turn.toolbox.content(touch.writes[0])
         return _first_lines(_difference(old.splitlines(), new.splitlines()))
 
     def _decided(self, prepared: Prepared) -> CallDecided:
@@ -258,9 +258,9 @@ class Gatekeeper:
             grant=prepared.decision.grant,
             axes=self._journal.state.axes,
             person=self._core.person,
-            sandbox=self._core.toolbox.sandbox,
+            sandbox=self._core.turn.toolbox.sandbox,
             rule=prepared.decision.rule,
-            access="" if prepared.decision.verdict is Verdict.DENY else self._core.toolbox.access(prepared),
+            access="" if prepared.decision.verdict is Verdict.DENY else self._core.turn.toolbox.access(prepared),
         )
 
     def _refuse(self, call: ToolCall, text: str) -> None:

@@ -48,8 +48,7 @@ class Asker:
     @property
     def staged(self) -> bool:
         """Whether the model can be asked about its own work; the offline rules cannot."""
-        state = self._journal.state
-        return bool(getattr(self._core.make_model(self._core.route(state.axes, state.dials.model)), "staged", True))
+        return self._core.turn.models.staged(self._journal.state.dials)
 
     async def ask(self, stage: Stage, values: dict[str, str]) -> Reply:
         self._check_limits()
@@ -67,7 +66,7 @@ class Asker:
                 self._keep_partial(step, reply)
                 raise
             except ModelError as error:
-                wait = error.retry_in(attempt, self._core.settings.limits.retries, self._core.chance)
+                wait = error.retry_in(attempt, self._core.settings.limits.retries, self._core.turn.models.chance)
                 if wait is None:
                     self._keep_partial(step, reply)
                 self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=wait))
@@ -79,9 +78,9 @@ class Asker:
     async def _request(self, step: str, reply: Reply, stage: Stage, values: dict[str, str], attempt: int) -> None:
         state, core = self._journal.state, self._core
         axes = state.axes
-        name = core.route(axes, state.dials.model)
-        model = core.make_model(name)
-        plan = core.toolbox.plan(structs.replace(state.standing, stage=stage), reasoning=state.dials.reasoning)
+        name = core.turn.models.route(state.dials)
+        model = core.turn.models.make(name)
+        plan = core.turn.toolbox.plan(structs.replace(state.standing, stage=stage), reasoning=state.dials.reasoning)
         if attempt == 1:
             self.steps += 1
         self._journal.post(
@@ -102,7 +101,7 @@ class Asker:
         # What a stage says aside is no answer, and is not shown as one while it streams.
         signal = self._journal.signal if stage not in ASIDE else _unheard
         await reply.stream(model, self._composed(plan, model.name, values), step, signal)
-        cost = core.price(name, reply.usage)
+        cost = core.turn.models.price(name, reply.usage)
         self.usage = self.usage.plus(reply.usage)
         self.cost += cost
         replied = self._replied(step, reply, cost=cost)
@@ -115,9 +114,9 @@ class Asker:
         """The request as it is sent. A stage without tools keeps the schemas, so caches hold, and forbids calls."""
         state, core = self._journal.state, self._core
         toolless = plan.stage in policy.TOOLLESS
-        shown = core.toolbox.plan(structs.replace(state.standing, stage=Stage.ACT)) if toolless else plan
-        tools = core.toolbox.schemas(shown)
-        parts = core.prompts.parts(plan.prompts, {"project_root": core.project, **values}, self._written(plan))
+        shown = core.turn.toolbox.plan(structs.replace(state.standing, stage=Stage.ACT)) if toolless else plan
+        tools = core.turn.toolbox.schemas(shown)
+        parts = core.turn.prompts.parts(plan.prompts, {"project_root": core.project, **values}, self._written(plan))
         told = [part.name for part in parts]
         broken = policy.broken_invariant(plan, state.axes, state.dials.reasoning, 0 if toolless else len(tools), told)
         if broken:
@@ -138,16 +137,16 @@ class Asker:
     def _answer_schema(self, plan: StagePlan) -> dict[str, Any] | None:
         """What the wire is to hold the reply to: only where the reply may be the answer, and holds nothing else."""
         acts = plan.stage in (Stage.ACT, Stage.TOOL_FOLLOWUP) and plan.reasoning is policy.Reasoning.NONE
-        return self._core.answer_schema if acts else None
+        return self._core.turn.answer_schema if acts else None
 
     def _written(self, plan: StagePlan) -> dict[str, str]:
         """The parts of a prompt that are no files of ours."""
         state = self._journal.state
         step = state.step
-        written = {AGENTS_PAGE: self._core.agents_page, PERSONA: step.persona if step else ""}
+        written = {AGENTS_PAGE: self._core.turn.agents_page, PERSONA: step.persona if step else ""}
         written[PERSONA] = written[PERSONA] or state.runs.persona
         if TOOLSET_STATE in plan.prompts:
-            written[TOOLSET_STATE] = self._core.toolbox.place(state.standing)
+            written[TOOLSET_STATE] = self._core.turn.toolbox.place(state.standing)
         if WORKFLOW_STATE in plan.prompts and step:
             written[WORKFLOW_STATE] = place_told(step, state.conversation.messages)
         return written

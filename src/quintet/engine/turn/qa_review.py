@@ -26,7 +26,7 @@ async def review(
         report = await _looked(asker, calls, values)
     except (ModelError, LimitReached, Blocked) as error:
         report = QaReport(f"the review did not finish: {error}")
-    path = core.keep_artifact(turn, "qa", report.as_markdown(), report)
+    path = core.turn.keep_artifact(turn, "qa", report.as_markdown(), report)
     journal.post(QaReported(turn=turn, report=report, path=path))
     return report
 

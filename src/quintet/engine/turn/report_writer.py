@@ -15,7 +15,7 @@ async def make_report(core: Core, journal: Journal, turn: str, order: Order, ans
     """Keep the report of the turn; returns it as the user is shown it."""
     report = await _checked(core, read_report(order, answer), order.revision)
     text = report.as_markdown()
-    path = core.keep_artifact(turn, order.kind, text, report)
+    path = core.turn.keep_artifact(turn, order.kind, text, report)
     journal.post(
         ReportMade(
             turn=turn,
@@ -31,6 +31,6 @@ async def make_report(core: Core, journal: Journal, turn: str, order: Order, ans
 
 async def _checked(core: Core, report: Report, revision: str) -> Report:
     try:
-        return report.checked(await core.repository.line_counts(report.files(), revision))
+        return report.checked(await core.turn.repository.line_counts(report.files(), revision))
     except (QuintetError, OSError) as error:
         return structs.replace(report, flaws=(*report.flaws, f"its places were not checked: {error}"))

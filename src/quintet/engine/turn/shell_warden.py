@@ -22,7 +22,7 @@ class ShellWarden:
 
     def heed(self, event: Event) -> None:
         if isinstance(event, DialsTurned):
-            toolbox = self._core.toolbox
+            toolbox = self._core.turn.toolbox
             for shell, reason in toolbox.withdrawn(event.before, event.after, person=self._core.person):
                 text = f"background shell {shell.name} is ended ({brief(shell.call.arguments)}): {reason}"
                 self._journal.post(Noticed(level="warning", code="SHELL_ENDED", text=text))

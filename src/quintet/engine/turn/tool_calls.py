@@ -120,7 +120,7 @@ class Calls:
             results = await self._waited()
         except asyncio.CancelledError:
             lost = ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)
-            self._journal.post(*self._core.toolbox.put_right())
+            self._journal.post(*self._core.turn.toolbox.put_right())
             self._journal.post(*(finished_call(one.call, lost) for one in prepared))
             self._journal.post(*await self._keeper.after(watched))
             raise
@@ -128,7 +128,7 @@ class Calls:
             self.active, self.tasks = False, []
         seconds = round(self._core.clock.monotonic() - began, 3)
         changed = await self._keeper.after(watched)
-        if notices := self._core.toolbox.put_right():
+        if notices := self._core.turn.toolbox.put_right():
             self._journal.post(*notices)
         for one, result in zip(prepared, results, strict=True):
             self._finish(one, result, seconds, changed)
@@ -144,7 +144,7 @@ class Calls:
 
     def _started(self, prepared: Prepared) -> asyncio.Task[ToolResult]:
         return asyncio.create_task(
-            self._core.toolbox.run(
+            self._core.turn.toolbox.run(
                 prepared,
                 self._journal.state.standing,
                 person=self._core.person,
@@ -178,7 +178,7 @@ class Calls:
             self._steps.append((call.name, call.arguments, result.content))
 
     def _consulted(self, call: ToolCall, consulted: Consulted, seconds: float) -> ModelConsulted:
-        state, cost = self._journal.state, self._core.price(consulted.model, consulted.usage)
+        state, cost = self._journal.state, self._core.turn.models.price(consulted.model, consulted.usage)
         self.usage, self.cost = self.usage.plus(consulted.usage), self.cost + cost
         return ModelConsulted(
             call=call.id,

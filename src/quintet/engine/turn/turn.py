@@ -183,7 +183,7 @@ class Turn:
                 continue
             if self._flawed_plan(ending):
                 continue
-            schema = self._core.answer_schema
+            schema = self._core.turn.answer_schema
             if schema is None or ending.status != "done":
                 return ending
             wrong_with_it = json_schema.flaw(ending.answer, schema)
@@ -246,7 +246,7 @@ class Turn:
         if kind in self._corrected and not again:
             return False
         self._corrected.add(kind)
-        text = self._core.prompts.correction(kind, self._values())
+        text = self._core.turn.prompts.correction(kind, self._values())
         self._journal.post(Corrected(turn=self._turn, kind=kind, text=text))
         return True
 

@@ -83,13 +83,13 @@ class Turns:
         except Exception as error:
             crash = ErrorInfo("UNKNOWN", f"{type(error).__name__}: {error}")
             ending = turn.finished("failed", reason=crash.message, error=crash)
-            core.log_crash(error)
+            core.log.crash(error)
         finally:
             self.current = None
         with contextlib.suppress(asyncio.CancelledError):  # the turn is over: how it ended has to be written
             await self._keeper.settle()
         self._keeper.rest()
-        if notices := core.toolbox.put_right():  # after a shell in the background
+        if notices := core.turn.toolbox.put_right():  # after a shell in the background
             journal.post(*notices)
         if not work.alone:
             ending = structs.replace(ending, cycle=work.run)

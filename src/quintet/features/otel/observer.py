@@ -20,8 +20,8 @@ def observer(core: Core, session: str) -> tuple[list[Noticed], Callable[[Recorde
 
     spans = Spans(session, core.settings.models, __version__, content=wanted.otel_content)
     try:
-        exporter = OtelExporter(spans, __version__, core.log)
+        exporter = OtelExporter(spans, __version__, core.log.note)
     except ImportError:
         return [Noticed(level="warning", code="OTEL", text=MISSING)], None
-    core.closing = (exporter.close, *core.closing)
+    core.ownership.closing = (exporter.close, *core.ownership.closing)
     return [], exporter.take
