@@ -21,7 +21,6 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 from quintet.app.tool_registry import ALL
-from quintet.cli import commands
 from quintet.cli import main as cli
 from quintet.domain.agents.run import RunErrorCode
 from quintet.domain.base import errors
@@ -223,7 +222,7 @@ class _Parsed(Exception):
 
 def _parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Every command's parser: each is asked to parse, and caught before it does."""
-    for name in ("", *commands.names()):
+    for name in ("", *cli.names()):
         try:
             yield name, _caught([name, ""] if name else [])
         except errors.UsageError as refused:  # a command of commands names them when it is given none of them

@@ -72,7 +72,7 @@ class Sitting:
 
 
 async def sit(folder: str, script: Callable[[Sitting], Awaitable[None]]) -> None:
-    from quintet.app.tui_wiring import surroundings
+    from quintet.app.terminal_ui import surroundings
     from quintet.surfaces.tui.app import TerminalUi
 
     ui = TerminalUi(surroundings(folder, {"settings": {"display.theme": "dark"}}))

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "adapters": {"adapters", "domain"},
     "surfaces": {"surfaces", "engine", "domain"},
     "features": {*CORE, "app", "cli"},
-    "app": {*CORE, "app", "cli"},
+    "app": {*CORE, "app"},
     "cli": {*CORE, "app", "cli"},
 }
 REGISTRY = {"quintet.features.registry", "quintet.features.feature"}
@@ -73,6 +73,15 @@ def may(path: Path, name: str) -> bool:
     if home == target == "features":
         return path.relative_to(SRC).parts[1] == part
     return target in MAY_IMPORT[home]
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(place(path))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
 def test_no_room_is_too_full() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from quintet.adapters.agents.package import read_package
 from quintet.app.tool_registry import ALL, BY_NAME
-from quintet.cli import commands
+from quintet.cli import main as commands
 from quintet.domain.agents.route import resolve
 from quintet.domain.base import errors
 from quintet.domain.dials.axes import AXIS_WORDS, Axes, PermissionProfile, Surface, WorkMode

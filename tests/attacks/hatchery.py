@@ -43,7 +43,7 @@ ALSO_IMPORTED = (
     "quintet.features.mcp.serve",
     "quintet.surfaces.plain",
     "quintet.surfaces.tui.app",
-    "quintet.app.tui_wiring",
+    "quintet.app.terminal_ui",
     "quintet.cli.doctor",
     "quintet.adapters.sandbox.bubblewrap",
     "quintet.adapters.sandbox.landlock",

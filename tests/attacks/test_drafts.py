@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.app.prompt_wiring import at_hand
+from quintet.app.terminal_ui import at_hand
 from quintet.domain.base.errors import StoreError
 from tests.surfaces.tui.typing import at_prompt
 from tests.trusted import trust_now

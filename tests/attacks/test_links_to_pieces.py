@@ -12,7 +12,7 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
 from quintet.adapters.settings.project_pieces import Link, pieces
 from quintet.adapters.settings.trust import trust_of
-from quintet.app.places_of_prompts import own_prompts
+from quintet.app.prompts import own_prompts
 from quintet.app.trust_question import effects, trust_question
 from quintet.features.mcp.server_files import servers
 from tests.trusted import trust_now

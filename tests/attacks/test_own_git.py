@@ -17,7 +17,7 @@ from quintet.adapters.git.git_folders import git_folders
 from quintet.adapters.git.repository import GitRepository, branch
 from quintet.adapters.sandbox import confine
 from quintet.adapters.tasks.health_look import PremisesHere
-from quintet.app.tui_wiring import surroundings
+from quintet.app.terminal_ui import surroundings
 from quintet.domain.base.errors import UsageError
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.turn.review_subject import WORKING_TREE

@@ -14,7 +14,7 @@ import pytest
 from quintet.adapters.files.paths import locate
 from quintet.adapters.files.state_files import InputHistory
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
-from quintet.app.prompt_wiring import at_hand
+from quintet.app.terminal_ui import at_hand
 from quintet.cli.main import main
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.protected_paths import PROTECTION

@@ -28,7 +28,7 @@ from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.tasks.drafts import PlanFolder
 from quintet.app.open import find_ripgrep, make_containment
-from quintet.app.places_of_prompts import PROMPTS
+from quintet.app.prompts import PROMPTS
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import INTERACTIVE, Surface
 from quintet.domain.journal import protocol as p

@@ -16,7 +16,7 @@ from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.models import SessionModels
 from quintet.app.open import find_ripgrep, make_containment
-from quintet.app.places_of_prompts import PROMPTS
+from quintet.app.prompts import PROMPTS
 from quintet.app.services import Services
 from quintet.app.tool_registry import tools_for
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode

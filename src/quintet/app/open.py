@@ -7,14 +7,17 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 from quintet.adapters import sandbox
 from quintet.adapters.agents.agents_md import agents_page
+from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.private_files import private
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.files.state_files import Artifacts
+from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.models.registry import Models
 from quintet.adapters.processes.background_shells import BackgroundShells
 from quintet.adapters.processes.host_programs import program
@@ -27,20 +30,22 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
 from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.app.late_wiring import make_agents, make_grammar, make_plans, make_repository, wire_late
+from quintet.app.late import Late, load
 from quintet.app.models import SessionModels
-from quintet.app.places_of_prompts import own_prompts
-from quintet.app.services import Services, feature_commands
+from quintet.app.prompts import own_prompts
+from quintet.app.services import Opening, Services, feature_commands
 from quintet.app.tool_registry import tools_for
 from quintet.app.trust_question import at_home, lies_in, not_loaded, not_yours, own_inside, sound_agents
-from quintet.domain.base.errors import NotFound, StoreDamaged
+from quintet.domain.base.errors import NotFound, StoreDamaged, UsageError
 from quintet.domain.dials.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal.protocol import Event, Noticed, ReasoningSwitched
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.permission.gate import Terms
-from quintet.domain.ports.ports import Clock, Ids, Lease, Model, Workbench
+from quintet.domain.ports.ports import Agents, Clock, Ids, Lease, Model, Repository, ShellGrammar, Workbench
 from quintet.domain.settings.settings import Settings
+from quintet.engine.replay.record import header, recorded
+from quintet.engine.replay.recorder import Recorder
 from quintet.engine.session.core import CommandParts, Core, CycleParts, Log, ModelAccess, Ownership, TurnParts
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.open_session import create_session, fork_session, new_lease
@@ -52,7 +57,10 @@ from quintet.features.registry import features
 from quintet.tools.meta import finish_step
 
 if TYPE_CHECKING:
+    from quintet.domain.ports.tasks import Plans
     from quintet.domain.tasks.executors import Executors
+    from quintet.engine.cycle.doctor import Look
+    from quintet.engine.cycle.task_keeper import TaskKeeper
 
 LATEST = "latest"
 INTERACTIVE_CHANGE = AxesChange(
@@ -130,8 +138,6 @@ def make_core(
     clock: Clock | None = None,
     ids: Ids | None = None,
 ) -> Core:
-    from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
-
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
     files = ProjectFiles(places.root, terms.protection, containment)
@@ -166,25 +172,33 @@ def make_core(
         clock=clock or SystemClock(),
         ids=ids or RandomIds(),
         settings=loaded.settings,
-        agents=make_agents(places, terms.protection, sound_agents(places, loaded.trust)),
+        agents=cast(
+            Agents,
+            Late(
+                "adapters.agents.agents:LocalAgents",
+                places,
+                terms.protection,
+                trusted=sound_agents(places, loaded.trust),
+            ),
+        ),
         checkpoints=checkpoints,
         turn=TurnParts(
             models=ModelAccess(loaded.settings, models.get),
             toolbox=Toolbox(
                 {**tools_for(loaded.settings), finish_step.name: finish_step, **(own.specs if own else {})},
                 Hands(bench, rule_book, vault, crashed),
-                make_grammar(),
+                cast(ShellGrammar, Late("adapters.shell_grammar.parse:BashGrammar")),
                 terms,
                 loaded.settings.tools.presentation,
             ),
             prompts=prompts,
             rule_book=rule_book,
-            repository=make_repository(services.opening),
+            repository=cast(Repository, Late("app.review_subjects:repository", services.opening)),
             hook_runner=ShellHooks(loaded.hook_problem),
             agents_page=vault.text(agents_page(start or places.root, places.root, files.read)),
             keep_artifact=artifacts.keep,
         ),
-        cycle=CycleParts(plans=make_plans(places)),
+        cycle=CycleParts(plans=cast("Plans", Late("adapters.tasks.drafts:PlanFolder", places))),
         commands=CommandParts(
             features=feature_commands(services.opening),
             settings_text=lambda: "\n".join(config.as_lines(loaded)),
@@ -206,8 +220,22 @@ def make_core(
         log=Log(note=lambda text: log(places, vault.text(text)), crash=crashed),
     )
     core.ownership.open_elsewhere = lambda session: _is_open(core, session)
-    wire_late(core, services.opening)
+    core.cycle.tasks = cache(
+        lambda: cast("TaskKeeper", load("app.tasks:make_keeper")(core.store, places, core.clock, vault.text))
+    )
+    core.cycle.look = lambda: cast("Look", load("app.tasks:make_look")(places, core.settings, core.clock))
+    core.cycle.executors = cache(lambda: _executors(core, services.opening))
     return core
+
+
+def _executors(core: Core, opening: Opening) -> Executors:
+    """Those who can do the work of a task, of the first feature that has any."""
+    for feature in features():
+        if feature.executors:
+            made = feature.load(feature.executors)(opening)
+            core.ownership.closing = (made.close, *core.ownership.closing)
+            return cast("Executors", made)
+    raise UsageError("no AI CLI can be started here")
 
 
 def _is_open(core: Core, session: str) -> bool:
@@ -258,14 +286,31 @@ async def _owned(
     if core.settings.runs.reasoning and not reason:
         opening.insert(0, ReasoningSwitched(enabled=True))
     if core.settings.runs.record:
-        from quintet.app.on_record import on_record
-
-        core = on_record(core, places, lease, since, reason, opening, agent)
+        core = _on_record(core, places, lease, since, reason, opening, agent)
     owner = Owner(core, state, lease)
     for listener in listeners:
         owner.feed.listen(listener)
     await owner.start(reason, opening, agent)
     return owner
+
+
+def _on_record(
+    core: Core, places: Places, lease: Lease, since: int, reason: str, opening: list[Event], agent: str
+) -> Core:
+    """The core with a recording of what comes into it; without one where none can be written."""
+    try:
+        file = state_files.RecordingFile(state_files.recording_path(places.runs, lease.session))
+        state_files.drop_old_recordings(places.runs, max(1, core.settings.runs.keep_recordings))
+    except OSError:
+        return core
+    recorder = Recorder(file, core.redactor)
+    recorder.begin(header(core, lease, since, reason, opening, agent))
+
+    async def close() -> None:
+        recorder.close()
+
+    core.ownership.closing = (*core.ownership.closing, close)
+    return recorded(core, recorder, lease.session)
 
 
 async def _take_up(

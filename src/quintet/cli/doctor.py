@@ -8,7 +8,7 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.settings import layers as config
-from quintet.app.task_wiring import make_keeper, make_look
+from quintet.app.tasks import make_keeper, make_look
 from quintet.app.trust_question import not_loaded
 from quintet.cli.parsing import lookup
 from quintet.domain.base.errors import UsageError

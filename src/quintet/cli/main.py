@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from importlib import import_module
 
 from quintet import __version__
-from quintet.cli.parsing import dial_flags, make_parser, turned
+from quintet.cli.parsing import dial_flags, make_parser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from typing import Any
+    from collections.abc import Callable
 
 DESCRIPTION = "A coding agent you steer by five dials."
 COMMANDS = """\
@@ -50,6 +51,37 @@ commands:
 EXIT_CODES = """
 exit codes: 0 done, 1 error, 2 usage, 3 blocked or needs approval, 4 limit, 130 interrupted
 """
+
+# Every command of the core, and where it is; a command is imported when it is run.
+TABLE = {
+    "headless": "main:headless",
+    "flow": "flow:flow",
+    "tour": "main:tour",
+    "status": "sessions:STATUS",
+    "sessions": "sessions:SESSIONS",
+    "rewind": "sessions:REWIND",
+    "models": "models:MODELS",
+    "agents": "agents:AGENTS",
+    "route": "agents:ROUTE",
+    "tools": "tools:TOOLS",
+    "permit": "tools:permit",
+    "rules": "rules:RULES",
+    "tasks": "tasks:tasks",
+    "aside": "aside:ASIDE",
+    "secrets": "secrets:SECRETS",
+    "plugins": "plugins:PLUGINS",
+    "policy": "policy:policy_command",
+    "prompts": "policy:PROMPTS_COMMAND",
+    "settings": "settings:SETTINGS",
+    "trust": "trust:TRUST",
+    "doctor": "doctor:DOCTOR",
+    "logs": "reports:LOGS",
+    "cost": "reports:COST",
+    "report": "reports:REPORT",
+    "forensics": "reports:FORENSICS",
+    "replay": "replay:REPLAY",
+    "why": "sessions:WHY",
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -108,16 +140,14 @@ def _dispatch(arguments: list[str]) -> int:
         arguments = _in_place(arguments)
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
-        return _session(_main_parser().parse_args(arguments))
-    from quintet.cli import commands
-
-    command = commands.find(name)
+        return _run(_main_parser().parse_args(arguments))
+    command = find(name)
     if command is None:
         from quintet.domain.base.errors import UsageError
         from quintet.domain.base.wording import did_you_mean
 
         raise UsageError(
-            f"{name} is not a command.{did_you_mean(name, commands.names())}",
+            f"{name} is not a command.{did_you_mean(name, names())}",
             hint=f'To give it as a request: quintet -p "{" ".join(arguments)[:60]}"',
         )
     return command(arguments[1:])
@@ -180,144 +210,34 @@ def headless(arguments: list[str]) -> int:
     parser = make_parser("headless", "One headless turn.")
     parser.add_argument("text", nargs="?", default="-", help="the input; - or nothing reads stdin")
     _session_flags(parser)
-    return _session(parser.parse_args(arguments))
+    return _run(parser.parse_args(arguments))
 
 
-def _session(parsed: Namespace) -> int:
-    text = getattr(parsed, "text", None)
-    if parsed.fork and not parsed.resume:
-        from quintet.domain.base.errors import UsageError
+def _run(parsed: Namespace) -> int:
+    from quintet.cli.session import run
 
-        raise UsageError("--fork goes with --resume ID")
-    if parsed.json_schema and text is None:
-        from quintet.domain.base.errors import UsageError
-
-        raise UsageError('--json-schema goes with a headless run: quintet -p "…"')
-    import asyncio
-
-    if text is not None:
-        return asyncio.run(_headless(parsed, _stdin_text() if text == "-" else text))
-    return asyncio.run(_tui(parsed) if not parsed.plain and _at_a_screen() else _plain(parsed))
-
-
-async def _headless(parsed: Namespace, text: str) -> int:
-    from quintet.app.open import open_session
-    from quintet.domain.base.errors import UsageError
-    from quintet.domain.dials.axes import Surface
-    from quintet.surfaces.headless import Headless
-
-    if not text.strip() and not (parsed.agent or parsed.resume):  # to an agent it says: the menu, please
-        raise UsageError("nothing to do: the input is empty")
-    if any("\udc80" <= char <= "\udcff" for char in text):
-        raise UsageError("the input is not text: it is not UTF-8")
-    schema = _schema(parsed.json_schema) if parsed.json_schema else None
-    options = {**_options(parsed), "json_schema": schema}
-    options["settings"]["cycle.from_input"] = False  # one input is one turn here; `quintet flow` is for more
-    async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
-        if schema is not None and not session.owned_here:
-            raise UsageError("--json-schema: another process runs this session, and it answers there; try --fork")
-        if not text.strip() and session.state.runs.agent is None:
-            raise UsageError("nothing to do: the input is empty, and no agent is active")
-        return await Headless(session, parsed.output_format, parsed=schema is not None).run(text)
-
-
-def _schema(given: str) -> dict[str, Any]:
-    """A schema given as itself or as the name of its file."""
-    import json
-
-    from quintet.domain.base.errors import UsageError
-    from quintet.domain.base.json_schema import unusable
-
-    text, where = given, "--json-schema"
-    if not given.lstrip().startswith("{"):
-        where = f"--json-schema {given}"
-        try:
-            with open(given, encoding="utf-8") as file:
-                text = file.read()
-        except OSError as error:
-            raise UsageError(f"{where}: cannot be read ({error.strerror})") from None
-        except UnicodeError:
-            raise UsageError(f"{where}: not UTF-8 text") from None
-    try:
-        schema = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{where}: not JSON: {error}") from None
-    if problem := unusable(schema):
-        raise UsageError(f"{where}: {problem}")
-    found: dict[str, Any] = schema
-    return found
-
-
-def _at_a_screen() -> bool:
-    """Whether somebody sits at a terminal that can show a screen."""
-    streams = (sys.stdin, sys.stdout, sys.stderr)
-    return all(stream is not None and stream.isatty() for stream in streams) and os.environ.get("TERM") not in (
-        None,
-        "",
-        "dumb",
-    )
-
-
-async def _tui(parsed: Namespace) -> int:
-    from quintet.app.tui_wiring import surroundings
-    from quintet.surfaces.tui.app import run
-
-    return await run(surroundings(parsed.directory, _options(parsed)))
-
-
-async def _plain(parsed: Namespace) -> int:
-    from quintet.app.open import looks, open_session
-    from quintet.app.trust_question import ask_for_trust
-    from quintet.domain.base.errors import UsageError
-    from quintet.domain.dials.axes import Surface
-    from quintet.surfaces.plain import Plain
-    from quintet.surfaces.terminal import told_to_end
-
-    if sys.stdin is None:
-        raise UsageError("nothing to do: there is no standard input to read from")
-    person = sys.stdin.isatty()
-    if person:
-        ask_for_trust(parsed.directory)
-    with told_to_end() as told:
-        async with open_session(parsed.directory, surface=Surface.TUI, person=person, **_options(parsed)) as session:
-            return await Plain(session, *looks(parsed.directory)).run(told)
-
-
-def _options(parsed: Namespace) -> dict[str, Any]:
-    flags: dict[str, object] = {}
-    if parsed.max_turns is not None:
-        flags["limits.max_turns"] = parsed.max_turns
-    if parsed.max_cost is not None:
-        flags["limits.max_cost"] = parsed.max_cost
-    if parsed.reasoning:
-        flags["runs.reasoning"] = True
-    if parsed.model:
-        flags.update({f"routing.{model_mode}": parsed.model for model_mode in ("fast", "smart", "deep")})
-    if parsed.swe:
-        flags["tools.swe_phases"] = True
-    named = {"resume": parsed.resume, "fork": parsed.fork, "agent": parsed.agent}
-    return {"axes": turned(parsed), "settings": flags, **named}
-
-
-def _stdin_text() -> str:
-    from quintet.domain.base.errors import UsageError
-
-    if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError('nothing to do: give the input, as in quintet -p "…", or pipe it in')
-    data = sys.stdin.buffer.read()
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"standard input is not text: byte {error.start} is not UTF-8") from None
-    if "\0" in text:
-        raise UsageError(f"standard input is not text: a NUL at character {text.index(chr(0))}")
-    return text
+    return run(parsed)
 
 
 def tour(arguments: list[str]) -> int:
     make_parser("tour", "A minute's tour on a small repository in a temporary folder.").parse_args(arguments)
-    import asyncio
+    from quintet.cli.session import run_tour
 
-    from quintet.app import open as app
+    return run_tour()
 
-    return asyncio.run(app.tour())
+
+def find(name: str) -> Callable[[list[str]], int] | None:
+    """A command of the core, or of a feature."""
+    if name in TABLE:
+        module, _, attribute = TABLE[name].partition(":")
+        command: Callable[[list[str]], int] = getattr(import_module(f"quintet.cli.{module}"), attribute)
+        return command
+    from quintet.features import registry
+
+    return registry.command(name)
+
+
+def names() -> list[str]:
+    from quintet.features import registry
+
+    return [*TABLE, *(name for feature in registry.features() for name in feature.commands)]

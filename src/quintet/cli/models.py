@@ -5,20 +5,19 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from typing import Any
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.models import discovery
 from quintet.adapters.settings import layers as config
+from quintet.app.lookups import BUILTIN, chosen_models, model_row
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, QuintetError
 from quintet.domain.base.wording import did_you_mean
-from quintet.domain.settings.settings import RoutingSettings, Settings
+from quintet.domain.settings.settings import Settings
 from quintet.surfaces.tables import say, say_json, say_table
 
-BUILTIN = "builtin"
 QUESTION = "Answer with the single word: ok"
 
 
@@ -52,56 +51,19 @@ def models_test(arguments: Namespace) -> int:
     return 0 if all(result["ok"] for result in results) else 1
 
 
-def chosen_models(settings: Settings) -> list[dict[str, Any]]:
-    """The models one can choose: the configured ones and the offline rules."""
-    return [*_configured(settings), _row(settings, BUILTIN, model="offline rules")]
-
-
-def _configured(settings: Settings) -> list[dict[str, Any]]:
-    return [
-        _row(settings, name, "configured", model.model, model.wire, model.base_url, model.api_key_env)
-        for name, model in settings.models.items()
-    ]
-
-
 def _found(settings: Settings) -> list[dict[str, Any]]:
     """What is on this machine and not configured yet."""
     addresses = {model.base_url.rstrip("/") for model in settings.models.values()}
     found = [*discovery.keys(), *discovery.servers(), *discovery.clis()]
     return [
         {
-            **_row(settings, one.name, "found", " ".join(one.models), one.wire, one.base_url, one.api_key_env),
+            **model_row(settings, one.name, "found", " ".join(one.models), one.wire, one.base_url, one.api_key_env),
             "routed": [],  # a configured model may have the same name
             "how": one.how,
         }
         for one in found
         if one.base_url not in addresses
     ]
-
-
-def _row(
-    settings: Settings,
-    name: str,
-    source: str = "built in",
-    model: str = "",
-    wire: str = "",
-    base_url: str = "",
-    key: str = "",
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "source": source,
-        "wire": wire,
-        "model": model,
-        "base_url": base_url,
-        "routed": [use for use in RoutingSettings.__struct_fields__ if _route(settings.routing, use) == name],
-        "key": {"variable": key, "set": bool(os.environ.get(key))} if key else None,
-        "how": "",
-    }
-
-
-def _route(routing: RoutingSettings, use: str) -> str:
-    return str(getattr(routing, use) or routing.smart)
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from quintet.adapters.settings.user_tools import SHIPPED
-from quintet.cli.commands import TABLE
+from quintet.cli.main import TABLE
 from quintet.cli.parsing import lookup
 from quintet.domain.settings.settings import Settings
 from quintet.engine.commands.table import known

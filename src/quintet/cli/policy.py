@@ -9,7 +9,7 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
-from quintet.app.places_of_prompts import PROMPTS, own_prompts
+from quintet.app.prompts import PROMPTS, own_prompts
 from quintet.app.tool_registry import BY_NAME
 from quintet.cli.parsing import actions, dial_flags, make_parser, turned
 from quintet.domain.base.errors import UsageError

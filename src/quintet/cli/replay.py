@@ -14,11 +14,11 @@ from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.adapters.sqlite.database import clear_errors
-from quintet.app.places_of_prompts import PROMPTS
+from quintet.app.lookups import needed
+from quintet.app.prompts import PROMPTS
 from quintet.app.tool_registry import BY_NAME
 from quintet.cli.parsing import lookup
 from quintet.cli.reports import session_of
-from quintet.cli.sessions import needed
 from quintet.domain.base.errors import NotFound, Unplayable, UsageError
 from quintet.domain.base.redaction import Redaction, secrets_of
 from quintet.domain.journal import recording as tape

@@ -18,8 +18,8 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.adapters.sqlite.rows import Rows
+from quintet.app.lookups import needed, stored
 from quintet.cli.parsing import lookup
-from quintet.cli.sessions import needed, stored
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.journal.protocol import Recorded
 from quintet.domain.ports.ports import SessionRow

@@ -11,7 +11,7 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite import journal_search as history
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.adapters.sqlite.journal_search import Hit, Hits
-from quintet.cli.sessions import stored
+from quintet.app.lookups import stored
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.journal.search_text import query

@@ -5,22 +5,23 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 
 import msgspec
 
 from quintet.adapters import sandbox
 from quintet.adapters.files import state_files
-from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.files.paths import locate
 from quintet.adapters.processes.system import process_start
 from quintet.adapters.settings import layers as config
-from quintet.adapters.sqlite.database import clear_errors, connect, connect_to_read
+from quintet.adapters.sqlite.database import clear_errors, connect
 from quintet.adapters.sqlite.rows import Rows
+from quintet.app.lookups import needed, stored
 from quintet.cli.parsing import actions, lookup
-from quintet.domain.base.errors import NotFound, UsageError
+from quintet.domain.base.errors import UsageError
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.journal.store_rows import SessionRow
@@ -28,21 +29,8 @@ from quintet.engine.session import queries
 from quintet.engine.session.leases import owner_lives
 from quintet.surfaces.tables import complain, say, say_json, say_table
 
-
-def stored(places: Places) -> Rows | None:
-    """The project's store, if there is one yet."""
-    if not os.path.exists(places.database):
-        return None
-    return Rows(connect_to_read(places.database), places.database)
-
-
-def needed(places: Places) -> Rows:
-    rows = stored(places)
-    if rows is None:
-        raise NotFound(
-            "there is no session in this project yet", hint="`quintet` opens one; `quintet sessions list` shows them."
-        )
-    return rows
+TITLE = 40
+INDENT = "    "
 
 
 def _lives(row: SessionRow) -> bool:
@@ -199,7 +187,7 @@ def _id(parser: ArgumentParser) -> object:
 
 
 def _search(arguments: Namespace) -> int:
-    from quintet.cli.session_search import sessions_search
+    from quintet.cli.session_search import sessions_search  # brings the journal's events
 
     return sessions_search(arguments)
 
@@ -211,32 +199,16 @@ def _words(parser: ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="so many at most; 20")
 
 
-def _fork(arguments: Namespace) -> int:
-    import asyncio
+def _opened(name: str) -> Callable[[Namespace], int]:
+    """A command that opens a session, which those that only look do not pay for."""
 
-    from quintet.app.open import fork
+    def run(arguments: Namespace) -> int:
+        from quintet.cli import session
 
-    forked = asyncio.run(fork(arguments.directory, arguments.id, arguments.at))
-    sys.stdout.write(f'{{"session": "{forked}"}}\n' if arguments.json else f"{forked}\n")
-    return 0
+        code: int = getattr(session, name)(arguments)
+        return code
 
-
-def _rewind(arguments: Namespace) -> int:
-    import asyncio
-
-    words: list[str] = arguments.words
-    session = words.pop(0) if words and not words[0].isdecimal() else ""
-    return asyncio.run(_rewound(arguments, session, words[:1] if arguments.preview else words))
-
-
-async def _rewound(arguments: Namespace, session: str, words: list[str]) -> int:
-    from quintet.app.open import LATEST, open_session
-    from quintet.domain.dials.axes import Surface
-    from quintet.surfaces.one_shot import one_command
-
-    line = " ".join(("/rewind", *words))
-    async with open_session(arguments.directory, surface=Surface.HEADLESS, resume=session or LATEST) as opened:
-        return await one_command(opened, line, as_json=arguments.json)
+    return run
 
 
 def _rewind_words(parser: ArgumentParser) -> None:
@@ -277,7 +249,7 @@ SESSIONS = actions(
         "fork": lookup(
             "sessions fork",
             "A new session that begins with another's finished turns.",
-            _fork,
+            _opened("fork"),
             lambda p: (
                 _id(p),
                 p.add_argument("--at", default="", metavar="N", help="up to turn N; /rewind numbers them"),
@@ -286,6 +258,9 @@ SESSIONS = actions(
     },
 )
 REWIND = lookup(
-    "rewind", "Back to before a turn: lists the turns, shows what N would do, or does it.", _rewind, _rewind_words
+    "rewind",
+    "Back to before a turn: lists the turns, shows what N would do, or does it.",
+    _opened("rewind"),
+    _rewind_words,
 )
 WHY = lookup("why", "What stands behind an event.", why, lambda p: p.add_argument("event", type=int, help="its number"))

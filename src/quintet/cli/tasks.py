@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 import os
-import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.processes.system import process_start
 from quintet.adapters.settings import layers as config
-from quintet.adapters.sqlite.database import clear_errors, connect_to_read
-from quintet.adapters.sqlite.task_rows import TaskRows
-from quintet.adapters.tasks.task_folder import TaskFolder
+from quintet.adapters.sqlite.database import clear_errors
+from quintet.app.task_lookups import live_claims, tasks_here
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange
-from quintet.domain.ports.tasks import Claim
-from quintet.domain.tasks.drift import Scan, scan
 from quintet.domain.tasks.order import blocked_by
 from quintet.domain.tasks.task import Task, TaskMove
 from quintet.engine.cycle import task_tables as shown
-from quintet.engine.session.leases import owner_lives
 from quintet.surfaces.tables import complain, say, say_json
 
 if TYPE_CHECKING:
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 
-def look(places: Places) -> tuple[Scan, TaskRows | None]:
-    """Every task of the project as its file says it now; what is wrong with some is said aside."""
-    rows = None
-    if os.path.exists(places.database):
-        rows = TaskRows(connect_to_read(places.database), places.database)
-    folder = TaskFolder(places.root, places.runs)
-    with clear_errors(places.database):
-        return scan(rows.tasks() if rows else [], folder.found(), folder.read), rows
-
-
-def live_claims(rows: TaskRows | None) -> dict[str, Claim]:
-    found = rows.claims() if rows else {}
-    return {task: claim for task, claim in found.items() if owner_lives(claim, time.time(), process_start)}
-
-
 def tasks_list(arguments: Namespace) -> int:
     statuses = [shown.parse_status(word) for given in arguments.status for word in given.split(",")]
-    found, rows = look(locate(arguments.directory))
+    found, rows = tasks_here(locate(arguments.directory))
     for problem in (*(str(bad) for bad in found.bad_pages), *(drift.problem for drift in found.drifts)):
         complain(f"{problem}; `quintet doctor`")
     tasks = shown.chosen(found.tasks, statuses)
@@ -62,7 +41,7 @@ def tasks_list(arguments: Namespace) -> int:
 
 
 def tasks_show(arguments: Namespace) -> int:
-    found, rows = look(locate(arguments.directory))
+    found, rows = tasks_here(locate(arguments.directory))
     task = next((task for task in found.tasks if task.id == arguments.id), None)
     if task is None or rows is None:
         known = [task.id for task in found.tasks]
@@ -87,7 +66,7 @@ async def keeping(places: Places) -> AsyncIterator[TaskKeeper]:
     from quintet.adapters.processes.system import SystemClock
     from quintet.adapters.secrets.vault import Vault
     from quintet.adapters.sqlite.store import SqliteStore
-    from quintet.app.task_wiring import make_keeper
+    from quintet.app.tasks import make_keeper
 
     store = SqliteStore(places.database)
     if store.notice:

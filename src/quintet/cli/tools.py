@@ -6,7 +6,6 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from typing import Any
 
@@ -192,24 +191,9 @@ def _call(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
     checked(parsed)
-    return call_made(parsed, parsed.name, parsed.args)
+    from quintet.cli import session
 
-
-def call_made(parsed: Namespace, name: str, arguments: str) -> int:
-    """One call of a tool by the user's own hand, at the dials that were given."""
-    import asyncio
-
-    from quintet.app.open import open_session
-    from quintet.domain.dials.axes import Surface
-    from quintet.surfaces.one_shot import OneCall
-
-    async def made() -> int:
-        person = sys.stdin is not None and sys.stdin.isatty()
-        dials = turned(parsed)
-        async with open_session(parsed.directory, surface=Surface.HEADLESS, person=person, axes=dials) as session:
-            return await OneCall(session, as_json=parsed.json, known=("OWN_TOOLS",)).run(name, arguments)
-
-    return asyncio.run(made())
+    return session.call(parsed, parsed.name, parsed.args)
 
 
 def permit(arguments: list[str]) -> int:

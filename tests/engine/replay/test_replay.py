@@ -17,7 +17,7 @@ import pytest
 from msgspec import structs
 
 from quintet.app.open import open_session
-from quintet.app.places_of_prompts import PROMPTS
+from quintet.app.prompts import PROMPTS
 from quintet.cli.replay import parts
 from quintet.domain.base.errors import ModelRateLimited, NotFound, Unplayable
 from quintet.domain.base.redaction import Redaction, secrets_of

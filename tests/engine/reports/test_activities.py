@@ -2,12 +2,12 @@
 
 from quintet.domain.journal import protocol as p
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.engine.reports.activities import Activities, Activity, ActivityKind
+from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity
 from tests.engine.reports.test_accounts import asked, failed, journal, replied
 from tests.made_sessions import Made
 
 
-def ended(events: list[p.Recorded]) -> list[Activity]:
+def ended(events: list[p.Recorded]) -> list[TimedActivity]:
     activities = Activities()
     return [activity for recorded in events for activity in activities.apply(recorded)]
 

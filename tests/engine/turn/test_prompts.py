@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.app.places_of_prompts import PROMPTS
+from quintet.app.prompts import PROMPTS
 from quintet.cli.main import main
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode

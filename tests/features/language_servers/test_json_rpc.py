@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from quintet.features.language_servers.json_rpc import Connection, ConnectionLost
+from quintet.features.language_servers.json_rpc import ConnectionLost, RpcConnection
 
 
 class Closed:
@@ -22,7 +22,7 @@ def test_a_program_that_has_ended_is_said_to_have_ended_whichever_pipe_tells_fir
 ) -> None:
     async def told() -> str:
         reader = asyncio.StreamReader()
-        connection = Connection(reader, Closed(), {}, {}, lambda: None)  # type: ignore[arg-type]
+        connection = RpcConnection(reader, Closed(), {}, {}, lambda: None)  # type: ignore[arg-type]
         if ends:
             asyncio.get_running_loop().call_soon(lambda: asyncio.get_running_loop().call_soon(reader.feed_eof))
         else:

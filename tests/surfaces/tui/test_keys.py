@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.app.prompt_wiring import at_hand
+from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.settings.screen import KeySettings, keys_of, taken_twice
 from quintet.domain.settings.settings import Settings

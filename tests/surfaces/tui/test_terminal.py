@@ -133,7 +133,7 @@ def test_suspended_and_taken_up_again_it_is_drawn_whole(tmux: Tmux) -> None:
 CRASHING = """
 import asyncio, sys
 from quintet.surfaces.tui import app
-from quintet.app.tui_wiring import surroundings
+from quintet.app.terminal_ui import surroundings
 
 class Fragile(app.TerminalUi):
     def do_fold(self):
@@ -158,7 +158,7 @@ TOURING = """
 import asyncio
 from msgspec import structs
 from quintet.surfaces.tui import app
-from quintet.app.tui_wiring import surroundings
+from quintet.app.terminal_ui import surroundings
 
 tour = ("sh", "-c", "echo on tour; sleep 60")
 asyncio.run(app.run(structs.replace(surroundings(".", {}), tour=tour)))

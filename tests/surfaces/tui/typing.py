@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from quintet.app.open import open_session
-from quintet.app.prompt_wiring import at_hand
+from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import Surface
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.popup import Popup

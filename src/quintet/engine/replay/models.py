@@ -85,17 +85,17 @@ class ReplayedModels:
     def __init__(self, player: Player, on_request: OnRequest) -> None:
         self._player = player
         self._on_request = on_request
-        self._made: dict[str, ReplayedModel] = {}
+        self._made: dict[str, PlayedModel] = {}
 
     def get(self, name: str) -> Model:
         if name not in self._made:
             entry = self._player.take(f"model.{name}")
             wire, staged = given(entry, tuple[str, bool]) if entry else (name, True)
-            self._made[name] = ReplayedModel(wire, staged, self._player, self._on_request)
+            self._made[name] = PlayedModel(wire, staged, self._player, self._on_request)
         return self._made[name]
 
 
-class ReplayedModel:
+class PlayedModel:
     def __init__(self, name: str, staged: bool, player: Player, on_request: OnRequest) -> None:
         self.name = name
         self.staged = staged

@@ -18,7 +18,7 @@ from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.journal.protocol import ExecutorEnded, ModelConsulted, ModelReplied, ModelRequested, Recorded
 from quintet.domain.tasks.executors import ExecutorRole
 from quintet.domain.turn.messages import Usage
-from quintet.engine.reports.activities import Activities, Activity, ActivityKind
+from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity
 
 # The types of events read here.
 KINDS = ("model_requested", "model_replied", "model_failed", "model_consulted", "executor_ended", "turn_finished")
@@ -67,11 +67,11 @@ class Requests:
         return request_lines(self._activities.still_open(ActivityKind.REQUEST))
 
 
-def request_lines(activities: Iterable[Activity]) -> list[RequestLine]:
+def request_lines(activities: Iterable[TimedActivity]) -> list[RequestLine]:
     return [_line(activity) for activity in activities if activity.kind is ActivityKind.REQUEST]
 
 
-def _line(request: Activity) -> RequestLine:
+def _line(request: TimedActivity) -> RequestLine:
     event = request.begun.event
     told: ModelReplied | ModelConsulted | ExecutorEnded | None
     match event:

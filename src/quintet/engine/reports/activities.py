@@ -23,7 +23,7 @@ class ActivityKind(StrEnum):
     QUESTION = "question"
 
 
-class Activity(Struct):
+class TimedActivity(Struct):
     """Something that takes time, from the first event that tells of it to the last."""
 
     kind: ActivityKind
@@ -47,9 +47,9 @@ class Activities:
     """Follows a journal, in one go or bit by bit."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[ActivityKind, str], Activity] = {}
+        self._open: dict[tuple[ActivityKind, str], TimedActivity] = {}
 
-    def apply(self, recorded: Recorded) -> list[Activity]:
+    def apply(self, recorded: Recorded) -> list[TimedActivity]:
         """The activities that an event ends."""
         match recorded.event:
             case p.TurnStarted(turn=turn):
@@ -83,12 +83,12 @@ class Activities:
                 return self._ended(ActivityKind.QUESTION, question, recorded, choice)
         return []
 
-    def still_open(self, kind: ActivityKind) -> list[Activity]:
+    def still_open(self, kind: ActivityKind) -> list[TimedActivity]:
         return [activity for activity in self._open.values() if activity.kind is kind]
 
-    def _begun(self, kind: ActivityKind, key: str, recorded: Recorded) -> Activity:
+    def _begun(self, kind: ActivityKind, key: str, recorded: Recorded) -> TimedActivity:
         """The activity, which another event may have told of before."""
-        return self._open.setdefault((kind, key), Activity(kind, key, recorded))
+        return self._open.setdefault((kind, key), TimedActivity(kind, key, recorded))
 
     def _ended(
         self,
@@ -98,7 +98,7 @@ class Activities:
         outcome: str,
         code: str = "",
         seconds: float | None = None,
-    ) -> list[Activity]:
+    ) -> list[TimedActivity]:
         activity = self._open.pop((kind, key), None)
         if activity is None:
             return []
@@ -107,15 +107,15 @@ class Activities:
             activity.seconds = span(activity.begun.at, end.at) if seconds is None else seconds
         return [activity]
 
-    def _cut_off(self, turn: str) -> list[Activity]:
+    def _cut_off(self, turn: str) -> list[TimedActivity]:
         """The requests that a turn leaves open end with it, at what of a reply there was."""
         left = [a for a in self.still_open(ActivityKind.REQUEST) if getattr(a.begun.event, "turn", "") == turn]
         return [ended for a in left for ended in self._ended(a.kind, a.key, a.replied, "interrupted")]
 
 
-def _whole(recorded: Recorded, key: str, outcome: str, seconds: float, code: str = "") -> Activity:
+def _whole(recorded: Recorded, key: str, outcome: str, seconds: float, code: str = "") -> TimedActivity:
     """A request that is told by one event, when it is over."""
-    return Activity(ActivityKind.REQUEST, key, recorded, recorded, outcome, code, seconds)
+    return TimedActivity(ActivityKind.REQUEST, key, recorded, recorded, outcome, code, seconds)
 
 
 def span(begin: str, end: str) -> float:

@@ -20,7 +20,7 @@ from quintet.domain.dials.axes import Axes
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import describe
 from quintet.engine.reports import accounts
-from quintet.engine.reports.activities import Activity, ActivityKind, epoch
+from quintet.engine.reports.activities import ActivityKind, TimedActivity, epoch
 from quintet.engine.reports.session_report import Report, Reporter
 
 MOST_ENTRIES = 12_000  # kept, the newest ones
@@ -190,7 +190,7 @@ class Examiner:
     def _span(self, lane: str, begin: float, seconds: float, outcome: str, cost: float = 0.0) -> None:
         self._spans.append(TimedSpan(lane, begin, begin + max(0.0, seconds), outcome, cost))
 
-    def _ended(self, activity: Activity) -> None:
+    def _ended(self, activity: TimedActivity) -> None:
         match activity.kind:
             case ActivityKind.TURN if activity.ended:
                 begin = epoch(activity.begun.at)
@@ -206,7 +206,7 @@ class Examiner:
                 self._answered(activity)
         self._of.pop((activity.kind, activity.key), None)
 
-    def _requested(self, request: Activity) -> accounts.RequestLine:
+    def _requested(self, request: TimedActivity) -> accounts.RequestLine:
         (line,) = accounts.request_lines([request])
         entry = self._of.get((request.kind, request.key))
         if isinstance(entry, RequestEntry):
@@ -226,7 +226,7 @@ class Examiner:
             entry.arguments = clipped(arguments, self._clip)
         return entry
 
-    def _called(self, call: Activity) -> None:
+    def _called(self, call: TimedActivity) -> None:
         entry = self._of[call.kind, call.key]
         assert isinstance(entry, CallEntry) and call.ended and isinstance(call.ended.event, p.ToolFinished)
         event = call.ended.event
@@ -234,7 +234,7 @@ class Examiner:
         entry.summary, entry.output = event.summary, clipped(event.content, self._clip)
         self._span("tools", epoch(call.ended.at) - event.seconds, event.seconds, event.status)
 
-    def _answered(self, question: Activity) -> None:
+    def _answered(self, question: TimedActivity) -> None:
         entry = self._of.get((question.kind, question.key))
         assert isinstance(entry, NoteEntry) and question.ended
         event = question.ended.event

@@ -16,7 +16,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports import accounts
-from quintet.engine.reports.activities import Activities, Activity, ActivityKind
+from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity
 from quintet.engine.session.questions import ALWAYS, NO, YES
 
 TEXT_LENGTH = 60  # of a turn's input, as a report shows it
@@ -97,7 +97,7 @@ class Reporter:
         self._tools: dict[str, ToolRow] = {}
         self._ended: tuple[str, TurnRow] | None = None  # the turn that ended last, and when
 
-    def apply(self, recorded: p.Recorded) -> list[Activity]:
+    def apply(self, recorded: p.Recorded) -> list[TimedActivity]:
         """Returns what the event ended."""
         self._report.events += 1
         self._report.until = recorded.at
@@ -141,7 +141,7 @@ class Reporter:
         reason = f"forked from {event.parent}" if event.parent else "opened"
         report.axes.append(AxesRow(recorded.seq, recorded.at, badge.full(event.axes), "user", "now", reason))
 
-    def _count(self, activity: Activity) -> None:
+    def _count(self, activity: TimedActivity) -> None:
         match activity.ended and activity.ended.event:
             case p.TurnFinished() as e:
                 turn = self._turns[e.turn]
@@ -166,7 +166,7 @@ class Reporter:
                 counts.closed += choice == ""
 
 
-def _approval(question: Activity) -> bool:
+def _approval(question: TimedActivity) -> bool:
     event = question.begun.event
     return isinstance(event, p.QuestionAsked) and event.kind == "approve"
 

@@ -19,7 +19,7 @@ from quintet.adapters.processes.piped_child import Piped
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Files
-from quintet.features.language_servers.json_rpc import Connection, RpcRefused
+from quintet.features.language_servers.json_rpc import RpcConnection, RpcRefused
 from quintet.features.language_servers.registry import Language
 from quintet.features.language_servers.values import Diagnostic, SourcePlace
 from quintet.features.language_servers.wire import (
@@ -86,7 +86,7 @@ class LanguageClient:
         self._begun = 0  # how often it said so
         self._ready = False
         self._stamps: dict[str, tuple[int, int, int]] = {}
-        self.connection = Connection(
+        self.connection = RpcConnection(
             child.reader,
             child.writer,
             answers={

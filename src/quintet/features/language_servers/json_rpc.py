@@ -48,7 +48,7 @@ class _Message(msgspec.Struct):
     error: _Error | None = None
 
 
-class Connection:
+class RpcConnection:
     """`answers` maps the other side's requests, and `hears` its notifications, to functions of their parameters."""
 
     def __init__(

@@ -16,8 +16,8 @@ from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.app.open import make_containment
+from quintet.cli import session
 from quintet.cli.parsing import actions, dial_flags, lookup, make_parser
-from quintet.cli.tools import call_made
 from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.base.json_schema import wanted
 from quintet.domain.base.safe_text import visible
@@ -191,7 +191,7 @@ def _call(arguments: list[str]) -> int:
     dial_flags(parser)
     parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
-    return call_made(parsed, "mcp_tool", call_arguments(parsed))
+    return session.call(parsed, "mcp_tool", call_arguments(parsed))
 
 
 MCP = actions(

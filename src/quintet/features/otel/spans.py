@@ -16,7 +16,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.engine.reports.activities import Activities, Activity, ActivityKind, epoch
+from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity, epoch
 
 AGENT = "quintet"
 Value = str | int | float | bool | tuple[str, ...]
@@ -62,7 +62,7 @@ class Spans:
                 return over
         return self._over(ended, now)
 
-    def _over(self, activities: list[Activity], now: int) -> list[Span]:
+    def _over(self, activities: list[TimedActivity], now: int) -> list[Span]:
         """The spans of requests and calls; what is still open ends now."""
         spans = []
         for activity in activities:
@@ -72,7 +72,7 @@ class Spans:
                 spans.append(self._call(activity, activity.started, now))
         return spans
 
-    def _request(self, request: Activity, event: p.ModelRequested, now: int) -> Span:
+    def _request(self, request: TimedActivity, event: p.ModelRequested, now: int) -> Span:
         configured = self._models.get(event.model)
         model = configured.model if configured else event.model
         attributes: dict[str, Value] = {
@@ -91,7 +91,7 @@ class Spans:
         error = "" if request.outcome == "ok" else request.code or "interrupted"
         return _ended(span, moment(request.ended.at) if request.ended else now, error)
 
-    def _call(self, call: Activity, started: p.Recorded, now: int) -> Span:
+    def _call(self, call: TimedActivity, started: p.Recorded, now: int) -> Span:
         event = started.event
         assert isinstance(event, p.ToolStarted)
         decided = call.decided.event if call.decided else None

@@ -8,7 +8,7 @@ import pytest
 from textual.widgets import Input
 
 from quintet.app.open import open_session
-from quintet.app.prompt_wiring import at_hand
+from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, Surface, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.surfaces.tui.dialogs.picker import Picker, PickList, aligned

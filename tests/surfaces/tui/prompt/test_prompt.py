@@ -6,7 +6,7 @@ from time import monotonic
 
 import pytest
 
-from quintet.app.prompt_wiring import at_hand
+from quintet.app.terminal_ui import at_hand
 from tests.surfaces.tui.typing import at_prompt
 
 

@@ -1,4 +1,4 @@
-"""Durable tasks and the doctor put together: imported by whoever asks first, so that no other start pays for it."""
+"""Durable tasks, the doctor's look and whoever does the work: imported by whoever asks first."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.sqlite.task_rows import SqliteTasks
 from quintet.adapters.tasks.health_look import PremisesHere
 from quintet.adapters.tasks.task_folder import TaskFolder
+from quintet.app import machine_parts as here
+from quintet.app.open import find_ripgrep
 from quintet.domain.ports.ports import Clock, Store
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.tool_spec import MachinePart
@@ -24,9 +26,6 @@ def make_keeper(store: Store, places: Places, clock: Clock, redacted: Callable[[
 
 def make_look(places: Places, settings: Settings, clock: Clock) -> Look:
     def parts() -> list[MachinePart]:
-        from quintet.app import machine_parts as here
-        from quintet.app.open import find_ripgrep
-
         around = here.PartSources(places.root, find_ripgrep(), own_code=False, pythons=())
         needed = [here.look(name, around) for name in ("git", "ripgrep")]
         return [*needed, here.sandbox_in_force(settings.sandbox.use)]

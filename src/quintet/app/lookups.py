@@ -1,0 +1,67 @@
+"""What commands and pickers look up in a project without opening a session: its store, its models."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from quintet.adapters.files.paths import Places
+from quintet.adapters.sqlite.database import connect_to_read
+from quintet.adapters.sqlite.rows import Rows
+from quintet.domain.base.errors import NotFound
+from quintet.domain.settings.settings import RoutingSettings, Settings
+
+BUILTIN = "builtin"
+
+
+def stored(places: Places) -> Rows | None:
+    """The project's store, if there is one yet."""
+    if not os.path.exists(places.database):
+        return None
+    return Rows(connect_to_read(places.database), places.database)
+
+
+def needed(places: Places) -> Rows:
+    rows = stored(places)
+    if rows is None:
+        raise NotFound(
+            "there is no session in this project yet", hint="`quintet` opens one; `quintet sessions list` shows them."
+        )
+    return rows
+
+
+def chosen_models(settings: Settings) -> list[dict[str, Any]]:
+    """The models one can choose: the configured ones and the offline rules."""
+    return [*configured_models(settings), model_row(settings, BUILTIN, model="offline rules")]
+
+
+def configured_models(settings: Settings) -> list[dict[str, Any]]:
+    return [
+        model_row(settings, name, "configured", model.model, model.wire, model.base_url, model.api_key_env)
+        for name, model in settings.models.items()
+    ]
+
+
+def model_row(
+    settings: Settings,
+    name: str,
+    source: str = "built in",
+    model: str = "",
+    wire: str = "",
+    base_url: str = "",
+    key: str = "",
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "source": source,
+        "wire": wire,
+        "model": model,
+        "base_url": base_url,
+        "routed": [use for use in RoutingSettings.__struct_fields__ if _route(settings.routing, use) == name],
+        "key": {"variable": key, "set": bool(os.environ.get(key))} if key else None,
+        "how": "",
+    }
+
+
+def _route(routing: RoutingSettings, use: str) -> str:
+    return str(getattr(routing, use) or routing.smart)

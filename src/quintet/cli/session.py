@@ -1,0 +1,165 @@
+"""What opens a session from the command line: on a screen, line by line, headless; one command, one call, the tour."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from argparse import Namespace
+from typing import Any
+
+from quintet.app import open as app
+from quintet.app.open import LATEST, looks, open_session
+from quintet.app.trust_question import ask_for_trust
+from quintet.cli.parsing import turned
+from quintet.domain.base.errors import UsageError
+from quintet.domain.base.json_schema import unusable
+from quintet.domain.dials.axes import Surface
+from quintet.surfaces.one_shot import OneCall, one_command
+from quintet.surfaces.terminal import told_to_end
+
+
+def run(parsed: Namespace) -> int:
+    """A session as the flags of the command line want it."""
+    text = getattr(parsed, "text", None)
+    if parsed.fork and not parsed.resume:
+        raise UsageError("--fork goes with --resume ID")
+    if parsed.json_schema and text is None:
+        raise UsageError('--json-schema goes with a headless run: quintet -p "…"')
+    if text is not None:
+        return asyncio.run(_headless(parsed, _stdin_text() if text == "-" else text))
+    return asyncio.run(_tui(parsed) if not parsed.plain and _at_a_screen() else _plain(parsed))
+
+
+async def _headless(parsed: Namespace, text: str) -> int:
+    from quintet.surfaces.headless import Headless
+
+    if not text.strip() and not (parsed.agent or parsed.resume):  # to an agent it says: the menu, please
+        raise UsageError("nothing to do: the input is empty")
+    if any("\udc80" <= char <= "\udcff" for char in text):
+        raise UsageError("the input is not text: it is not UTF-8")
+    schema = _schema(parsed.json_schema) if parsed.json_schema else None
+    options = {**_options(parsed), "json_schema": schema}
+    options["settings"]["cycle.from_input"] = False  # one input is one turn here; `quintet flow` is for more
+    async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
+        if schema is not None and not session.owned_here:
+            raise UsageError("--json-schema: another process runs this session, and it answers there; try --fork")
+        if not text.strip() and session.state.runs.agent is None:
+            raise UsageError("nothing to do: the input is empty, and no agent is active")
+        return await Headless(session, parsed.output_format, parsed=schema is not None).run(text)
+
+
+def _schema(given: str) -> dict[str, Any]:
+    """A schema given as itself or as the name of its file."""
+    text, where = given, "--json-schema"
+    if not given.lstrip().startswith("{"):
+        where = f"--json-schema {given}"
+        try:
+            with open(given, encoding="utf-8") as file:
+                text = file.read()
+        except OSError as error:
+            raise UsageError(f"{where}: cannot be read ({error.strerror})") from None
+        except UnicodeError:
+            raise UsageError(f"{where}: not UTF-8 text") from None
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where}: not JSON: {error}") from None
+    if problem := unusable(schema):
+        raise UsageError(f"{where}: {problem}")
+    found: dict[str, Any] = schema
+    return found
+
+
+def _at_a_screen() -> bool:
+    """Whether somebody sits at a terminal that can show a screen."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return all(stream is not None and stream.isatty() for stream in streams) and os.environ.get("TERM") not in (
+        None,
+        "",
+        "dumb",
+    )
+
+
+async def _tui(parsed: Namespace) -> int:
+    from quintet.app.terminal_ui import surroundings
+    from quintet.surfaces.tui.app import run as run_screen
+
+    return await run_screen(surroundings(parsed.directory, _options(parsed)))
+
+
+async def _plain(parsed: Namespace) -> int:
+    from quintet.surfaces.plain import Plain
+
+    if sys.stdin is None:
+        raise UsageError("nothing to do: there is no standard input to read from")
+    person = sys.stdin.isatty()
+    if person:
+        ask_for_trust(parsed.directory)
+    with told_to_end() as told:
+        async with open_session(parsed.directory, surface=Surface.TUI, person=person, **_options(parsed)) as session:
+            return await Plain(session, *looks(parsed.directory)).run(told)
+
+
+def _options(parsed: Namespace) -> dict[str, Any]:
+    flags: dict[str, object] = {}
+    if parsed.max_turns is not None:
+        flags["limits.max_turns"] = parsed.max_turns
+    if parsed.max_cost is not None:
+        flags["limits.max_cost"] = parsed.max_cost
+    if parsed.reasoning:
+        flags["runs.reasoning"] = True
+    if parsed.model:
+        flags.update({f"routing.{model_mode}": parsed.model for model_mode in ("fast", "smart", "deep")})
+    if parsed.swe:
+        flags["tools.swe_phases"] = True
+    named = {"resume": parsed.resume, "fork": parsed.fork, "agent": parsed.agent}
+    return {"axes": turned(parsed), "settings": flags, **named}
+
+
+def _stdin_text() -> str:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError('nothing to do: give the input, as in quintet -p "…", or pipe it in')
+    data = sys.stdin.buffer.read()
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not text: byte {error.start} is not UTF-8") from None
+    if "\0" in text:
+        raise UsageError(f"standard input is not text: a NUL at character {text.index(chr(0))}")
+    return text
+
+
+def run_tour() -> int:
+    return asyncio.run(app.tour())
+
+
+def fork(arguments: Namespace) -> int:
+    forked = asyncio.run(app.fork(arguments.directory, arguments.id, arguments.at))
+    sys.stdout.write(f'{{"session": "{forked}"}}\n' if arguments.json else f"{forked}\n")
+    return 0
+
+
+def rewind(arguments: Namespace) -> int:
+    words: list[str] = arguments.words
+    session = words.pop(0) if words and not words[0].isdecimal() else ""
+    line = " ".join(("/rewind", *(words[:1] if arguments.preview else words)))
+
+    async def rewound() -> int:
+        async with open_session(arguments.directory, surface=Surface.HEADLESS, resume=session or LATEST) as opened:
+            return await one_command(opened, line, as_json=arguments.json)
+
+    return asyncio.run(rewound())
+
+
+def call(parsed: Namespace, name: str, arguments: str) -> int:
+    """One call of a tool by the user's own hand, at the dials that were given."""
+
+    async def made() -> int:
+        person = sys.stdin is not None and sys.stdin.isatty()
+        dials = turned(parsed)
+        async with open_session(parsed.directory, surface=Surface.HEADLESS, person=person, axes=dials) as session:
+            return await OneCall(session, as_json=parsed.json, known=("OWN_TOOLS",)).run(name, arguments)
+
+    return asyncio.run(made())
