@@ -140,7 +140,6 @@ def _by_a_bare_name(node: ast.Call, file: str) -> str:
 
 
 TEMPORARY = {
-    "adapters/files/own_temporary.py": "the one that chooses where",
     "app/open.py": "the tour's project, which is a project like any other",
 }
 

@@ -6,9 +6,10 @@ Declaring registers nothing: `tools.registry` lists the tools.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -25,7 +26,6 @@ Function = Callable[..., Awaitable[ToolResult]]
 Choice = TypeVar("Choice", bound=StrEnum)
 MOST_ARGUMENTS = 8_000_000  # characters of one call; no model writes as much
 LONGEST_NAME = 64  # what model servers take
-_COROUTINE = 0x80  # inspect.CO_COROUTINE; inspect itself is slow to import
 
 
 def tool(
@@ -95,7 +95,7 @@ def _unknown(what: str, word: str, choices: Iterable[str]) -> str:
 def _check(function: Function) -> None:
     """Whether a tool can be made of it; said so that the person who wrote it can mend it."""
     name, code = function.__name__, function.__code__
-    if not code.co_flags & _COROUTINE:
+    if not code.co_flags & inspect.CO_COROUTINE:
         raise UsageError(f"{name} is not async: a tool is an `async def`")
     if code.co_varnames[:1] != ("bench",):
         raise UsageError(f"{name}: the first parameter of a tool is `bench`, what it has at hand")
@@ -118,8 +118,6 @@ class _Parameters:
 
     def struct(self) -> type[msgspec.Struct]:
         if self._struct is None:
-            import inspect
-
             signature = inspect.signature(self._function, eval_str=True)
             fields: list[Any] = []
             for name, parameter in list(signature.parameters.items())[1:]:
@@ -127,8 +125,6 @@ class _Parameters:
                 if kind is parameter.empty or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                     raise UsageError(f"{self._function.__name__}: parameter {parameter} needs a name and a type")
                 if note := self._notes.get(self._wire.get(name, name)):
-                    from typing import Annotated
-
                     kind = Annotated[kind, msgspec.Meta(description=note)]
                 has_default = parameter.default is not inspect.Parameter.empty
                 fields.append((name, kind, parameter.default) if has_default else (name, kind))

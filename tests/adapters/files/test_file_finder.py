@@ -74,7 +74,7 @@ def test_the_search_with_and_without_the_fast_matcher(tree: Path, query: str, fo
     fast = Listing(str(tree), files_below(str(tree), find_ripgrep()))
     assert fast.find(query, 3)[: len(found) or None] == found
     slow = Listing(str(tree), fast.paths)
-    slow._fast = (None, None)
+    slow._fast = None
     assert slow.find(query, 3)[: len(found) or None] == found
 
 

@@ -9,15 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import threading
 import time
 from collections.abc import Iterable
+from heapq import nsmallest
+from itertools import islice
 from typing import Any
 
 from quintet.adapters.git.own_git import looking
 from quintet.adapters.processes.processes import own_environment
 from quintet.domain.input.at_file import ranked
+
+try:
+    import frizbee
+except ImportError:  # there is no build of it for this machine
+    frizbee = None  # type: ignore[assignment]
 
 MOST_FILES = 300_000
 CANDIDATES = 200  # taken of names and of whole paths, before they are ranked
@@ -38,7 +46,7 @@ class Listing:
         self._watched = self._to_watch()
         self._stamp = self._stamps()
         self._names = [path.rpartition("/")[2] for path in self.paths]
-        self._fast = _haystacks(self._names), _haystacks(self.paths)
+        self._fast = (frizbee.Haystacks(self._names), frizbee.Haystacks(self.paths)) if frizbee else None
         self._nearest = _nearest(self.paths)
         self._folded: list[str] = []
 
@@ -64,17 +72,13 @@ class Listing:
     def find(self, query: str, most: int) -> list[str]:
         if not query:
             return self._nearest[:most]
-        names, paths = self._fast
-        if names is None or paths is None:
+        if self._fast is None:
             return ranked(query, self._plainly(query), most)
-        found = dict.fromkeys(index for haystacks in (names, paths) for index in _candidates(query, haystacks))
+        found = dict.fromkeys(index for haystacks in self._fast for index in _candidates(query, haystacks))
         return ranked(query, [self.paths[index] for index in found], most)
 
     def _plainly(self, query: str) -> Iterable[str]:
         """Candidates without frizbee: those that have the letters in a row, else in their order."""
-        import re
-        from itertools import islice
-
         self._folded = self._folded or [path.lower() for path in self.paths]
         wanted = query.lower()
         found = [path for path, folded in zip(self.paths, self._folded, strict=True) if wanted in folded]
@@ -170,8 +174,6 @@ def _walked(root: str) -> list[str]:
 
 def _nearest(paths: list[str]) -> list[str]:
     """The files nearest to the root, by the alphabet: what ranking all of them without a query gives, and quicker."""
-    from heapq import nsmallest
-
     by_depth: dict[int, list[str]] = {}
     for path in paths:
         by_depth.setdefault(path.count("/"), []).append(path)
@@ -190,15 +192,5 @@ def _time_of(path: str) -> int:
         return 0
 
 
-def _haystacks(texts: list[str]) -> Any:
-    try:
-        from frizbee import Haystacks
-    except ImportError:
-        return None
-    return Haystacks(texts)
-
-
 def _candidates(query: str, haystacks: Any) -> list[int]:
-    from frizbee import Matcher
-
-    return [match.index for match in Matcher(query, max_items=CANDIDATES).match_list(haystacks)]
+    return [match.index for match in frizbee.Matcher(query, max_items=CANDIDATES).match_list(haystacks)]

@@ -10,10 +10,11 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
+from shutil import rmtree
 from typing import IO
 
 from quintet.adapters.files.paths import state_folder
-from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.files.private_files import private, private_folder
 from quintet.adapters.processes.host_programs import is_apart
 
 OLD_SECONDS = 86_400.0
@@ -51,26 +52,22 @@ def temporary(*, seen: bool = False) -> Iterator[str]:
     try:
         yield path
     finally:
-        from shutil import rmtree
-
         rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def unnamed_file() -> Iterator[IO[bytes]]:
     """A file without a name, to be written and read again."""
-    import tempfile
-
-    with temporary() as folder, tempfile.TemporaryFile(dir=folder) as file:
+    with temporary() as folder, open(os.path.join(folder, "unnamed"), "x+b", opener=private) as file:
+        os.unlink(file.name)
         yield file
 
 
 def _places() -> Iterator[tuple[str, bool]]:
     """Where one could be, and whether that is a folder of Quintet's own; the best first."""
     yield os.path.join(state_folder(), "tmp"), True
-    import tempfile  # takes a while to load, and the state can nearly always be written
-
-    for place in (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp"):
+    named = (os.environ.get(variable, "") for variable in ("XDG_RUNTIME_DIR", "TMPDIR", "TEMP", "TMP"))
+    for place in (*named, "/tmp", "/var/tmp"):
         if os.path.isabs(place):
             yield place, False
 
@@ -85,6 +82,4 @@ def _sweep(place: str) -> None:
         with contextlib.suppress(OSError):
             old = time.time() - os.lstat(path).st_mtime > OLD_SECONDS
             if old and not os.path.exists(f"/proc/{''.join(number) or '-'}"):
-                from shutil import rmtree
-
                 rmtree(path, ignore_errors=True)

@@ -7,9 +7,12 @@ numbers stay those of the document.
 from __future__ import annotations
 
 import io
+import logging
 import re
 from collections.abc import Iterator
 from typing import Any
+
+import pypdfium2
 
 from quintet.domain.base.errors import DocumentUnreadable
 
@@ -79,8 +82,6 @@ class Pdf:
 
 
 def _with_pdfium(source: str | bytes, name: str) -> Any:
-    import pypdfium2
-
     try:
         return pypdfium2.PdfDocument(source)
     except pypdfium2.PdfiumError as error:
@@ -90,9 +91,7 @@ def _with_pdfium(source: str | bytes, name: str) -> Any:
 
 
 def _with_pypdf(source: str | bytes, name: str) -> Any:
-    import logging
-
-    import pypdf
+    import pypdf  # takes longer to load than most PDFs to read, and is seldom wanted
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it has to say of a broken file is said by us, once
     try:

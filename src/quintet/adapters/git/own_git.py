@@ -13,6 +13,7 @@ import stat
 import subprocess
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from shutil import rmtree
 
 from quintet.adapters.files.own_temporary import temporary_folder
 from quintet.adapters.files.paths import config_home, repository_above
@@ -171,8 +172,6 @@ def _remove(folder: str) -> None:
                 os.unlink(os.path.join(above, name))
             os.rmdir(above)
         return
-    from shutil import rmtree
-
     rmtree(folder, ignore_errors=True)
 
 

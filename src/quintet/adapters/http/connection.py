@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import ssl
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 import h11
-
-if TYPE_CHECKING:
-    import ssl
 
 CONNECT_SECONDS = 10.0  # name lookup, TCP, proxy and TLS together
 KEEP_SECONDS = 60.0  # routers forget silent connections, and a forgotten one would cost a whole idle timeout
@@ -68,8 +66,6 @@ def proxy_for(address: HttpAddress, environ: Mapping[str, str]) -> SplitResult |
 
 
 async def tls_context() -> ssl.SSLContext:
-    import ssl
-
     return await asyncio.to_thread(ssl.create_default_context)  # reading the trusted certificates takes 50 ms
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 import h11
@@ -31,9 +31,6 @@ from quintet.adapters.http.connection import (
 )
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.private_hosts import allowed, private_kind
-
-if TYPE_CHECKING:
-    import ssl
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {

@@ -10,11 +10,13 @@ import math
 import os
 from array import array
 from collections.abc import Iterable, Sequence
+from heapq import nsmallest
 
 import msgspec
 
 from quintet import __version__
 from quintet.adapters.files.loose_json import as_dict, as_list, decoded
+from quintet.adapters.http.client import HttpClient
 from quintet.adapters.models.errors import Failures
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.settings.settings import ModelSettings
@@ -27,8 +29,6 @@ ERROR_SECONDS = 5.0
 
 class Embedder:
     def __init__(self, settings: ModelSettings, name: str) -> None:
-        from quintet.adapters.http.client import HttpClient
-
         key = os.environ.get(settings.api_key_env, "").strip() if settings.api_key_env else ""
         if settings.api_key_env and not key:
             raise SettingsError(
@@ -86,8 +86,6 @@ def signs(vector: Sequence[float]) -> bytes:
 
 def nearest_by_signs(wanted: bytes, others: Iterable[tuple[int, bytes]], limit: int) -> list[int]:
     """The keys of those that differ in the fewest signs, the nearest first."""
-    from heapq import nsmallest
-
     bits = int.from_bytes(wanted, "big")
     apart = (((bits ^ int.from_bytes(other, "big")).bit_count(), key) for key, other in others)
     return [key for _, key in nsmallest(limit, apart)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from msgspec import Struct
 
@@ -44,8 +45,6 @@ def whole_text_change(path: str, before: str, after: str, old: str, new: str, *,
 
 def line_change(path: str, before: str, after: str) -> FileEdits:
     """The edits that turn `before` into `after`, each with lines around it until it can only mean one place."""
-    from difflib import SequenceMatcher
-
     old_lines, new_lines = before.split("\n"), after.split("\n")
     blocks = [
         list(op[1:]) for op in SequenceMatcher(None, old_lines, new_lines, False).get_opcodes() if op[0] != "equal"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 
 from quintet.adapters.offline_rules.program_steps import Program, SayStep, Steps, ask, listed, read_all, refused
@@ -88,8 +89,6 @@ def _first_line(paths: list[str]) -> Steps[str]:
 def _entries(paths: list[str]) -> Steps[str]:
     found = [path for path in paths if ENTRIES.fullmatch(path)]
     if "pyproject.toml" in paths:
-        import tomllib
-
         (shown,) = yield from read_all(["pyproject.toml"])
         try:
             scripts = tomllib.loads(shown.text).get("project", {}).get("scripts", {})

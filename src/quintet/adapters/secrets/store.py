@@ -1,6 +1,6 @@
 """Where the user's own secrets are kept: the system's keyring, else a file that only the user may read.
 
-A keyring cannot be asked what it holds, so the names in it are kept beside. The library is imported where one is used.
+A keyring cannot be asked what it holds, so the names in it are kept beside.
 """
 
 from __future__ import annotations
@@ -39,12 +39,18 @@ def in_keyring(places: Places) -> dict[str, str]:
     found: dict[str, str] = {}
     if names := keyring_names(places):
         with suppress(Exception):  # every keyring fails in its own way
-            import keyring
-
+            keyring = _keyring()
             for name in names:
                 if value := keyring.get_password(SERVICE, name):
                     found[name] = value
     return found
+
+
+def _keyring() -> Any:
+    """The library, imported where a keyring is used; ImportError where it is not installed."""
+    import keyring.backends.fail
+
+    return keyring
 
 
 def keyring_names(places: Places) -> list[str]:
@@ -58,12 +64,12 @@ def keyring_names(places: Places) -> list[str]:
 def has_keyring() -> str:
     """Why there is no keyring here; empty if there is one."""
     try:
-        import keyring
-        from keyring.backends import fail
+        keyring = _keyring()
     except ImportError:
         return f"the keyring library is not installed: {install_line('quintet[keyring]')}"
     try:
-        return "this machine runs no keyring" if isinstance(keyring.get_keyring(), fail.Keyring) else ""
+        has_none = isinstance(keyring.get_keyring(), keyring.backends.fail.Keyring)
+        return "this machine runs no keyring" if has_none else ""
     except Exception as error:
         return f"the keyring cannot be used: {error}"
 
@@ -77,10 +83,8 @@ def keep(places: Places, name: str, value: str, where: str) -> str:
         with private_files.locked(file_of(places)):
             private_files.write_text(file_of(places), changed_env(_text(places), name, value))
         return file_of(places)
-    import keyring
-
     try:
-        keyring.set_password(SERVICE, name, value)
+        _keyring().set_password(SERVICE, name, value)
     except Exception as error:
         raise UsageError(f"the keyring does not take it: {error}", hint="--file keeps it in a file of yours") from None
     with private_files.locked(index_of(places)):
@@ -95,9 +99,7 @@ def forget(places: Places, name: str) -> str:
         places_found = [file_of(places)] if _forget_in_file(places, name) else []
         names = keyring_names(places)
         if name in names:
-            import keyring
-
-            _delete(keyring, name)
+            _delete(_keyring(), name)
             private_files.write_json(index_of(places), [other for other in names if other != name])
             places_found.append("keyring")
     if not places_found:

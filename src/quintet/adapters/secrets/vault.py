@@ -13,9 +13,11 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from quintet.adapters.files.paths import Places, config_home
+from quintet.adapters.git.git_folders import git_folders
 from quintet.adapters.secrets import store as secret_store
 from quintet.domain.base.env_file import read_env
 from quintet.domain.base.redaction import Chunks, Redaction, Stream
+from quintet.domain.git.plain_git import credentials_in
 from quintet.domain.permission.exposure import exposures, is_secret_name
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.domain.ports.secrets import SecretName
@@ -118,8 +120,6 @@ class Vault:
                 held.setdefault(name, (value, source))
                 every.add(value)
         if configs:
-            from quintet.domain.git.plain_git import credentials_in
-
             every.update(*(credentials_in(_text(path)) for path in configs))
         self._held, self._redaction = held, Redaction(sorted(every))
 
@@ -133,8 +133,6 @@ class Vault:
 
     def _configs(self) -> list[str]:
         """Git's configuration, of the repository with its submodules and of the user: any of them may be printed."""
-        from quintet.adapters.git.git_folders import git_folders
-
         found = git_folders(self._places.root)
         gits = [*found.linked, *_below(os.path.join(found.common, "modules"))] if found else []
         own = os.path.join(config_home(), "git/config")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tomllib
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -113,8 +114,6 @@ def _value(key: str, text: str, info: SettingInfo, path: str) -> Any:
     kinds = get_args(info.kind) or (info.kind,)
     raw: Any = text
     if text[:1] in ('"', "'", "[") or not (str in kinds or config.choices_of(info.kind)):
-        import tomllib
-
         try:
             raw = tomllib.loads(f"value = {text}")["value"]
         except (tomllib.TOMLDecodeError, KeyError):

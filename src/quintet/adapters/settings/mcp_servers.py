@@ -20,7 +20,6 @@ from quintet.domain.permission.trust_words import WantedServer, server_line
 FILE = ".mcp.json"
 PROJECT_SETTINGS = ".quintet/settings.toml"
 OFF = "it is switched off"
-MOST_BYTES = 1_000_000
 MOST_SHOWN = 200  # characters of a command line
 NAMES = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp"})
@@ -39,17 +38,6 @@ class McpEntry(msgspec.Struct):
     network: bool = False
     timeout: float = 60.0
     disabled: bool = False
-
-
-def entries(data: bytes) -> tuple[dict[str, Any], list[str]]:
-    """The servers that a file names, as they stand there; and what is wrong with it."""
-    if len(data) > MOST_BYTES:
-        return {}, [f"{FILE}: more than {MOST_BYTES // 1000} kB is no list of servers"]
-    try:
-        table = json.loads(data).get("mcpServers", {})
-        return {str(name): given for name, given in table.items()}, []
-    except (ValueError, AttributeError, RecursionError) as error:
-        return {}, [f'{FILE}: {{"mcpServers": {{NAME: {{…}}}}}} is wanted ({error})']
 
 
 def in_words(entries: Mapping[str, Any], refused: Callable[[str, str], bool]) -> list[str]:

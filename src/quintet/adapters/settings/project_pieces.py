@@ -5,9 +5,11 @@ A link that leads out of the project is named and never followed: what lies ther
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from quintet.adapters.files.paths import Places
 from quintet.domain.base.lazy_regex import regex
@@ -16,6 +18,7 @@ from quintet.domain.permission.trusted_content import AGENTS, PROMPTS, SERVERS, 
 
 MOST_FILES = 2_000  # of one folder
 MOST_BYTES = 20_000_000  # of one file
+MOST_SERVER_BYTES = 1_000_000  # of a list of servers
 _COMMANDS = regex(r"[;|&()`\n]|\$\(")
 _WORDS = regex(r"(?<![<>])[^\s<>\"'$]+")
 _INTERPRETERS = regex(
@@ -72,9 +75,7 @@ def pieces(places: Places) -> dict[str, bytes]:
         for script in scripts_of(root, _hooks(data)):
             found |= _link(root, script) or {script: read_bytes(os.path.join(root, script)) or b""}
     if (data := read_own(root, SERVERS)) is not None:
-        from quintet.adapters.settings.mcp_servers import entries
-
-        found |= {server_piece(name): written(given) for name, given in entries(data)[0].items()}
+        found |= {server_piece(name): written(given) for name, given in server_entries(data)[0].items()}
     return found
 
 
@@ -174,14 +175,23 @@ def _is_script(path: str) -> bool:
     return os.access(path, os.X_OK) or bool(_SCRIPT.search(path))
 
 
+def server_entries(data: bytes) -> tuple[dict[str, Any], list[str]]:
+    """The MCP servers that a `.mcp.json` names, as they stand there; and what is wrong with it."""
+    if len(data) > MOST_SERVER_BYTES:
+        return {}, [f"{SERVERS}: more than {MOST_SERVER_BYTES // 1000} kB is no list of servers"]
+    try:
+        table = json.loads(data).get("mcpServers", {})
+        return {str(name): given for name, given in table.items()}, []
+    except (ValueError, AttributeError, RecursionError) as error:
+        return {}, [f'{SERVERS}: {{"mcpServers": {{NAME: {{…}}}}}} is wanted ({error})']
+
+
 def server_piece(name: str) -> str:
     return f"{SERVERS}: {name}"
 
 
 def written(entry: object) -> bytes:
     """A server's entry, the same however it was written."""
-    import json
-
     return json.dumps(entry, indent=2, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 

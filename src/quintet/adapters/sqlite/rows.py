@@ -6,6 +6,7 @@ The writer thread uses one for its transactions; queries use another to read, wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -15,7 +16,7 @@ from quintet.adapters.sqlite.database import load_queries
 from quintet.domain.base.errors import LeaseLost, NotFound, StoreDamaged, StoreError, UsageError
 from quintet.domain.journal.store_rows import Batch, Lease, SessionRow, Unreadable
 
-if TYPE_CHECKING:  # the protocol is imported where events are read: listings never touch it
+if TYPE_CHECKING:
     from quintet.domain.journal.protocol import Event, Recorded, Submitted
 
 _END = (1 << 63) - 1
@@ -114,8 +115,7 @@ class Rows:
         return int(self._value("count_events", session) or 0)
 
     def inbox(self, session: str) -> list[Submitted | Unreadable]:
-        from quintet.domain.journal.protocol import decode_submitted
-
+        decode_submitted = _protocol().decode_submitted
         found: list[Submitted | Unreadable] = []
         for submission, data in self.connection.execute(self.sql["read_inbox"], (session,)).fetchall():
             try:
@@ -131,12 +131,11 @@ class Rows:
         return self.connection.execute(self.sql[query], values).fetchall()[0][0]
 
     def _recorded(self, rows: Iterable[tuple[Any, ...]]) -> list[Recorded]:
-        from quintet.domain.journal.protocol import Recorded, decode_event
-
+        protocol = _protocol()
         events, seq = [], 0
         try:
             for seq, at, version, data in rows:
-                events.append(Recorded(seq, at, decode_event(data, version)))
+                events.append(protocol.Recorded(seq, at, protocol.decode_event(data, version)))
         except (msgspec.DecodeError, UnicodeError, KeyError) as error:
             raise StoreDamaged(f"{self.path}: event {seq} cannot be read ({error})") from error
         return events
@@ -148,8 +147,7 @@ class Rows:
         self.connection.execute(self.sql["insert_session"], values)
 
     def append(self, session: str, batch: Batch) -> list[int]:
-        from quintet.domain.journal.protocol import VERSION
-
+        version = _protocol().VERSION
         execute = self.connection.execute
         owner = batch.lease.owner if batch.lease else ""
         execute(self.sql["touch_session"], (batch.at, batch.summary.decode(), batch.title, session, owner))
@@ -161,7 +159,7 @@ class Rows:
                 raise StoreError(f"submission {batch.consumed} was consumed before")
         seqs = []
         for kind, data in batch.events:
-            execute(self.sql["append_event"], (session, batch.at, kind, VERSION, data.decode()))
+            execute(self.sql["append_event"], (session, batch.at, kind, version, data.decode()))
             seqs.append(self.connection.last_insert_rowid())
         for question, body in batch.opens:
             execute(self.sql["open_question"], (question, session, batch.at, body))
@@ -170,9 +168,8 @@ class Rows:
         return seqs
 
     def submit(self, session: str, submitted: Submitted, at: str) -> None:
-        from quintet.domain.journal.protocol import encode
-
-        self.connection.execute(self.sql["submit"], (submitted.id, session, at, encode(submitted).decode()))
+        data = _protocol().encode(submitted).decode()
+        self.connection.execute(self.sql["submit"], (submitted.id, session, at, data))
 
     def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:
         values = (lease.owner, lease.pid, lease.started, lease.until, lease.session, now, steal)
@@ -187,6 +184,13 @@ class Rows:
             raise UsageError(f"session {session} has forks that begin with its events; purge those first")
         for name in ("purge_journal", "purge_inbox", "purge_questions", "purge_session"):
             self.connection.execute(self.sql[name], (session,))
+
+
+def _protocol() -> ModuleType:
+    """The events' own module, imported where events are read or written: listings never touch it."""
+    from quintet.domain.journal import protocol
+
+    return protocol
 
 
 def _json(kinds: Sequence[str]) -> str:

@@ -9,6 +9,8 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Sequence
+from hashlib import sha256
+from shutil import rmtree
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.files.private_files import private, private_folder
@@ -76,8 +78,6 @@ class TaskInput:
 
 
 def _digest(text: str) -> str:
-    from hashlib import sha256  # only a prompt needs it
-
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -145,8 +145,6 @@ class PlanFolder:
             path = os.path.join(folder, name)
             try:
                 if os.path.isdir(path) and not os.path.islink(path):
-                    from shutil import rmtree
-
                     rmtree(path)
                 else:
                     os.unlink(path)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from shutil import which
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.git.git_folders import git_folders
+from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.adapters.sqlite.database import clear_errors, connect_to_read
 from quintet.adapters.sqlite.rows import Rows
 from quintet.adapters.sqlite.task_rows import TaskRows
@@ -85,8 +87,6 @@ class PremisesHere:
         return found[0] if found else ""
 
     def missing_programs(self, line: str) -> list[str]:
-        from quintet.adapters.shell_grammar.parse import BashGrammar
-
         script = BashGrammar().parse(line)
         words = [command.words[0] for command in script.commands if command.words]
         names = dict.fromkeys(word.text for word in words if not word.dynamic and not word.glob)
@@ -94,8 +94,6 @@ class PremisesHere:
         return [name for name in names if name not in _BUILTINS | own and not self._is_here(name)]
 
     def _is_here(self, program: str) -> bool:
-        from shutil import which
-
         if "/" in program:
             return os.access(os.path.join(self._places.root, os.path.expanduser(program)), os.X_OK)
         return which(program) is not None

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from quintet.adapters.settings.mcp_servers import FILE, VARIABLE, McpEntry, entries
-from quintet.adapters.settings.project_pieces import read_own, server_piece, written
+from quintet.adapters.settings.mcp_servers import FILE, VARIABLE, McpEntry
+from quintet.adapters.settings.project_pieces import read_own, server_entries, server_piece, written
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.trusted_content import Trust
 from quintet.features.mcp.settings import McpServerSettings
@@ -76,7 +76,7 @@ def _of_project(root: str, trust: Trust) -> tuple[dict[str, McpEntry | str], lis
         return {}, []
     if not trust.trusted:
         return {}, [f"{FILE} is ignored until you trust this folder (`quintet trust`)"]
-    given, notes = entries(data)
+    given, notes = server_entries(data)
     found: dict[str, McpEntry | str] = {}
     for name, entry in given.items():
         if not trust.covers(server_piece(name), written(entry)):
