@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import quintet
-from quintet.adapters.processes.own_code import run_from
+from quintet.adapters.processes.python_environment import run_from
 from quintet.adapters.sandbox.containment import installed_in
 from quintet.domain.permission.gate import Sandbox
 from quintet.engine.turn.toolbox import Prepared
@@ -108,13 +108,13 @@ def test_a_command_does_not_write_what_is_installed_in_the_project(project: Path
 LATER = r"""
 import sys
 from pathlib import Path
-from quintet.adapters.processes.own_code import load_all
+from quintet.adapters.processes.python_environment import load_all
 
 root = Path(sys.argv[1])
 load_all(str(root))
 for path in (root / "lib/quintet").rglob("*.py"):
     path.write_text("print('PLANTED')")
-from quintet.adapters.processes.own_code import source
+from quintet.adapters.processes.python_environment import source
 from quintet.adapters.protected import covers, moved_aside
 from quintet.features.web_search.web import CHILD
 from quintet.surfaces.tui import app

@@ -16,7 +16,7 @@ from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.git_folders import git_folders
 from quintet.adapters.git.repository import GitRepository, branch
 from quintet.adapters.sandbox import confine
-from quintet.adapters.tasks.health_look import PremisesHere
+from quintet.adapters.tasks.health_look import ProjectHealth
 from quintet.app.terminal_ui import surroundings
 from quintet.domain.base.errors import UsageError
 from quintet.domain.permission.gate import Sandbox
@@ -238,7 +238,7 @@ def test_checkpoints_are_made_and_nothing_runs(hostile: Path, tmp_path: Path) ->
 
 def test_files_are_found_and_nothing_runs(hostile: Path, tmp_path: Path) -> None:
     assert "tally/count.py" in files_below(str(hostile), str(tmp_path / "no-such-rg"))
-    assert PremisesHere(locate(str(hostile)), list).unfinished_git() == ""
+    assert ProjectHealth(locate(str(hostile)), list).unfinished_git() == ""
     assert nothing_ran(tmp_path)
 
 

@@ -16,7 +16,7 @@ from quintet.adapters import sandbox
 from quintet.adapters.models.registry import NO_MODEL, routed
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import own_environment
-from quintet.adapters.settings.packages import install_line
+from quintet.adapters.processes.python_environment import install_line
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.tool_spec import MachinePart, Route

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from quintet.adapters.models.redacted import RedactedModel
-from quintet.adapters.models.registry import Models, RoutedModels
+from quintet.adapters.models.registry import Models, RedactedModel, RoutedModels
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.ports.ports import Model
 from quintet.domain.settings.settings import Settings

@@ -8,7 +8,7 @@ from quintet.adapters.files.paths import Places
 from quintet.adapters.processes.system import process_start
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.sqlite.task_rows import SqliteTasks
-from quintet.adapters.tasks.health_look import PremisesHere
+from quintet.adapters.tasks.health_look import ProjectHealth
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.app import machine_parts as here
 from quintet.app.open import find_ripgrep
@@ -30,4 +30,4 @@ def make_look(places: Places, settings: Settings, clock: Clock) -> Look:
         needed = [here.look(name, around) for name in ("git", "ripgrep")]
         return [*needed, here.sandbox_in_force(settings.sandbox.use)]
 
-    return Look(PremisesHere(places, parts), settings.doctor.free_bytes, clock, process_start)
+    return Look(ProjectHealth(places, parts), settings.doctor.free_bytes, clock, process_start)

@@ -25,7 +25,7 @@ class _Reader(HTMLParser):
         self.title: list[str] = []
         self._unread: list[str] = []
         self._in_title = False
-        self._kept_as_is = 0
+        self._preformatted = 0  # how many open <pre> there are
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "body":
@@ -33,7 +33,8 @@ class _Reader(HTMLParser):
         if tag in self._left_out:
             self._unread.append(tag)
         self._in_title = tag == "title" and not self.title
-        self._kept_as_is += tag == "pre"
+        if tag == "pre":
+            self._preformatted += 1
         if tag in _MARKS or tag in _BLOCKS:
             self.pieces.append(_MARKS.get(tag, "\n\n"))
 
@@ -41,7 +42,8 @@ class _Reader(HTMLParser):
         if tag in self._unread:
             del self._unread[self._unread.index(tag) :]
         self._in_title = False
-        self._kept_as_is = max(0, self._kept_as_is - (tag == "pre"))
+        if tag == "pre" and self._preformatted:
+            self._preformatted -= 1
         if tag in _BLOCKS and tag != "br":
             self.pieces.append("\n\n")
 
@@ -49,7 +51,7 @@ class _Reader(HTMLParser):
         if self._in_title:
             self.title.append(data)
         elif not self._unread:
-            self.pieces.append(data if self._kept_as_is else _flowing(data))
+            self.pieces.append(data if self._preformatted else _flowing(data))
 
 
 def _flowing(data: str) -> str:

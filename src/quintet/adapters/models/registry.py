@@ -1,18 +1,34 @@
-"""Models by their name in the settings, made when first asked; and the routing table's, as tools ask them."""
+"""Models by their name in the settings, made when first asked; the routing table's; and models that hear no secret."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
+
+from msgspec import structs
 
 from quintet.adapters.models.discovery import found_here
 from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
+from quintet.domain.base.redaction import Redactor
 from quintet.domain.ports.ports import Model
 from quintet.domain.settings.settings import REPLAYED, RoutingSettings, Settings
-from quintet.domain.turn.messages import EndPart, Finish, Image, Message, Request, Role, TextPart, Usage
+from quintet.domain.turn.messages import (
+    EndPart,
+    Finish,
+    Image,
+    Message,
+    Part,
+    Request,
+    Role,
+    TextPart,
+    ThinkingPart,
+    Usage,
+)
 from quintet.domain.turn.tool_spec import Advice, Consulted, Purpose, Route
 
 # The adapters that speak to configured models, by their wire.
@@ -140,3 +156,49 @@ async def _answer(model: Model, request: Request, tell: Callable[[str], None]) -
         elif isinstance(part, EndPart):
             finish, usage = part.finish, part.usage
     return "".join(pieces).strip(), finish, usage
+
+
+class RedactedModel:
+    """A model that gets no secret, and whose words hold none: also not one that comes in pieces."""
+
+    def __init__(self, model: Model, redactor: Redactor) -> None:
+        self.name = model.name
+        self._model = model
+        self._redactor = redactor
+        self._known: Redactor | None = None  # what the messages were cleaned by
+        self._given: tuple[Message, ...] = ()
+        self._cleaned: tuple[Message, ...] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    async def stream(self, request: Request) -> AsyncIterator[Part]:
+        self._redactor.fresh()
+        known = self._redactor.known
+        text, thinking = known.texts(), known.texts()
+        async with aclosing(self._model.stream(self._clean(request, known))) as parts:  # type: ignore[type-var]
+            async for part in parts:
+                if isinstance(part, TextPart):
+                    if said := text.feed(part.text):
+                        yield TextPart(said)
+                elif isinstance(part, ThinkingPart):
+                    if said := thinking.feed(part.text):
+                        yield ThinkingPart(said)
+                else:
+                    if said := thinking.rest():
+                        yield ThinkingPart(said)
+                    if said := text.rest():
+                        yield TextPart(said)
+                    yield self._redactor.clean(part)
+
+    def _clean(self, request: Request, known: Redactor) -> Request:
+        """A conversation grows at its end: what was looked through for these secrets is not looked through again."""
+        given, before = request.messages, self._given if known is self._known else ()
+        alike = takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], zip(given, before, strict=False))
+        same = sum(1 for _ in alike)
+        cleaned = (*self._cleaned[:same], *map(known.clean, given[same:]))
+        self._known, self._given, self._cleaned = known, given, cleaned
+        return structs.replace(known.clean(structs.replace(request, messages=())), messages=cleaned)
+
+    async def close(self) -> None:
+        await self._model.close()

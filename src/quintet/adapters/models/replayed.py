@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 from quintet.adapters.files import state_files
 from quintet.domain.base.errors import ModelBadResponse, SettingsError
-from quintet.domain.journal import recording as tape
+from quintet.domain.journal import recording
 from quintet.domain.journal.protocol import VERSION
 from quintet.domain.turn.messages import Part, Request
 
@@ -19,14 +19,14 @@ class ReplayedModel:
     def __init__(self, path: str) -> None:
         self.name = f"replay:{path}"
         self._path = path
-        self._digests = tape.Digests()
+        self._digests = recording.Digests()
         self._asked = 0
         try:
-            recording = tape.read(state_files.read_recording(path), path, VERSION)
+            found = recording.read(state_files.read_recording(path), path, VERSION)
         except OSError as error:
             raise SettingsError(f"{self.name}: cannot be read ({error.strerror})") from None
-        self._streams = [stream for segment in recording.segments for stream in tape.streams(segment.entries)]
-        self.staged = any(entry.value[1] for s in recording.segments for entry in s.entries if _is_model(entry))
+        self._streams = [stream for segment in found.segments for stream in recording.streams(segment.entries)]
+        self.staged = any(entry.value[1] for s in found.segments for entry in s.entries if _is_model(entry))
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         place, self._asked = self._asked, self._asked + 1
@@ -39,12 +39,12 @@ class ReplayedModel:
         if now.count != asked.count:
             raise self._departed(place, f"there were {asked.count} messages, now there are {now.count}")
         for entry in entries:
-            if entry.fault and entry.fault.kind == tape.CANCELLED:
+            if entry.fault and entry.fault.kind == recording.CANCELLED:
                 raise self._departed(place, "the reply was cut off there")
             if entry.fault:
-                raise tape.error_of(entry.fault)
+                raise recording.error_of(entry.fault)
             if entry.kind != "reply.over":
-                yield tape.part_of(entry)
+                yield recording.part_of(entry)
 
     async def close(self) -> None:
         """Nothing is held open."""
@@ -56,5 +56,5 @@ class ReplayedModel:
         )
 
 
-def _is_model(entry: tape.RecordEntry) -> bool:
+def _is_model(entry: recording.RecordEntry) -> bool:
     return entry.kind.startswith("model.") and entry.fault is None

@@ -21,7 +21,7 @@ from quintet.adapters.files.own_temporary import unnamed_file
 from quintet.adapters.git.own_git import looking_from
 from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.processes.output import Inlet, Output, Taker
-from quintet.adapters.processes.own_code import source
+from quintet.adapters.processes.python_environment import source
 from quintet.adapters.processes.system import descendants, process_start
 from quintet.adapters.protected.covers import closed_files_met
 from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED

@@ -17,10 +17,9 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from quintet.adapters.files.paths import key_of
 from quintet.adapters.git.git_folders import read_plain
 from quintet.adapters.protected.linked_git import settings_of
-from quintet.adapters.protected.nofollow import SETTLED_NS, looked, text_of
+from quintet.adapters.protected.nofollow import SETTLED_NS, link_number, looked, text_of
 from quintet.domain.base.lazy_regex import regex
 
 HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
@@ -141,8 +140,7 @@ def _number(path: str) -> tuple[int, int]:
         return (0, 0)
     if not stat.S_ISLNK(found.st_mode):
         return found.st_dev, found.st_ino
-    led = os.readlink(path)  # another link can get the number of one that is gone
-    return found.st_dev, found.st_ino ^ int(key_of(led), 16) >> 2
+    return link_number(found.st_dev, found.st_ino, os.readlink(path))
 
 
 def modules_in(git: str) -> list[str]:

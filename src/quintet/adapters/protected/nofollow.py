@@ -10,6 +10,8 @@ import os
 import stat
 import struct
 
+from quintet.adapters.files.paths import key_of
+
 OPEN = 0o500  # what its owner needs to look into a folder
 SETTLED_NS = 50_000_000  # a time stamp younger than this may hide a second change
 _STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -41,6 +43,11 @@ def looked(base: str, name: str) -> os.stat_result | None:
     finally:
         os.close(handle)
     return None if stat.S_ISLNK(found.st_mode) else found
+
+
+def link_number(device: int, number: int, led: str) -> tuple[int, int]:
+    """What a link that leads to `led` is known by: another link can get the number of one that is gone."""
+    return device, number ^ int(key_of(led), 16) >> 2
 
 
 def reopened(base: str, path: str, rights: int = OPEN) -> bool:

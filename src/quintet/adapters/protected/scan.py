@@ -15,8 +15,7 @@ from errno import ENAMETOOLONG
 
 from msgspec import Struct
 
-from quintet.adapters.files.paths import key_of
-from quintet.adapters.protected.nofollow import OPEN, SETTLED_NS, birth, looked, reopened
+from quintet.adapters.protected.nofollow import OPEN, SETTLED_NS, birth, link_number, looked, reopened
 from quintet.domain.permission.moved_folders import FOREIGN as FOREIGN
 from quintet.domain.permission.protected_paths import Protection, is_repository, leads_to_held, may_not_appear
 
@@ -109,7 +108,7 @@ class Scanner:
         for kind, path, _ in [place for place in found if place[2]]:
             try:
                 device, number = homes[kind, path, True]
-                homes[kind, path, True] = device, number ^ int(key_of(os.readlink(path)), 16) >> 2
+                homes[kind, path, True] = link_number(device, number, os.readlink(path))
             except OSError:
                 continue
             real = os.path.realpath(path)

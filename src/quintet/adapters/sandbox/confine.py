@@ -2,7 +2,7 @@
 ends everything the command left behind, however well it hid.
 
 Usage: confine.py '{"landlock": true, "read": […], "write": […], "filter": "…", "terminal": false}' PROGRAM …
-Exit code: the command's own; 125 when the walls could not be put up, and then the command has not run.
+Exit code: the command's own; 125 when it could not be confined, and then the command has not run.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _leave_the_keyring() -> None:
 
 
 def _drop_privileges() -> None:
-    """Root behind these walls is a user like any other: it cannot set clocks, mount or trace."""
+    """Root in this sandbox is a user like any other: it cannot set clocks, mount or trace."""
     if _libc.prctl(_PR_SET_SECUREBITS, 3, 0, 0, 0) < 0:  # programs run as root get no privileges back, for good
         return  # not root to begin with
     number = 0
@@ -99,19 +99,19 @@ def _drop_privileges() -> None:
     _checked(_libc.capset(header, nothing))
 
 
-def confine(walls: dict[str, object]) -> None:
-    """Put this process and all it will start behind the walls, for good."""
+def confine(limits: dict[str, object]) -> None:
+    """Put this process and all it will start under these limits, for good."""
     _checked(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-    if walls.get("landlock"):
+    if limits.get("landlock"):
         _drop_privileges()
         _leave_the_keyring()
-        _restrict_files(list(walls["read"]), list(walls["write"]))  # type: ignore[call-overload]
-        _filter_calls(bytes.fromhex(str(walls["filter"])))
+        _restrict_files(list(limits["read"]), list(limits["write"]))  # type: ignore[call-overload]
+        _filter_calls(bytes.fromhex(str(limits["filter"])))
 
 
-def _run(walls: dict[str, object], argv: list[str]) -> None:
+def _run(limits: dict[str, object], argv: list[str]) -> None:
     try:
-        confine(walls)
+        confine(limits)
     except OSError as error:
         sys.stderr.write(f"{COMPLAINT}{error}\n")
         os._exit(NOT_CONFINED)
@@ -149,7 +149,7 @@ def _status_of(command: int) -> int | None:
     return status
 
 
-def main(walls: dict[str, object], argv: list[str]) -> int:
+def main(limits: dict[str, object], argv: list[str]) -> int:
     _checked(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
     # A minder that is killed with its parent would leave the command running: it is told, and ends the command first.
     # It waits for the signals themselves: one that a handler takes just before a wait for children would go unheard.
@@ -159,10 +159,10 @@ def main(walls: dict[str, object], argv: list[str]) -> int:
     if not command:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
-        if walls.get("terminal"):  # standard input becomes the terminal that signals the command
+        if limits.get("terminal"):  # standard input becomes the terminal that signals the command
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-        _run(walls, argv)
+        _run(limits, argv)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     status = None
     while status is None:

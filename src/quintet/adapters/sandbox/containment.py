@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from quintet.adapters.processes.own_code import load_all
+from quintet.adapters.processes.python_environment import load_all
 from quintet.adapters.sandbox.host_mounts import below, interpreter, sweep
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.protected_paths import Protection

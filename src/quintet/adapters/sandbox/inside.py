@@ -5,7 +5,7 @@ is laid from descriptor to descriptor, on the very file that was looked at outsi
 nothing runs. Then all rights are given up, and the command is run.
 
 It is the first process of its namespace: one of bubblewrap's would stand outside what is laid here, and be a way
-around it by /proc/1/root or a tracer. So it stays as the parent of the command, unless a room takes its place.
+around it by /proc/1/root or a tracer. So it stays as the parent of the command, unless a kept sandbox takes its place.
 
 Usage: inside.py NETWORK REPORT stay|go FILTER {HOW BASE NAME DEVICE:NUMBER}… -- PROGRAM …; HOW: ro, rw, cover,
 empty, seal.

@@ -1,4 +1,4 @@
-"""The seccomp filter of both containments: what no command needs, and what could go around a wall, is refused.
+"""The seccomp filter of both containments: what no command needs, and what could get out, is refused.
 
 A BPF program, built for the machine it runs on. What it does not name is allowed. Another architecture's calls, which
 have other numbers, end the program that makes them; the x32 numbering is refused.

@@ -11,7 +11,7 @@ from typing import Any
 
 from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places
-from quintet.adapters.settings.packages import install_line
+from quintet.adapters.processes.python_environment import install_line
 from quintet.domain.base.env_file import changed_env, read_env
 from quintet.domain.base.errors import NotFound, SettingsError, UsageError
 

@@ -16,7 +16,7 @@ import msgspec
 
 from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places
-from quintet.adapters.settings import layers as config
+from quintet.adapters.settings import layers
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.ports.prompt import SettingShown
@@ -31,19 +31,19 @@ class UserSettings:
         self.path = places.user_settings
 
     def rows(self) -> list[SettingShown]:
-        loaded = config.load(self._places, self._flags)
+        loaded = layers.load(self._places, self._flags)
         known = tables().catalogue()
-        own = {leaf.key for leaf in config.from_text(config.read_text(self.path), self.path)}
+        own = {leaf.key for leaf in layers.from_text(layers.read_text(self.path), self.path)}
         return [
             SettingShown(
                 key=key,
-                value=config.as_toml(value),
+                value=layers.as_toml(value),
                 source=source,
                 about=_info(known, key).about,
                 choices=tuple(_choices(_info(known, key))),
                 own=key in own,
             )
-            for key, value, source in config.shown(loaded)
+            for key, value, source in layers.shown(loaded)
         ]
 
     def change(self, key: str, text: str) -> None:
@@ -78,12 +78,12 @@ class UserSettings:
     def _document(self) -> Any:
         import tomlkit
 
-        text = config.read_text(self.path)
-        config.from_text(text, self.path)  # what is wrong with it is said as it always is
+        text = layers.read_text(self.path)
+        layers.from_text(text, self.path)  # what is wrong with it is said as it always is
         return tomlkit.parse(text)
 
     def _write(self, text: str) -> None:
-        config.load(self._places, user_text=text)  # raises for what no session could be opened with
+        layers.load(self._places, user_text=text)  # raises for what no session could be opened with
         path = os.path.realpath(self.path)  # it may be a link into somebody's dotfiles
         temporary = f"{path}.{os.getpid()}"
         try:
@@ -105,7 +105,7 @@ def _info(known: dict[str, SettingInfo], key: str) -> SettingInfo:
 
 
 def _choices(info: SettingInfo) -> list[str]:
-    return ["true", "false"] if info.kind is bool else config.choices_of(info.kind)
+    return ["true", "false"] if info.kind is bool else layers.choices_of(info.kind)
 
 
 def _value(key: str, text: str, info: SettingInfo, path: str) -> Any:
@@ -113,11 +113,11 @@ def _value(key: str, text: str, info: SettingInfo, path: str) -> Any:
     text = text.strip()
     kinds = get_args(info.kind) or (info.kind,)
     raw: Any = text
-    if text[:1] in ('"', "'", "[") or not (str in kinds or config.choices_of(info.kind)):
+    if text[:1] in ('"', "'", "[") or not (str in kinds or layers.choices_of(info.kind)):
         try:
             raw = tomllib.loads(f"value = {text}")["value"]
         except (tomllib.TOMLDecodeError, KeyError):
             raw = text
-    checked = config.checked(config.Leaf(key, raw, path, path, textual=isinstance(raw, str)), info)
+    checked = layers.checked(layers.Leaf(key, raw, path, path, textual=isinstance(raw, str)), info)
     value: Any = msgspec.to_builtins(checked)
     return list(value) if isinstance(value, tuple) else value

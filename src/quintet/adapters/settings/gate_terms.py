@@ -9,7 +9,7 @@ import msgspec
 from quintet.adapters import sandbox
 from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places, cache_folder, home_links, own_paths
-from quintet.adapters.processes.own_code import run_from
+from quintet.adapters.processes.python_environment import run_from
 from quintet.adapters.protected.linked_git import hooks_in
 from quintet.domain.base.errors import NotFound, SettingsError
 from quintet.domain.permission.gate import Terms

@@ -31,7 +31,7 @@ _BUILTINS = frozenset({".", ":", "[", "[[", "cd", "echo", "eval", "exec", "exit"
 _BUILTINS |= {"set", "source", "test", "trap", "true", "ulimit", "unset"}
 
 
-class PremisesHere:
+class ProjectHealth:
     def __init__(self, places: Places, parts: Callable[[], list[MachinePart]]) -> None:
         self._places = places
         self.parts = parts

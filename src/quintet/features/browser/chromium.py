@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from quintet.adapters.files.own_temporary import temporary_folder
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import own_environment
+from quintet.adapters.processes.python_environment import package_part
 from quintet.adapters.processes.system import descendants, process_start
-from quintet.adapters.settings.packages import package_part
 from quintet.domain.base.errors import ToolFailed
 from quintet.features.browser.proxy import WayOut
 from quintet.features.browser.settings import BrowserSettings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quintet.adapters.settings.packages import package_part
+from quintet.adapters.processes.python_environment import package_part
 from quintet.app.machine_parts import PartSources, runs
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.turn.tool_spec import MachinePart

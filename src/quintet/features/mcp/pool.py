@@ -18,8 +18,8 @@ from msgspec import structs
 from quintet.adapters.files.paths import key_of
 from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.processes.processes import child_environment, own_environment
+from quintet.adapters.processes.python_environment import install_line
 from quintet.adapters.sandbox.containment import Containment
-from quintet.adapters.settings.packages import install_line
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.json_schema import misfit, wanted
 from quintet.domain.base.wording import did_you_mean, few

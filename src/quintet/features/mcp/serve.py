@@ -11,8 +11,8 @@ from argparse import Namespace
 from contextlib import AbstractContextManager, nullcontext
 
 from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.processes.python_environment import package_part
 from quintet.adapters.settings import user_tools
-from quintet.adapters.settings.packages import package_part
 from quintet.adapters.settings.trust import trust_of
 from quintet.app.open import open_session
 from quintet.app.tool_registry import BY_NAME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from quintet.adapters.settings.packages import package_part
+from quintet.adapters.processes.python_environment import package_part
 from quintet.app.machine_parts import PartSources
 from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.web_search.engines import chosen

@@ -70,7 +70,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
         from importlib.util import find_spec
 
         if find_spec("ddgs") is None:
-            from quintet.adapters.settings.packages import install_line
+            from quintet.adapters.processes.python_environment import install_line
 
             raise ToolFailed(
                 "nothing here searches the web: no key is set, and ddgs is not installed",

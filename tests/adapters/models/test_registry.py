@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.adapters.models.redacted import RedactedModel
+from quintet.adapters.models.registry import RedactedModel
 from quintet.domain.base.redaction import Redaction
 from quintet.domain.turn.messages import EndPart, Finish, Message, Part, Request, Role
 

@@ -1,4 +1,4 @@
-"""Quintet's own code where it lies in the project: what is not to be written, and what is loaded before it can be.
+"""The Python that Quintet runs on: its own code where that lies in the project, and packages that tools need.
 
 An environment that Quintet runs from is read-only for commands, and file tools ask. Its own source tree is there to be
 worked on, so all of it is loaded at the start: what a call changes there is not run by this session.
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import shlex
 import sys
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 
 from quintet.adapters.sandbox.host_mounts import below
+from quintet.domain.turn.tool_spec import MachinePart
 from quintet.package import FOLDER, INSTALLED
 
 
@@ -42,3 +45,24 @@ def load_all(root: str) -> None:
         elif not module.name.endswith("__main__"):
             with suppress(ImportError):  # of an extra that is not installed
                 import_module(module.name)
+
+
+def install_line(requirement: str) -> str:
+    """The command that installs a package where this program runs; to be copied and pasted."""
+    return f"{shlex.quote(sys.executable)} -m pip install '{requirement}'"
+
+
+def package_part(name: str, module: str, requirement: str) -> MachinePart:
+    """Whether a module can be imported, found without importing it, and which version its package is of."""
+    from importlib.metadata import PackageNotFoundError, version  # 15 ms
+
+    try:
+        there = find_spec(module) is not None
+    except (ImportError, ValueError):
+        there = False
+    if not there:
+        return MachinePart(name, False, "", f"{name}: {install_line(requirement)}")
+    try:
+        return MachinePart(name, True, f"{module} {version(module)}")
+    except PackageNotFoundError:
+        return MachinePart(name, True, module)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from quintet.adapters.settings.packages import install_line, package_part
+from quintet.adapters.processes.python_environment import install_line, package_part
 
 
 def test_a_package_that_is_there_is_ready_with_its_version() -> None:
