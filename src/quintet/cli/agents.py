@@ -10,7 +10,15 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import Any
 
-from quintet.adapters.agents.catalogue import SHIPPED, Catalogue, CatalogueEntry, all_agents, at_path, find_agent
+from quintet.adapters.agents.catalogue import (
+    SHIPPED,
+    Catalogue,
+    CatalogueEntry,
+    all_agents,
+    at_path,
+    find_agent,
+    write_example,
+)
 from quintet.adapters.files.paths import locate
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.agents.agent import AgentProblem, MenuItem, visible_menu
@@ -80,8 +88,6 @@ def agents_check(arguments: Namespace) -> int:
 
 
 def agents_new(arguments: Namespace) -> int:
-    from quintet.adapters.agents.catalogue import write_example
-
     places = locate(arguments.directory)
     path = write_example(arguments.name, places.user_agents if arguments.user else places.project_agents[0])
     if arguments.json:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from argparse import Namespace
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.settings import layers as config
+from quintet.adapters.sqlite.store import SqliteStore
 from quintet.app.tasks import make_keeper, make_look
 from quintet.app.trust_question import not_loaded
 from quintet.cli.parsing import lookup
@@ -42,10 +44,6 @@ def doctor(arguments: Namespace) -> int:
 
 
 def _fixed(places: Places, look: Look) -> list[str]:
-    import asyncio
-
-    from quintet.adapters.sqlite.store import SqliteStore
-
     async def run() -> list[str]:
         store = SqliteStore(places.database)
         try:

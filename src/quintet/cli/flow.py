@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
+from quintet.adapters.tasks.drafts import read_input
+from quintet.app.open import open_session
 from quintet.cli.parsing import dial_flags, make_parser, turned
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials.axes import Surface
+from quintet.surfaces.headless import Headless
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -15,8 +22,6 @@ ABOUT = "Plan, execute and verify, until nothing is left to do."
 
 def flow(arguments: list[str], name: str = "flow") -> int:
     parsed = _parser(name).parse_args(arguments)
-    import asyncio
-
     return asyncio.run(_run(parsed))
 
 
@@ -42,10 +47,6 @@ def _parser(name: str) -> ArgumentParser:
 
 
 async def _run(parsed: Namespace) -> int:
-    from quintet.app.open import open_session
-    from quintet.domain.dials.axes import Surface
-    from quintet.surfaces.headless import Headless
-
     line = _line(parsed)  # before anything is opened: what cannot be taken is said at once
     options: dict[str, Any] = {"axes": turned(parsed), "settings": _settings(parsed), "resume": parsed.resume}
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
@@ -54,8 +55,6 @@ async def _run(parsed: Namespace) -> int:
 
 
 def _line(parsed: Namespace) -> str:
-    from quintet.domain.base.errors import UsageError
-
     if parsed.resume:
         if parsed.text:
             raise UsageError("--resume goes on with what was begun: leave the text away")
@@ -73,16 +72,10 @@ def _accepts(parsed: Namespace) -> bool:
 
 def _text(given: str) -> str:
     if given == "-":
-        import sys
-
         return sys.stdin.read()
     if given and "\n" not in given and os.path.isfile(given):
-        from quintet.adapters.tasks.drafts import read_input
-
         return read_input(given)
     if given.endswith((".md", ".txt")) and not given[0].isspace() and len(given.split()) == 1:
-        from quintet.domain.base.errors import UsageError
-
         raise UsageError(f"{given}: there is no such file")
     return given
 

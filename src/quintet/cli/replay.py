@@ -80,8 +80,6 @@ def parts() -> Parts:
 
 def replayed(recording: tape.Recording, turn: int = 0) -> ReplayOutcome:
     """Replay every part of a recording, or the one that a turn is in, up to that turn's end."""
-    import asyncio
-
     window = _window(recording.events, turn) if turn else None
     outcome = ReplayOutcome()
     for segment, past, made in split(recording.events, recording.segments):

@@ -15,7 +15,7 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import Effect, ordered
-from quintet.domain.permission.rules import ANY, Rule, names_both
+from quintet.domain.permission.rules import ANY, Rule, describe, names_both
 from quintet.surfaces.tables import say, say_json, say_table
 
 
@@ -77,8 +77,6 @@ def rules_revoke(arguments: Namespace) -> int:
     if arguments.json:
         say_json(msgspec.to_builtins(rule))
     else:
-        from quintet.domain.permission.rules import describe
-
         say([f"revoked {rule.id}: {describe(rule)}"])
     return 0
 

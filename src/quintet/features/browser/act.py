@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
 from quintet.domain.base.errors import ToolFailed
@@ -258,8 +259,6 @@ async def select_files(tab: Tab, files: Sequence[Upload]) -> str:
 
 
 def _kind_of(name: str) -> str:
-    from mimetypes import guess_type
-
     return guess_type(name)[0] or "application/octet-stream"
 
 

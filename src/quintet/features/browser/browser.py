@@ -7,21 +7,25 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
 from quintet.adapters.files.private_files import private
+from quintet.adapters.http.fetch import Resolve, Served, looked_up
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.private_hosts import Access, access_for
 from quintet.domain.ports.ports import Files
 from quintet.domain.settings.settings import Settings
+from quintet.features.browser import act as acting
+from quintet.features.browser.downloads import free_path
+from quintet.features.browser.look import look
+from quintet.features.browser.navigate import address, path_of
+from quintet.features.browser.screencast import Screencast
 from quintet.features.browser.settings import BrowserSettings
+from quintet.features.browser.tab import Tab
+from quintet.features.browser.tabs import LOAD_SECONDS, Tabs
 from quintet.features.browser.values import HERE, Direction, Picture, Seen, Target, Upload, Video
 
-if TYPE_CHECKING:  # a session loads these at its first look at a page
-    from quintet.adapters.http.fetch import Resolve, Served
+if TYPE_CHECKING:
     from quintet.app.services import Opening
-    from quintet.domain.permission.private_hosts import Access
-    from quintet.features.browser.screencast import Screencast
-    from quintet.features.browser.tab import Tab
-    from quintet.features.browser.tabs import Tabs
 
-    Act = Callable[[Tab], Coroutine[Any, Any, str]]
+Act = Callable[[Tab], Coroutine[Any, Any, str]]
 
 ACT_SECONDS = 60.0
 EVALUATE_SECONDS = 10.0
@@ -65,9 +69,6 @@ class LocalBrowser:
     @property
     def _tabs(self) -> Tabs:
         if self._made is None:
-            from quintet.adapters.http.fetch import looked_up
-            from quintet.features.browser.tabs import Tabs
-
             resolve = self._resolve or looked_up
             self._made = Tabs(self._files, self._outputs, self._settings, self._own_code, resolve, self._served)
         return self._made
@@ -82,10 +83,6 @@ class LocalBrowser:
     # ── looking
 
     async def navigate(self, url: str, tab: int, network: bool = False) -> Seen:
-        from quintet.domain.permission.private_hosts import access_for
-        from quintet.features.browser.navigate import address, path_of
-        from quintet.features.browser.tabs import LOAD_SECONDS
-
         whole = address(url)
         if path := path_of(whole):
             self._tabs.pages.inside(path)  # one that cannot be read leaves the tab as it is
@@ -122,18 +119,12 @@ class LocalBrowser:
     # ── acting
 
     async def click(self, target: Target, tab: int) -> Seen:
-        from quintet.features.browser import act as acting
-
         return await self._act(tab, lambda at: acting.click(at, target))
 
     async def point(self, target: Target, tab: int) -> Seen:
-        from quintet.features.browser import act as acting
-
         return await self._act(tab, lambda at: acting.point(at, target))
 
     async def type(self, text: str, target: Target, enter: bool, tab: int) -> Seen:
-        from quintet.features.browser import act as acting
-
         return await self._act(
             tab,
             lambda at: acting.type_text(at, text, target, enter),
@@ -141,8 +132,6 @@ class LocalBrowser:
         )
 
     async def press(self, keys: str, tab: int) -> Seen:
-        from quintet.features.browser import act as acting
-
         async def into_dialog(at: Tab) -> str:
             key = acting.normal_key(keys.strip())
             if key not in ("Enter", "Escape"):
@@ -152,23 +141,15 @@ class LocalBrowser:
         return await self._act(tab, lambda at: acting.press(at, keys), {"prompt": into_dialog, "confirm": into_dialog})
 
     async def scroll(self, direction: Direction, element: str, tab: int) -> Seen:
-        from quintet.features.browser import act as acting
-
         return await self._act(tab, lambda at: acting.scroll(at, direction, element))
 
     async def select_option(self, index: int, element: str, tab: int) -> Seen:
-        from quintet.features.browser import act as acting
-
         return await self._act(tab, lambda at: acting.select_option(at, index, element))
 
     async def select_files(self, files: Sequence[Upload], tab: int) -> Seen:
-        from quintet.features.browser import act as acting
-
         return await self._act(tab, lambda at: acting.select_files(at, files))
 
     async def evaluate(self, expression: str, tab: int) -> Seen:
-        from quintet.features.browser import act as acting
-
         async with self._turn:
             at = await self._ready(tab)
             at.check()
@@ -193,8 +174,6 @@ class LocalBrowser:
         return await self._act(tab, set_up)
 
     async def restart(self, url: str, network: bool = False) -> Seen:
-        from quintet.features.browser.navigate import address
-
         address(url)
         async with self._turn:
             await self._tabs.stop()
@@ -203,8 +182,6 @@ class LocalBrowser:
     # ── recording
 
     async def start_recording(self) -> tuple[str, ...]:
-        from quintet.features.browser.screencast import Screencast
-
         async with self._turn:
             if self._screencast:
                 raise ToolFailed("a recording is under way; recording_stop ends it")
@@ -218,8 +195,6 @@ class LocalBrowser:
             return self._tabs.heard(at)
 
     async def stop_recording(self, progress: Callable[[str], None]) -> Video:
-        from quintet.features.browser.downloads import free_path
-
         async with self._turn:
             screencast = self._screencast
             if screencast is None:
@@ -254,8 +229,6 @@ class LocalBrowser:
             return await self._after(at, (answer or act)(at), ACT_SECONDS)
 
     async def _after(self, at: Tab, work: Coroutine[Any, Any, str], seconds: float) -> Seen:
-        from quintet.features.browser.look import look
-
         tabs, before, begun = self._tabs, at.shown, self._tabs.downloads.begun
         try:
             said = await tabs.guarded(at.during(work, seconds)) or ""
@@ -279,8 +252,6 @@ async def _nothing() -> str:
 
 
 def _keep(folder: str, name: str, data: bytes) -> str:
-    from quintet.features.browser.downloads import free_path
-
     path = free_path(folder, name)
     with open(path, "wb", opener=private) as file:
         file.write(data)

@@ -7,6 +7,7 @@ each other or other files.
 
 from __future__ import annotations
 
+from mimetypes import guess_type
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
@@ -68,8 +69,6 @@ class ProjectPages:
 
 
 def _type(name: str) -> str:
-    from mimetypes import guess_type
-
     ending = name[name.rfind(".") :].lower() if "." in name else ""
     kind = TYPES.get(ending) or guess_type(name)[0] or "text/plain"
     return f"{kind}; charset=utf-8" if kind.startswith("text/") else kind

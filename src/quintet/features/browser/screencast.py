@@ -21,6 +21,7 @@ from quintet.adapters.files.private_files import private
 from quintet.domain.base.errors import ToolFailed
 from quintet.features.browser.chromium import HEIGHT, WIDTH, RunningBrowser
 from quintet.features.browser.tab import Tab
+from quintet.features.browser.webm import WebmWriter
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Route
@@ -97,8 +98,6 @@ class Screencast:
         self, running: RunningBrowser, path: str, progress: Callable[[str], None]
     ) -> tuple[float, int, int]:
         """Write the video; returns its length in seconds, its frames and its size."""
-        from quintet.features.browser.webm import WebmWriter
-
         if not self._pictures:
             raise ToolFailed("nothing was recorded: the page was never drawn")
         width, height = _size_of(os.path.join(self._folder, self._pictures[0][0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import BinaryIO
 
 from quintet import __version__
@@ -25,8 +26,6 @@ def _number(id: bytes, value: int) -> bytes:
 
 
 def _double(id: bytes, value: float) -> bytes:
-    import struct
-
     return element(id, struct.pack(">d", value))
 
 

@@ -7,6 +7,7 @@ the project is taken only where such code may run: in a folder the user trusts, 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from typing import Any
 
@@ -126,8 +127,6 @@ def folders(root: str, contained: bool) -> tuple[str, ...]:
 
 def choose(language: Language, search: tuple[str, ...], own_code: bool) -> tuple[Server, str]:
     """The best server that is here and may run, and where it is."""
-    import shutil
-
     path = os.pathsep.join(search)
     found = [(server, where) for server in language.servers if (where := shutil.which(server.argv[0], path=path))]
     for server, where in found:

@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from quintet.adapters.files.own_temporary import temporary_folder
+from quintet.adapters.processes.piped_child import Piped
 from quintet.adapters.processes.processes import child_environment, own_environment
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.ports.ports import Files
+from quintet.features.language_servers.client import LanguageClient
+from quintet.features.language_servers.json_rpc import ConnectionLost, RpcRefused
+from quintet.features.language_servers.registry import Language, Server, choose, folders, language_of
 from quintet.features.language_servers.values import Diagnostic, SourcePlace
 
-if TYPE_CHECKING:  # a session loads these at its first question
+if TYPE_CHECKING:
     from quintet.app.services import Opening
-    from quintet.features.language_servers.client import LanguageClient
-    from quintet.features.language_servers.registry import Language, Server
 
 ANSWER_SECONDS = 20.0
 IN_ITS_TMP = "/tmp/quintet-servers"  # in the sandbox, whose /tmp is the session's own
@@ -84,15 +87,10 @@ class LocalLanguageServers:
         for program in list(self._running):
             await self._end(program)
         if self._cache and not self._contained:
-            import shutil
-
             await asyncio.to_thread(shutil.rmtree, self._cache, ignore_errors=True)
         self._cache = ""
 
     async def _ask(self, path: str, text: str, question: Callable[[LanguageClient], Awaitable[Answer]]) -> Answer:
-        from quintet.features.language_servers.json_rpc import ConnectionLost, RpcRefused
-        from quintet.features.language_servers.registry import choose, folders, language_of
-
         language = language_of(path)
         search = self._search or folders(self._files.root, self._contained)
         server, program = choose(language, search, self._own_code)
@@ -130,9 +128,6 @@ class LocalLanguageServers:
             raise ToolFailed(f"{name}: {why}{await self._end(program)}")
 
     async def _started(self, language: Language, server: Server, program: str) -> LanguageClient:
-        from quintet.adapters.processes.piped_child import Piped
-        from quintet.features.language_servers.client import LanguageClient
-
         argv = self._wrap((program, *server.argv[1:]), self._files.root, GRANT)
         child = await Piped.start(argv, cwd=self._files.root, environment=self._environment())
         client = self._running[program] = LanguageClient(child, language, self._files)

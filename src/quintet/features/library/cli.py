@@ -19,9 +19,12 @@ from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.base.wording import did_you_mean
+from quintet.features.library.fill import FillOutcome, fill
 from quintet.features.library.library import EMPTY, LocalLibrary
 from quintet.features.library.passages import FORMATS, Document, FoundPassages, PageText, Passage
+from quintet.features.library.read_document import documents_under
 from quintet.features.library.settings import LibrarySettings
+from quintet.features.library.store import LibraryStore
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import complain, say, say_json, table
 
@@ -173,10 +176,6 @@ def library_status(arguments: Namespace) -> int:
 
 
 def library_add(arguments: Namespace) -> int:
-    from quintet.features.library.fill import FillOutcome, fill
-    from quintet.features.library.read_document import documents_under
-    from quintet.features.library.store import LibraryStore
-
     places = locate(arguments.directory)
     settings = config.load(places).settings
     protection = make_terms(places, settings).protection
@@ -219,8 +218,6 @@ def _is_blank(document: Document | None) -> bool:
 
 
 def _tell(outcome: object, bar: Bar) -> None:
-    from quintet.features.library.fill import FillOutcome
-
     assert isinstance(outcome, FillOutcome)
     bar.clear()
     if outcome.state != "failed" and outcome.document:

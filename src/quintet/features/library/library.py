@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from quintet.adapters.models.embeddings import AT_ONCE, Embedder, likeness, nearest_by_signs, signs
 from quintet.domain.base.errors import ModelError, NotFound, SettingsError
 from quintet.features.library.passages import (
     Document,
@@ -22,12 +23,11 @@ from quintet.features.library.passages import (
     match_query,
 )
 from quintet.features.library.settings import LibrarySettings
+from quintet.features.library.store import LibraryStore
 
 if TYPE_CHECKING:
-    from quintet.adapters.models.embeddings import Embedder
     from quintet.app.services import Opening
     from quintet.domain.settings.settings import Settings
-    from quintet.features.library.store import LibraryStore
 
 T = TypeVar("T")
 CANDIDATES = 50  # of each ranking, where two are made one
@@ -117,8 +117,6 @@ class LocalLibrary:
 
     async def embed_new(self, progress: Callable[[int, int], None]) -> int:
         """Vectors for the pages that have none of the configured model; returns how many were made."""
-        from quintet.adapters.models.embeddings import AT_ONCE, signs
-
         embedder = self._embedder()
         have, of = await self._do(lambda store: store.vectors(embedder.model))
         made = 0
@@ -131,8 +129,6 @@ class LocalLibrary:
         return made
 
     def _embedder(self) -> Embedder:
-        from quintet.adapters.models.embeddings import Embedder
-
         if self._made is None:
             self._made = Embedder(self._settings.models[self.embeddings], self.embeddings)
         return self._made
@@ -144,8 +140,6 @@ class LocalLibrary:
 
     async def _do(self, work: Callable[[LibraryStore], T]) -> T:
         def done() -> T:
-            from quintet.features.library.store import LibraryStore
-
             store = LibraryStore(self._path)
             try:
                 return work(store)
@@ -167,8 +161,6 @@ def _by_words(store: LibraryStore, query: str, limit: int, format: str) -> tuple
 def _by_both(
     store: LibraryStore, query: str, wanted: Sequence[float], model: str, limit: int, format: str
 ) -> tuple[Passage, ...]:
-    from quintet.adapters.models.embeddings import likeness, nearest_by_signs, signs
-
     by_words = store.search(query, CANDIDATES, format)
     near = nearest_by_signs(signs(wanted), store.signs(model, format), RESCORED)
     by_meaning = sorted(near, key=lambda row: -likeness(wanted, store.numbers(row)))[:CANDIDATES]

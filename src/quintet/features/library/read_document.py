@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from quintet.adapters.files.html_text import decoded, read_html
+from quintet.adapters.files.pdf_text import Pdf
 from quintet.domain.base.errors import DocumentUnreadable
 from quintet.domain.base.safe_text import visible
 from quintet.domain.permission.protected_paths import Protection, inside
+from quintet.features.library.epub import Epub
 
 PAGE_CHARACTERS = 3000
 MOST_TEXT_BYTES = 200_000_000
@@ -82,19 +85,13 @@ def open_document(path: str) -> Reading:
     suffix = SUFFIXES.get(os.path.splitext(path)[1].lower(), "")
     name = visible(os.path.splitext(os.path.basename(path))[0])  # a file's name need not be text
     if b"%PDF-" in head or suffix == "pdf":
-        from quintet.adapters.files.pdf_text import Pdf
-
         pdf = Pdf(path)
         return Reading("pdf", _titled(pdf.title, name), pdf.count, pdf.pages(), pdf.close)
     if suffix == "epub" or (head.startswith(b"PK") and b"application/epub+zip" in head):
-        from quintet.features.library.epub import Epub
-
         epub = Epub(path)
         return Reading("epub", _titled(epub.title, name), 0, _chaptered(epub.chapters()), epub.close)
     text = _text(path)
     if suffix == "html" or (not suffix and re.match(r"\s*<(!doctype html|html)", text[:200], re.I)):
-        from quintet.adapters.files.html_text import read_html
-
         title, text = read_html(text)
         return _pieces("html", _titled(title, name), text)
     if suffix == "markdown":
@@ -131,8 +128,6 @@ def _text(path: str) -> str:
         data = file.read()
     if b"\0" in data[:8192] and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise DocumentUnreadable(f"{path}: no text, and neither a PDF nor an EPUB")
-    from quintet.adapters.files.html_text import decoded
-
     return decoded(data).replace("\r\n", "\n").replace("\0", "")
 
 

@@ -7,7 +7,7 @@ import os
 from quintet.adapters.processes.python_environment import package_part
 from quintet.app.machine_parts import PartSources
 from quintet.domain.turn.tool_spec import MachinePart
-from quintet.features.web_search.engines import chosen
+from quintet.features.web_search.values import chosen
 
 
 def web_search(around: PartSources) -> MachinePart:

@@ -6,8 +6,10 @@ Those that know no domains or days get them as words of the query; `narrowed` th
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -15,6 +17,7 @@ import msgspec
 
 from quintet.adapters.http.fetch import Fetched, Fetcher
 from quintet.adapters.processes.processes import run_apart
+from quintet.adapters.processes.python_environment import install_line
 from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.outside_settings import WebSettings
@@ -67,11 +70,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
         return [_found(row, "content") for row in _answer("SearXNG", got).get("results") or []]
 
     async def ddgs(sought: Sought) -> list[WebResult]:
-        from importlib.util import find_spec
-
         if find_spec("ddgs") is None:
-            from quintet.adapters.processes.python_environment import install_line
-
             raise ToolFailed(
                 "nothing here searches the web: no key is set, and ddgs is not installed",
                 hint=install_line("ddgs>=9"),
@@ -152,8 +151,6 @@ def _answer(who: str, got: Fetched) -> dict[str, Any]:
 
 
 def _found(row: Mapping[str, Any], text: str, published: Any = None) -> WebResult:
-    import re
-
     said = re.sub(r"<[^>]+>", "", str(row.get(text) or ""))  # Brave marks the words it found
     day = str(published or row.get("publishedDate") or "")
     return WebResult(str(row.get("url") or ""), str(row.get("title") or ""), " ".join(said.split()), day)

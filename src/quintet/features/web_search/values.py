@@ -1,8 +1,12 @@
-"""What is searched for on the web, and what comes of it."""
+"""What is searched for on the web, by which engine, and what comes of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec import Struct
+
+from quintet.domain.settings.outside_settings import WebSettings
 
 
 class WebResult(Struct, frozen=True):
@@ -31,3 +35,14 @@ class Page(Struct, frozen=True):
     title: str
     text: str
     note: str = ""  # what is to be said of it: cut off, taken as it is
+
+
+def chosen(settings: WebSettings, environment: Mapping[str, str]) -> str:
+    """The engine that the settings ask for; `auto` takes the first that is set up."""
+    if settings.search != "auto":
+        return settings.search
+    if environment.get(settings.brave_key_env):
+        return "brave"
+    if environment.get(settings.exa_key_env):
+        return "exa"
+    return "searxng" if settings.searxng_url else "ddgs"

@@ -13,9 +13,8 @@ from quintet.adapters.http.fetch import Fetched, Fetcher, Guard, Resolve, looked
 from quintet.adapters.processes.processes import run_apart
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.outside_settings import WebSettings
-from quintet.features.web_search.engines import chosen
 from quintet.features.web_search.search_engines import engine, narrowed
-from quintet.features.web_search.values import Page, Sought, WebResult
+from quintet.features.web_search.values import Page, Sought, WebResult, chosen
 
 if TYPE_CHECKING:
     from quintet.app.services import Opening
