@@ -8,6 +8,7 @@ from typing import Any
 from quintet.domain.base.errors import ToolFailed, UsageError
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.base.text_table import table
+from quintet.domain.base.wording import counted
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.file_changes import LeftAlone, Restoration
 from quintet.domain.journal.protocol import Rewound
@@ -70,7 +71,7 @@ async def _done(desk: Desk, to: Point, what: str, seen: Prospect | None, number:
 
 
 def _said(rewound: Rewound) -> str:
-    files = f"{_count(rewound.restored, 'file')} restored" if rewound.files else "files as they are"
+    files = f"{counted(rewound.restored, 'file')} restored" if rewound.files else "files as they are"
     return f"{files}, conversation {'cut there' if rewound.conversation else 'as it is'}"
 
 
@@ -90,7 +91,7 @@ def about(point: Point, there: set[str]) -> str:
     if not files:
         return "no files"
     kept = "" if point.id in there else ", not kept"
-    return f"{_count(files, 'file')} +{added} −{removed}{kept}"
+    return f"{counted(files, 'file')} +{added} −{removed}{kept}"
 
 
 def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
@@ -111,7 +112,7 @@ def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) ->
     """What going back would do, for a person."""
     lines = [f"{to.number}  {to.at[:16].replace('T', ' ')}  {on_one_line(to.title)}"]
     files = _worth_showing(seen.plan.restore)
-    lines.append(f"{_count(len(files), 'path')} to restore:" if files else "no file to restore")
+    lines.append(f"{counted(len(files), 'path')} to restore:" if files else "no file to restore")
     lines += [
         f"  {row}" for row in table([(_verb(f), on_one_line(f.path), _lines(seen, f)) for f in files[:MOST_SHOWN]])
     ]
@@ -121,7 +122,7 @@ def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) ->
         lines.append("checkpoints are off (checkpoints.enabled), so no files are kept")
     if mark := state.conversation.marks.get(to.id):
         lines.append(
-            f"the conversation goes from {_count(len(state.conversation.messages), 'message')} to {mark.count}"
+            f"the conversation goes from {counted(len(state.conversation.messages), 'message')} to {mark.count}"
         )
     return lines
 
@@ -175,10 +176,6 @@ def _left_lines(left: Sequence[LeftAlone], lacking: Sequence[LeftAlone]) -> list
 
 def _told(items: Sequence[LeftAlone]) -> list[dict[str, str]]:
     return [{"path": on_one_line(one.path), "reason": one.reason} for one in items[:MOST_TOLD]]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s'[: number != 1]}"
 
 
 async def fork(desk: Desk, line: CommandLine) -> CommandOutcome:
