@@ -17,7 +17,7 @@ from quintet.domain.journal.protocol import (
     TurnFinished,
     TurnStarted,
 )
-from quintet.domain.turn.end_status import EndStatus
+from quintet.domain.turn.delivery import EndStatus
 
 NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
 OWN_TURN, NEXT_TURN = "", "next"  # what a command says of the turn that follows: its own, or the one that goes on
