@@ -86,7 +86,6 @@ class Agent(Struct, frozen=True, cache_hash=True):
 
 # Actions that are carried out here, not by a model.
 SHOW_MENU, DISMISS, RESUME, PAUSE, STOP = "menu.show", "agent.dismiss", "run.resume", "run.pause", "run.stop"
-BUILT_IN = frozenset({SHOW_MENU, DISMISS, RESUME, PAUSE, STOP})
 
 MENU_HELP = MenuItem("[MH] Redisplay Menu Help", "menu", (Handler(HandlerKind.MENU),), "MH", aliases=("help",))
 CHAT = MenuItem("[CH] Chat with the Agent about anything", "chat", (Handler(HandlerKind.CHAT),), "CH")

@@ -89,7 +89,7 @@ class Pastes:
         """
         if not is_long(text) and not any(name in text for name in self._texts):
             return text
-        lines = text.count("\n") + (not text.endswith("\n"))
+        lines = len(text.removesuffix("\n").split("\n"))
         what = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
         name, number = f"[pasted {what}]", 1
         while name in around or name in self._texts:

@@ -200,7 +200,7 @@ def _hooks(one: ProjectSetting, unchecked: Collection[str]) -> list[str]:
     when = _WHEN.get(one.key.removeprefix("hooks."), one.key)
     later = "; what it runs of the project may change later unasked"
     return [
-        f"runs `{brief(text, MOST_HOOK)}` {AS_YOU}, {when}{later * (text in unchecked)}{_whole(text)}"
+        f"runs `{brief(text, MOST_HOOK)}` {AS_YOU}, {when}{later if text in unchecked else ''}{_whole(text)}"
         for text in one.value
     ]
 

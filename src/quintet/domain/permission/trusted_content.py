@@ -81,7 +81,8 @@ def shares(rows: int, listed: int, changed: int) -> tuple[int, int]:
     kept = min(changed, FEW_CHANGES)
     room = max(rows - kept, 1)
     of_list = listed if listed <= room else room - 1
-    room = max(rows - of_list - (of_list < listed), 0)
+    counted = 1 if of_list < listed else 0
+    room = max(rows - of_list - counted, 0)
     return of_list, changed if changed <= room else max(room - 1, 0)
 
 

@@ -101,7 +101,8 @@ def git(words: Sequence[Word]) -> Judged:
         elif flag.startswith(("--git-dir", "--work-tree", "--namespace")):
             effects |= OUTSIDE
             folders += names(words[place : place + 2])
-            place += "=" not in flag
+            if "=" not in flag:
+                place += 1
         elif flag not in VALUELESS:
             return plain("git", DESTROY, words[1:], f"{flag} before the subcommand")
         place += 1

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from msgspec import structs
 
 from quintet.domain.permission.effects import EFFECT_ORDER
-from quintet.domain.shell import names as shell_names
 from quintet.domain.shell.arguments import (
     DESTROY,
     READ,
@@ -20,7 +19,7 @@ from quintet.domain.shell.arguments import (
 from quintet.domain.shell.paths import joined
 from quintet.domain.shell.plain_reading import plain_paths
 from quintet.domain.shell.syntax import Script
-from quintet.domain.shell.tally import LineTally
+from quintet.domain.shell.tally import LineTally, is_known, spellings
 from quintet.domain.shell.variables import TooMany, bomb
 from quintet.domain.turn.tool_spec import Touch
 
@@ -101,7 +100,7 @@ def added_up(script: Script, folder: str = "") -> Touch:
         tally.take(DESTROY, "not understood: more values than can be followed")
     if script.spans and (function := bomb(script)):
         tally.take(DESTROY, f"{function}: a function that calls itself")
-    if replaced := next((span.name for span in script.spans if shell_names.is_known(span.name)), ""):
+    if replaced := next((span.name for span in script.spans if is_known(span.name)), ""):
         tally.take(DESTROY, f"{replaced}: a function in the place of a program")
     if script.evaluates:
         tally.evaluated(script)
@@ -112,7 +111,7 @@ def added_up(script: Script, folder: str = "") -> Touch:
         tuple(tally.reads | tally.named),
         tuple(tally.writes),
         tally.why,
-        commands=tuple(spelling for words in tally.ran for spelling in shell_names.spellings(words)),
+        commands=tuple(spelling for words in tally.ran for spelling in spellings(words)),
         parts=tally.parts(),
         named=tuple(path for path in tally.named if path not in tally.reads),
     )

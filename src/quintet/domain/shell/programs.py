@@ -93,7 +93,7 @@ SOURCES_FIRST = frozenset({"cp", "install"})  # all but the last operand are onl
 PROGRAMS: dict[str, Effects] = table(
     build=(
         BUILD,
-        "pytest py.test ruff mypy pyright black isort flake8 pylint bandit tox nox coverage ninja meson ctest gcc cc "
+        "pytest py.test ruff mypy pyright black isort flake8 pylint bandit tox nox ninja meson ctest gcc cc "
         "g++ c++ clang clang++ rustc javac scalac kotlinc ghc eslint prettier tsc jest vitest mocha webpack rollup "
         "esbuild mvn gradle gradlew ant sbt bazel swift dotnet gofmt golangci-lint rustfmt shellcheck shfmt hadolint "
         "yamllint ld ar as ranlib strip clang-format clang-tidy sphinx-build mkdocs pre-commit stylelint biome ty "

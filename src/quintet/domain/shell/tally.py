@@ -1,18 +1,20 @@
-"""The commands of a shell line added up: effects, files named, and the folders each command may find itself in."""
+"""The commands of a shell line added up: effects, files named, and the folders each command may find itself in.
+
+A program is judged by its name: by a handler of its own or by a row of a table. `spellings` is how rules know a
+command.
+"""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import LinePart
-from quintet.domain.shell import escape_hatches as shell_hooks
-from quintet.domain.shell import interpreters as shell_code
-from quintet.domain.shell import names as shell_names
-from quintet.domain.shell import programs as shell_programs
+from quintet.domain.shell import escape_hatches, file_programs, git, interpreters, programs, wrappers
 from quintet.domain.shell.arguments import (
+    BUILD,
     COMMIT,
     DESTROY,
     EDIT,
@@ -21,6 +23,7 @@ from quintet.domain.shell.arguments import (
     NETWORK,
     NONE,
     OUTSIDE,
+    PUBLISH,
     READ,
     Effects,
     Judged,
@@ -35,6 +38,19 @@ from quintet.domain.shell.plain_reading import only_reads
 from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word
 from quintet.domain.shell.variables import TooMany, Values
 
+HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
+    **interpreters.HANDLERS,
+    **file_programs.HANDLERS,
+    **wrappers.HANDLERS,
+    **escape_hatches.HANDLERS,
+    "git": git.git,
+    "gh": git.gh,
+    "glab": git.gh,
+}
+READERS = (programs.READERS | programs.UNFLAGGED) - HANDLERS.keys()
+_REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
+_MOST_PLACES = 16  # where a command may begin behind its flags, from the front and from the end
+_BUILTINS = frozenset({"cd", "pushd", "popd", "chdir", "env", *interpreters.VARIABLES})
 _OPENS = INSTALL | COMMIT | NETWORK  # effects that give the whole line more than the project
 _MOST_INNER = 200  # commands that one command may unwrap to
 _MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
@@ -45,6 +61,71 @@ _MOST_FOLDERS = 8  # a line that goes about more than this may be anywhere
 
 _UNEVALUATED = regex(r"[\w.,:/@%+ -]*", re.ASCII)
 _DIGITS = frozenset("0123456789-")
+
+
+def is_known(name: str) -> bool:
+    """Whether the judge goes by this name, so that a function must not take it."""
+    return (
+        name in HANDLERS
+        or name in READERS
+        or name in _BUILTINS
+        or name in programs.PROGRAMS
+        or name in programs.EDITORS
+        or name in programs.SUBCOMMANDS
+        or name in wrappers.WRAPPERS
+        or interpreters.is_interpreter(name)
+    )
+
+
+def by_table(program: str, words: Sequence[Word]) -> Judged:
+    if program in programs.EDITORS:
+        return programs.edit_program(program, words)
+    if program in wrappers.WRAPPERS:
+        return wrappers.wrapped(program, words)
+    if ran := wrappers.runner(program, words):
+        return ran
+    if interpreters.is_python(program):
+        return interpreters.python(words)
+    if interpreters.is_interpreter(program):
+        return interpreters.interpreter(program, words)
+    if program in programs.SUBCOMMANDS:
+        return programs.with_subcommand(program, words)
+    effects = programs.PROGRAMS.get(program)
+    if effects is None:
+        if program.startswith("mkfs."):
+            return plain(program, DESTROY, words[1:])
+        return plain(program, EXECUTE, words[1:])
+    if effects == BUILD:
+        return escape_hatches.build(program, words)
+    if program in ("docker", "podman", "skopeo", "helm") and any(w.text in ("push", "publish") for w in words[1:]):
+        effects |= PUBLISH
+    judged = plain(program, effects, words[1:], "deletes" if program in ("rm", "rmdir", "unlink") else "")
+    if program in _REMOVES:
+        return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs)
+    return judged
+
+
+def spellings(words: Sequence[Word]) -> Iterator[str]:
+    """A command as rules know it: its program by name, its words as they are after quoting.
+
+    A program of another folder than the system's is no more than its path, so that is among the spellings too. Also
+    without the flags before its first word, since `git -C there push` is a `git push`. Whether the word after a
+    flag is its value or the first of its own is not always known: then it is taken for either.
+    """
+    first, *rest = (word.text for word in words)
+    folder, _, program = first.rpartition("/")
+    yield " ".join((program, *rest))
+    if folder and not is_system(folder):
+        yield " ".join((first, *rest))
+    place, value = 0, False
+    places: list[int] = []
+    while place < len(rest) and (value or rest[place][:1] == "-"):
+        value = rest[place][:1] == "-" and "=" not in rest[place] and rest[place] not in git.VALUELESS
+        place += 1
+        if place < len(rest) and rest[place][:1] != "-":
+            places.append(place)
+    for place in (*places[:_MOST_PLACES], *places[_MOST_PLACES:][-_MOST_PLACES:]):
+        yield " ".join((program, *rest[place:]))
 
 
 def _only_names(words: Sequence[Word], judged: Judged) -> bool:
@@ -159,7 +240,7 @@ class LineTally:
     def variations(self, words: Sequence[Word]) -> list[list[Word]]:
         """What a command with variables may turn out to be."""
         program = words[0].text
-        together = program in shell_programs.READERS and program not in shell_programs.PATTERN_FIRST
+        together = program in programs.READERS and program not in programs.PATTERN_FIRST
         found = self.values.variants(words, together=together)
         self.variants += len(found)
         if self.variants > _MOST_VARIANTS:
@@ -171,25 +252,25 @@ class LineTally:
         if first.dynamic or first.glob:
             return plain(first.text, DESTROY, words[1:], "a program only known when it runs")
         program = first.text
-        if program in shell_names.READERS:
-            return shell_programs.read_program(program, words)
+        if program in READERS:
+            return programs.read_program(program, words)
         if "/" in program:
             return self.by_path(words)
-        handler = shell_names.HANDLERS.get(program)
+        handler = HANDLERS.get(program)
         if handler is not None:
             if program in ("mapfile", "readarray") or (
                 program == "printf" and words[1:2] and words[1].text[:2] == "-v"
             ):
                 self.hooks(words[1:])
             return handler(words)
-        if program in shell_code.VARIABLES:
+        if program in interpreters.VARIABLES:
             self.variables(words)
-            return shell_code.names_variables(program, words)
+            return interpreters.names_variables(program, words)
         if program in ("cd", "pushd", "popd", "chdir"):
             return self.enter(program, words)
         if program == "env":
             return self.environment(words)
-        return shell_names.by_table(program, words)
+        return by_table(program, words)
 
     def by_path(self, words: Sequence[Word]) -> Judged:
         """A program given by its path is what its name says, and more if it is none of the system's."""
@@ -253,7 +334,7 @@ class LineTally:
 
     def hooks(self, words: Sequence[Word]) -> None:
         """A builtin that may set a variable by its name."""
-        if any(shell_hooks.is_hook(word.text) for word in words):
+        if any(escape_hatches.is_hook(word.text) for word in words):
             self.take(OUTSIDE, "a variable that makes programs do something else")
 
     def variables(self, words: Sequence[Word]) -> None:
@@ -267,16 +348,16 @@ class LineTally:
         program = command.words[0].text if command.words else ""
         if variable == "IFS" and program == "read":
             return  # how it splits, and nothing else
-        if shell_hooks.is_hook(variable):
+        if escape_hatches.is_hook(variable):
             self.take(OUTSIDE, f"{variable}: a variable that makes programs do something else")
         elif "$(" in value.text or "`" in value.text:
             self.take(DESTROY, f"{variable}: holds code")
-        elif program in shell_code.VARIABLES:
+        elif program in interpreters.VARIABLES:
             if not _UNEVALUATED.fullmatch(value.text) and any(
                 "i" in w.text for w in command.words if w.text[:1] == "-"
             ):
                 self.take(DESTROY, f"{variable}: is run as an expression")
-        elif program not in ("", "for") and variable not in shell_hooks.KNOWN_VARIABLES:
+        elif program not in ("", "for") and variable not in escape_hatches.KNOWN_VARIABLES:
             self.take(EXECUTE, f"{variable}: a variable Quintet does not know")
         if value.text and not value.dynamic:
             self.name(Judged(READ, "", name(value.text), (), [value.text] if value.glob else ()))

@@ -261,11 +261,6 @@ def find(words: Sequence[Word]) -> Judged:
     return Judged(effects, why, reads or ["."], writes, wanted if inner else (), tuple(inner))
 
 
-def loader(words: Sequence[Word]) -> Judged:
-    """The dynamic linker, given a program to load."""
-    return Judged(EXECUTE, "ld.so: runs a command", inner=(words[1:],) if len(words) > 1 else ())
-
-
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "command": command,
     "su": su,

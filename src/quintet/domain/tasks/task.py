@@ -183,7 +183,7 @@ def moved(task: Task, after: TaskStatus, at: str) -> Task:
     return structs.replace(
         task,
         status=after,
-        retries=task.retries + (after is TaskStatus.RETRYING),
+        retries=task.retries + 1 if after is TaskStatus.RETRYING else task.retries,
         started=at if after is TaskStatus.RUNNING and not task.started else task.started,
         completed=at if after in OVER else "",
     )

@@ -84,7 +84,8 @@ def due(messages: Sequence[Message], settings: CompressionSettings, *, summarise
         reason = f"about {held} tokens, compression.max_tokens = {settings.max_tokens}"
     else:
         return ""
-    return reason if cut(messages, settings, summarised=summarised) > summarised else ""
+    first = 1 if summarised else 0
+    return reason if cut(messages, settings, summarised=summarised) > first else ""
 
 
 def _room(messages: Sequence[Message], settings: CompressionSettings, summarised: bool) -> int:
