@@ -211,7 +211,7 @@ class ProjectFiles:
         with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at, self._folder(above) as to:
             self._refuse_protected(at, name, source)
             self._refuse_protected(to, new, destination)
-            if _exists(new, to):
+            if exists_at(new, to):
                 raise ToolFailed(f"{destination}: is there already")
             gone, came = self._real(at, name), self._real(to, new)
             carried = self._carried(at, name, came)
@@ -268,7 +268,7 @@ class ProjectFiles:
             made = f"{made}/{part}" if made else part
             parent = os.path.dirname(made)
             with self._opened(parent or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
-                if not _exists(part, at):
+                if not exists_at(part, at):
                     self._refuse_protected(at, part, made, making=True)
                     os.mkdir(part, dir_fd=at)
         with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
@@ -331,7 +331,8 @@ def _entry(name: str, info: os.stat_result) -> FolderEntry:
     return FolderEntry(name, kind, info.st_size, stat.S_IMODE(info.st_mode), changed)
 
 
-def _exists(name: str, at: int) -> bool:
+def exists_at(name: str, at: int) -> bool:
+    """Whether there is anything of this name in a folder that is held open."""
     try:
         os.stat(name, dir_fd=at, follow_symlinks=False)
     except FileNotFoundError:

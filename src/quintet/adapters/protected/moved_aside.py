@@ -14,6 +14,7 @@ from collections.abc import Mapping, Set
 from hashlib import sha256
 from itertools import count
 
+from quintet.adapters.files.project_files import exists_at
 from quintet.adapters.protected.nofollow import add_rights, opened
 from quintet.adapters.protected.scan import BARE, SECRET, Guarded, Place
 from quintet.adapters.sandbox.host_mounts import below
@@ -125,7 +126,7 @@ def put_back(root: str, name: str, store: str) -> None:
         os.stat(last, dir_fd=at, follow_symlinks=False)
         to = _folder(root, folder)
         try:
-            if _stands(last, to):
+            if exists_at(last, to):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
             os.rename(last, last, src_dir_fd=at, dst_dir_fd=to)
         finally:
@@ -146,14 +147,6 @@ def _folder(root: str, folder: str) -> int:
             os.close(at)
         made = os.path.join(made, part)
     return opened(root, folder or ".")
-
-
-def _stands(name: str, at: int) -> bool:
-    try:
-        os.stat(name, dir_fd=at, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _short(name: str) -> str:

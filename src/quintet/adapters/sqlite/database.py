@@ -167,3 +167,14 @@ def _migrate(connection: apsw.Connection, names: list[str]) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def unmarked(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """What full-text search marks with char(2) and char(3), as plain text, and where the matches are in it."""
+    plain, *parts = marked.split("\x02")
+    matches = []
+    for part in parts:
+        match, _, rest = part.partition("\x03")
+        matches.append((len(plain), len(plain) + len(match)))
+        plain += match + rest
+    return plain, tuple(matches)

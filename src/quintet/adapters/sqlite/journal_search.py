@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
-from quintet.adapters.sqlite.database import BUSY_MS, load_queries
+from quintet.adapters.sqlite.database import BUSY_MS, load_queries, unmarked
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.base.errors import NotFound, StoreUnwritable
 from quintet.domain.base.safe_text import visible
@@ -26,7 +26,6 @@ PIECE = 2000  # event numbers indexed in one transaction
 MOST_LINES = 2000  # of one text, looked through for the line to show
 LINE_LENGTH = 240  # characters of it
 LEAD = 60  # of those, before the first match
-_OPEN, _CLOSE = "\x02", "\x03"
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError)
 Progress = Callable[[int, int], None]
 
@@ -173,16 +172,7 @@ def _all(connection: apsw.Connection, sql: str, *values: str | int) -> list[tupl
 
 def _shown(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     """A marked line as plain text of a bounded length, and where its matches are."""
-    plain, *parts = marked.split(_OPEN)
-    matches = []
-    for part in parts:
-        match, _, rest = part.partition(_CLOSE)
-        matches.append((len(plain), len(plain) + len(match)))
-        plain += match + rest
-    return _cut(plain, matches)
-
-
-def _cut(line: str, matches: list[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    line, matches = unmarked(marked)
     first = matches[0][0] if matches else 0
     start = 0 if len(line) <= LINE_LENGTH else max(0, min(first - LEAD, len(line) - LINE_LENGTH))
     end = start + LINE_LENGTH

@@ -14,7 +14,7 @@ import apsw
 from msgspec import Struct, structs
 
 from quintet.adapters.files.private_files import private_folder
-from quintet.adapters.sqlite.database import BUSY_MS, clear_errors, load_queries
+from quintet.adapters.sqlite.database import BUSY_MS, clear_errors, load_queries, unmarked
 from quintet.domain.base.errors import NotFound, StoreNewer
 from quintet.domain.base.wording import did_you_mean
 from quintet.features.library.passages import Document, PageText, Passage, chosen, match_query
@@ -22,7 +22,6 @@ from quintet.features.library.passages import Document, PageText, Passage, chose
 VERSION = 1
 SNIPPET_WORDS = 32
 LEAD = 160  # characters of a page without a match that stand for it
-_OPEN, _CLOSE = "\x02", "\x03"
 
 
 class NewDocument(Struct, frozen=True):
@@ -156,7 +155,7 @@ class LibraryStore:
             document, title, page, text = self._all("place", row)[0]
             marked = self._all("snippet", SNIPPET_WORDS, any_of, row)
             shown = marked[0][0] if marked else text[:LEAD] + ("…" if len(text) > LEAD else "")
-            plain, matches = _unmarked(" ".join(shown.split()))
+            plain, matches = unmarked(" ".join(shown.split()))
             found.append(Passage(document, title, page, plain, round(score, 4), matches))
         return tuple(found)
 
@@ -202,14 +201,3 @@ class LibraryStore:
 
     def _execute(self, sql: str) -> None:
         self._connection.execute(sql)
-
-
-def _unmarked(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A marked text without its marks, and where they were."""
-    plain, *parts = marked.split(_OPEN)
-    matches = []
-    for part in parts:
-        match, _, rest = part.partition(_CLOSE)
-        matches.append((len(plain), len(plain) + len(match)))
-        plain += match + rest
-    return plain, tuple(matches)
