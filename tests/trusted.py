@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from quintet.adapters.files.paths import locate
-from quintet.adapters.settings.project_pieces import pieces
-from quintet.adapters.settings.trust import accept
+from quintet.adapters.settings.trust import accept, pieces
 
 
 def trust_now(root: Path | str) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.settings.project_pieces import unlooked
+from quintet.adapters.settings.trust import unlooked
 from quintet.domain.journal import protocol as p
 from quintet.domain.settings.hooks import HookEnd, HookPlace, judged
 from quintet.testing import ScriptedModel, call

@@ -10,8 +10,7 @@ from quintet.adapters.agents.catalogue import all_agents
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
-from quintet.adapters.settings.project_pieces import Link, pieces
-from quintet.adapters.settings.trust import trust_of
+from quintet.adapters.settings.trust import Link, pieces, trust_of
 from quintet.app.prompts import own_prompts
 from quintet.app.trust_question import effects, trust_question
 from quintet.features.mcp.server_files import servers

@@ -2,7 +2,7 @@
 
 import os
 
-from quintet.adapters.settings.project_pieces import leads_out
+from quintet.adapters.settings.trust import leads_out
 from quintet.domain.permission.trusted_content import PROMPTS as OWN
 from quintet.domain.permission.trusted_content import Trust
 from quintet.engine.turn.prompts import Prompts

@@ -7,7 +7,7 @@ from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.tool_menu import META_TOOLS, TOOL_MODES
 from quintet.domain.turn.tool_spec import ToolSpec
 from quintet.features import registry
-from quintet.tools import files, folders, git, meta, other_models, search, shell, swe_phases, todos
+from quintet.tools import files, git, meta, other_models, search, shell, swe_phases, todos
 
 CORE: tuple[ToolSpec, ...] = (
     meta.menu_list,
@@ -39,13 +39,13 @@ CORE: tuple[ToolSpec, ...] = (
     git.git_checkout,
     git.git_show,
     git.git_branch_list,
-    folders.fs_read_file,
-    folders.fs_write_file,
-    folders.fs_list_directory,
-    folders.fs_create_directory,
-    folders.fs_delete,
-    folders.fs_move,
-    folders.fs_file_info,
+    files.fs_read_file,
+    files.fs_write_file,
+    files.fs_list_directory,
+    files.fs_create_directory,
+    files.fs_delete,
+    files.fs_move,
+    files.fs_file_info,
     todos.TodoCreate,
     todos.TodoRead,
     todos.TodoStart,

@@ -16,8 +16,18 @@ from msgspec import Struct
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
-from quintet.adapters.settings.project_pieces import Link, files_below, pieces, server_piece, unlooked
-from quintet.adapters.settings.trust import accept, decline, former, set_trust, trust_of
+from quintet.adapters.settings.trust import (
+    Link,
+    accept,
+    decline,
+    files_below,
+    former,
+    pieces,
+    server_piece,
+    set_trust,
+    trust_of,
+    unlooked,
+)
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.safe_text import on_one_line, visible
 from quintet.domain.base.wording import listed

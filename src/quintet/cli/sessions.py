@@ -61,7 +61,7 @@ def status(arguments: Namespace) -> int:
         owner_lives=_lives,
     )
     if loaded.trusted:
-        from quintet.adapters.settings.project_pieces import pieces
+        from quintet.adapters.settings.trust import pieces
         from quintet.domain.permission.trusted_content import changes, said
 
         since = changes(loaded.trust, pieces(places))

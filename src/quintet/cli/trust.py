@@ -9,8 +9,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.settings.project_pieces import pieces
-from quintet.adapters.settings.trust import accept, set_trust, trust_of, trusted_folders
+from quintet.adapters.settings.trust import accept, pieces, set_trust, trust_of, trusted_folders
 from quintet.app.trust_question import difference, effects, named
 from quintet.cli.parsing import lookup
 from quintet.domain.base.safe_text import on_one_line, visible

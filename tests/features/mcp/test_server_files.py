@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.settings.project_pieces import server_piece, written
+from quintet.adapters.settings.trust import server_piece, written
 from quintet.domain.permission.trusted_content import Trust, digest
 from quintet.features.mcp.server_files import servers
 from quintet.features.mcp.settings import McpServerSettings

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 
 from quintet.adapters.offline_rules.program_steps import FEW, PlannedCall, Step, Steps, ask
-from quintet.adapters.offline_rules.run_tests import TestRun, command_if_unasked, no_worse, run_command
+from quintet.adapters.offline_rules.project_checks import TestRun, command_if_unasked, no_worse, run_command
 
 NEAR = 3  # changed lines with at most so many between them are one edit
 PROSE = (".md", ".rst", ".txt", ".adoc")

@@ -16,8 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from quintet.adapters.files.paths import Places
-from quintet.adapters.settings.project_pieces import gone_from, leads_out, read_own, scripts_of
-from quintet.adapters.settings.trust import trust_of
+from quintet.adapters.settings.trust import gone_from, leads_out, read_own, scripts_of, trust_of
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.permission.trusted_content import SETTINGS, ProjectSetting, Trust, ignored

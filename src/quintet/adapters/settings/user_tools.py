@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from quintet.adapters.files.paths import Places
-from quintet.adapters.settings.project_pieces import files_below, leads_out, read_bytes
+from quintet.adapters.settings.trust import files_below, leads_out, read_bytes
 from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.permission.effects import Effect

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from quintet.adapters.settings.mcp_servers import FILE, VARIABLE, McpEntry
-from quintet.adapters.settings.project_pieces import read_own, server_entries, server_piece, written
+from quintet.adapters.settings.trust import read_own, server_entries, server_piece, written
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.trusted_content import Trust
 from quintet.features.mcp.settings import McpServerSettings
