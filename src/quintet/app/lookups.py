@@ -57,7 +57,7 @@ def model_row(
         "wire": wire,
         "model": model,
         "base_url": base_url,
-        "routed": [use for use in RoutingSettings.__struct_fields__ if _route(settings.routing, use) == name],
+        "routed": [use for use in RoutingSettings.__struct_fields__ if settings.routing.model(use) == name],
         "key": {"variable": key, "set": bool(os.environ.get(key))} if key else None,
         "how": "",
     }

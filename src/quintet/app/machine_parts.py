@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from quintet.adapters import sandbox
-from quintet.adapters.models.registry import NO_MODEL, routed
+from quintet.adapters.models.registry import NO_MODEL
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import own_environment
 from quintet.adapters.processes.python_environment import install_line
@@ -115,7 +115,7 @@ def _model_of(route: Route) -> Callable[[PartSources], MachinePart]:
     """Whether the route leads to a language model whose key is there."""
 
     def check(around: PartSources) -> MachinePart:
-        name, what = routed(around.settings.routing, route), f"{route} model"
+        name, what = around.settings.routing.model(route), f"{route} model"
         configured = around.settings.models.get(name)
         if configured is None and name == "builtin":
             return MachinePart(what, False, "", NO_MODEL.format(route=route))

@@ -31,6 +31,7 @@ from quintet.app.trust_question import sound_agents, trust_question
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Surface
+from quintet.domain.journal.session_summary import SessionStatus
 from quintet.domain.ports.prompt import AgentShown, AtHand, ModelShown, SessionShown
 from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.board import OtherSession, UnderWay
@@ -92,10 +93,8 @@ def under_way(places: Places) -> UnderWay:
     others = []
     for row in sessions:
         summary, live = summary_of(row), owner_lives(row, time.time(), process_start)
-        status = summary.status
-        if not live and status in ("running", "waiting", "paused"):
-            status = "interrupted"  # its process is gone
-        if live or status != "idle":
+        status = status_of(summary, live)
+        if live or status is not SessionStatus.IDLE:
             others.append(OtherSession(row.id, row.title, status, row.updated, live))
     claims = {task: claim.owner_pid for task, claim in live_claims(task_rows).items()}
     return UnderWay(tuple(found.tasks), claims, reasons, tuple(others))

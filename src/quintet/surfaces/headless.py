@@ -23,7 +23,8 @@ from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe
 from quintet.domain.journal.input_outcome import NOT_BEGUN
-from quintet.domain.turn.delivery import DeliveryState, EndStatus, unverified
+from quintet.domain.turn.delivery import DeliveryState, unverified
+from quintet.domain.turn.messages import EndStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 from quintet.surfaces.terminal import ending_signals, on_signals

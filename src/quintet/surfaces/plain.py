@@ -21,6 +21,7 @@ from quintet.domain.dials.axes import Axes
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
 from quintet.domain.journal.input_outcome import InputWatch
+from quintet.domain.journal.session_summary import AT_WORK
 from quintet.domain.turn.messages import Role
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -191,7 +192,7 @@ class Plain:
     def _interrupt(self, number: signal.Signals) -> None:
         """Ctrl+C: interrupts the turn; at the prompt, twice leaves."""
         now = time.monotonic()
-        if self._session.state.status in ("running", "paused", "waiting"):
+        if self._session.state.status in AT_WORK:
             self._background.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
         elif now - self._last_interrupt < QUIT_SECONDS:
             self._left.set()

@@ -16,7 +16,7 @@ from quintet.adapters.models.discovery import found_here
 from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
 from quintet.domain.base.redaction import Redactor
 from quintet.domain.ports.ports import Model
-from quintet.domain.settings.settings import REPLAYED, RoutingSettings, Settings
+from quintet.domain.settings.settings import REPLAYED, Settings
 from quintet.domain.turn.messages import (
     EndPart,
     Finish,
@@ -89,10 +89,6 @@ def _made(place: str, *arguments: Any) -> Model:
     return model
 
 
-def routed(routing: RoutingSettings, route: Route) -> str:
-    return str(getattr(routing, route) or routing.smart)
-
-
 class RoutedModels:
     """The models of the routing table, asked one question at a time; `page` gives what one is told for a purpose."""
 
@@ -103,7 +99,7 @@ class RoutedModels:
 
     def ready(self, route: Route) -> bool:
         try:
-            return bool(getattr(self._get(routed(self._settings.routing, route)), "staged", True))
+            return bool(getattr(self._get(self._settings.routing.model(route)), "staged", True))
         except SettingsError:
             return False
 
@@ -115,7 +111,7 @@ class RoutedModels:
         images: Sequence[Image] = (),
         tell: Callable[[str], None] = lambda text: None,
     ) -> Advice:
-        name = routed(self._settings.routing, route)
+        name = self._settings.routing.model(route)
         try:
             model = self._get(name)
         except SettingsError as error:

@@ -12,6 +12,7 @@ from msgspec import to_builtins
 
 from quintet.domain.agents.run import ErrorInfo, outcome
 from quintet.domain.journal import protocol as p
+from quintet.domain.turn.messages import EndStatus
 
 
 class InputFollower:
@@ -57,7 +58,7 @@ class InputFollower:
             return {**dispatched, "run": result}
         assistant = {"role": "assistant", "content": finished.answer or None}
         usage = to_builtins(finished.usage)
-        if finished.status != "done":
+        if finished.status != EndStatus.DONE:
             error = finished.error or outcome(finished.status, finished.reason, None, False)[1]
             failed = {"success": False, "error": _plain(error)}
             return {"dispatch": failed, "chat": failed}

@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from quintet.domain.turn.messages import EndStatus
+
 
 class RunPhase(StrEnum):
     IDLE = "idle"
@@ -103,20 +105,20 @@ class ErrorInfo(Struct, frozen=True, gc=False):
     hint: str = ""
 
 
-def outcome(status: str, reason: str, error: ErrorInfo | None, done: bool) -> tuple[RunPhase, ErrorInfo | None]:
+def outcome(status: EndStatus, reason: str, error: ErrorInfo | None, done: bool) -> tuple[RunPhase, ErrorInfo | None]:
     """Where the end of a turn leaves its run, and the error that it tells; `done`: the run's goal is reached."""
     match status:
-        case "done":
+        case EndStatus.DONE:
             return (RunPhase.COMPLETED if done else RunPhase.WAITING_USER), None
-        case "blocked":
+        case EndStatus.BLOCKED:
             return RunPhase.WAITING_USER, ErrorInfo(RunErrorCode.TOOL_EXEC_FAILED, reason or "blocked")
-        case "limit":
+        case EndStatus.LIMIT:
             code = RunErrorCode.LOOP if reason.startswith("loop_detected") else RunErrorCode.ABORTED
             code = RunErrorCode.MAX_TURNS if reason.startswith("limits.max_turns") else code
             return RunPhase.FAILED, ErrorInfo(code, reason)
-        case "interrupted":
+        case EndStatus.INTERRUPTED:
             return RunPhase.WAITING_USER, ErrorInfo(RunErrorCode.ABORTED, reason or "interrupted")
-        case "cancelled":
+        case EndStatus.CANCELLED:
             return RunPhase.CANCELLED, ErrorInfo(RunErrorCode.ABORTED, reason or "stopped")
     if error is None:
         return RunPhase.FAILED, ErrorInfo(RunErrorCode.UNKNOWN, reason)

@@ -12,7 +12,7 @@ from quintet.domain.dials.axes import Axes
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import ExecutorFailure, ExecutorRole
 from quintet.domain.tasks.task import TaskStatus
-from quintet.domain.turn.messages import Usage
+from quintet.domain.turn.messages import EndStatus, Usage
 
 
 class CycleBegan(Tagged, frozen=True, kw_only=True, gc=False):
@@ -94,7 +94,7 @@ class CycleStopped(Tagged, frozen=True, kw_only=True, gc=False):
 
     run: str
     submission: str
-    status: str  # done | failed | waiting | paused | blocked | limit | interrupted | cancelled
+    status: EndStatus
     phase: CyclePhase
     reason: str = ""
     answer: str = ""  # where each of its tasks stands

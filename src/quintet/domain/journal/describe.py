@@ -17,6 +17,7 @@ from quintet.domain.permission.put_right import PUT_RIGHT
 from quintet.domain.permission.question import parted
 from quintet.domain.tasks.executors import STARTING
 from quintet.domain.turn import delivery
+from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.swe_phases import PHASE_TOOLS
 from quintet.domain.turn.todos import TodoStatus
 from quintet.domain.turn.tool_menu import FINISH_STEP, META_TOOLS
@@ -89,7 +90,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"question closed: {e.by}", "dim")]
         case p.RunPaused() | p.RunResumed():
             return []
-        case p.TurnFinished() as e if e.status != "done" and not e.cycle:
+        case p.TurnFinished() as e if e.status != EndStatus.DONE and not e.cycle:
             hint = _lines(e.error.hint, "dim") if e.error and e.error.hint else []
             return [Line(f"{e.status}: {e.reason}" if e.reason not in ("", e.status) else e.status, "warning"), *hint]
         case p.TodoMoved() as e:

@@ -17,7 +17,7 @@ from quintet.domain.journal.protocol import (
     TurnFinished,
     TurnStarted,
 )
-from quintet.domain.turn.delivery import EndStatus
+from quintet.domain.turn.messages import EndStatus
 
 NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
 OWN_TURN, NEXT_TURN = "", "next"  # what a command says of the turn that follows: its own, or the one that goes on
@@ -67,9 +67,9 @@ class InputWatch:
                     self._turn, self._cycle = "", event.cycle
                     return None
                 why = event.reason or (event.error.message if event.error else "")
-                return InputOutcome(EndStatus(event.status), event.answer, why, event)
+                return InputOutcome(event.status, event.answer, why, event)
             case CycleStopped() if event.submission == self._began or event.run == self._cycle:
-                return InputOutcome(EndStatus(event.status), event.answer, event.reason, event)
+                return InputOutcome(event.status, event.answer, event.reason, event)
         return None
 
     def _ran(self, event: CommandRan) -> InputOutcome | None:

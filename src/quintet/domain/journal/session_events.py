@@ -14,7 +14,7 @@ from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.compression import Summary
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.delivery import DeliveryState
-from quintet.domain.turn.messages import Finish, Original, ToolCall, Usage
+from quintet.domain.turn.messages import EndStatus, Finish, Original, ToolCall, Usage
 from quintet.domain.turn.reports import Order, QaReport
 
 
@@ -120,7 +120,7 @@ class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):
     """A turn ended: done, failed, blocked, limit, interrupted or cancelled."""
 
     turn: str
-    status: str  # done | failed | blocked | limit | interrupted | cancelled
+    status: EndStatus
     answer: str = ""
     reason: str = ""
     error: ErrorInfo | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -15,6 +16,19 @@ from quintet.domain.turn.messages import Usage
 if TYPE_CHECKING:
     from quintet.domain.journal.cycle_state import CycleState
     from quintet.domain.journal.state import SessionState
+
+
+class SessionStatus(StrEnum):
+    """What a session is doing."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    PAUSED = "paused"
+    WAITING = "waiting"  # for an answer
+    INTERRUPTED = "interrupted"  # its last turn was cut off and can be resumed
+
+
+AT_WORK = frozenset({SessionStatus.RUNNING, SessionStatus.WAITING, SessionStatus.PAUSED})
 
 
 class CycleBrief(Struct, frozen=True):
@@ -37,7 +51,7 @@ class CycleBrief(Struct, frozen=True):
 
 class SessionSummary(Struct, frozen=True):
     axes: Axes = INTERACTIVE
-    status: str = "idle"
+    status: SessionStatus = SessionStatus.IDLE
     paused: bool = False
     turns: int = 0
     steps: int = 0

@@ -23,6 +23,7 @@ from quintet.domain.journal.conversation_state import ConversationState, WorkSta
 from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.dial_state import DialState
 from quintet.domain.journal.run_state import RunState
+from quintet.domain.journal.session_summary import SessionStatus
 from quintet.domain.journal.turn_state import CallState, TurnState
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn import compression, swe_phases
@@ -102,12 +103,12 @@ class SessionState(Struct):
         return self.turns.open is not None or self.cycling
 
     @property
-    def status(self) -> str:
+    def status(self) -> SessionStatus:
         if self.questions:
-            return "waiting"
+            return SessionStatus.WAITING
         if self.busy:
-            return "paused" if self.turns.paused else "running"
-        return "interrupted" if self.turns.interrupted else "idle"
+            return SessionStatus.PAUSED if self.turns.paused else SessionStatus.RUNNING
+        return SessionStatus.INTERRUPTED if self.turns.interrupted else SessionStatus.IDLE
 
 
 def fold(events: Iterable[p.Event]) -> SessionState:

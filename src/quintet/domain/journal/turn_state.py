@@ -17,7 +17,7 @@ from quintet.domain.journal.session_events import (
     TurnStarted,
 )
 from quintet.domain.permission.effects import Effect
-from quintet.domain.turn.delivery import EndStatus
+from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
 
 

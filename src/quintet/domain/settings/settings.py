@@ -66,6 +66,10 @@ class RoutingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     deep: Annotated[str, setting("model for deep; empty means the one for smart", TRUSTED)] = ""
     vision: Annotated[str, setting("model that looks at images; empty means the one for smart", TRUSTED)] = ""
 
+    def model(self, use: str, named: str = "") -> str:
+        """The model for a use: the one that the user named, else the one set for it, else the one for smart."""
+        return named or str(getattr(self, use)) or self.smart
+
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What stops a run; 0 means no limit."""

@@ -16,6 +16,7 @@ from quintet.domain.settings.settings import CycleSettings
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.order import blocked_by, dispatch_order
 from quintet.domain.tasks.task import OVER, Task, TaskStatus
+from quintet.domain.turn.messages import EndStatus
 
 MOST_NAMED = 5
 WAITS = "the plan waits for you: /accept"
@@ -65,7 +66,7 @@ class Execute(Struct, frozen=True, tag=True):
 class Rest(Struct, frozen=True, tag=True):
     """Return control to the person."""
 
-    status: str  # done | failed | waiting | paused | blocked | limit
+    status: EndStatus
     reason: str
     phase: CyclePhase | None = None  # the terminal one it comes to; none: it can go on
 
@@ -126,22 +127,22 @@ def next_step(
     With no `person` attached, what wants one's approval waits until nothing else can be done.
     """
     if hit := limit_hit(cycle, settings, seconds):
-        return _unless_over(cycle, found, replans, Rest("limit", hit))
+        return _unless_over(cycle, found, replans, Rest(EndStatus.LIMIT, hit))
     if control is RunControl.MANUAL and cycle.spent.steps_since:
-        return _unless_over(cycle, found, replans, Rest("paused", ONE_TURN))
+        return _unless_over(cycle, found, replans, Rest(EndStatus.PAUSED, ONE_TURN))
     if found.verifying:
         return Verify(found.verifying)
     if found.reviewing and (person or not (found.ready or cycle.plan.pending)):
         return Approve(found.reviewing)
     if control is RunControl.ASSISTED and cycle.spent.units_since:
-        return _unless_over(cycle, found, replans, Rest("paused", ONE_UNIT))
+        return _unless_over(cycle, found, replans, Rest(EndStatus.PAUSED, ONE_UNIT))
     if cycle.plan.pending:
         return _acceptance(cycle, control, profile)
     if cycle.plans and not cycle.plan.planned:
         return Plan() if not _too_often(cycle, settings) else _iterations(settings)
     if found.ready:
         if settings.max_units and cycle.spent.units >= settings.max_units:
-            return Rest("limit", f"cycle.max_units = {settings.max_units}")
+            return Rest(EndStatus.LIMIT, f"cycle.max_units = {settings.max_units}")
         return Execute(found.ready)
     waits = found.running or (found.left and not found.failed)  # for another process, or for a person
     if replans and not cycle.plan.added_nothing and not waits:
@@ -156,25 +157,24 @@ def _unless_over(cycle: CycleState, found: Board, replans: bool, rest: Rest) -> 
 
 
 def _acceptance(cycle: CycleState, control: RunControl, profile: PermissionProfile) -> Step:
+    accepted = cycle.plan.accepted or control is RunControl.AUTONOMOUS
     if profile is PermissionProfile.RESTRICTED:
-        return Rest("blocked" if cycle.plan.accepted or control is RunControl.AUTONOMOUS else "waiting", NEEDS_FLAG)
-    if cycle.plan.accepted or control is RunControl.AUTONOMOUS:
-        return Accept()
-    return Rest("waiting", WAITS)
+        return Rest(EndStatus.BLOCKED if accepted else EndStatus.WAITING, NEEDS_FLAG)
+    return Accept() if accepted else Rest(EndStatus.WAITING, WAITS)
 
 
 def _end(found: Board) -> Rest:
     if found.running:
-        return Rest("blocked", f"at work in another process: {', '.join(found.running)}")
+        return Rest(EndStatus.BLOCKED, f"at work in another process: {', '.join(found.running)}")
     if found.left:
-        status = "failed" if found.failed else "blocked"
+        status = EndStatus.FAILED if found.failed else EndStatus.BLOCKED
         return Rest(status, "; ".join(found.held) or f"{found.left} tasks cannot begin")
     if found.failed:
         why = f"given up: {', '.join(found.given_up)}; `quintet tasks show {found.given_up[0]}` says why"
-        return Rest("failed", why, CyclePhase.FAILED)
+        return Rest(EndStatus.FAILED, why, CyclePhase.FAILED)
     if not found.total:
-        return Rest("done", "the planner found nothing to do", CyclePhase.NO_TODO)
-    return Rest("done", "", CyclePhase.COMPLETED)
+        return Rest(EndStatus.DONE, "the planner found nothing to do", CyclePhase.NO_TODO)
+    return Rest(EndStatus.DONE, "", CyclePhase.COMPLETED)
 
 
 def _too_often(cycle: CycleState, settings: CycleSettings) -> bool:
@@ -182,7 +182,7 @@ def _too_often(cycle: CycleState, settings: CycleSettings) -> bool:
 
 
 def _iterations(settings: CycleSettings) -> Rest:
-    return Rest("limit", f"cycle.max_iterations = {settings.max_iterations}")
+    return Rest(EndStatus.LIMIT, f"cycle.max_iterations = {settings.max_iterations}")
 
 
 def limit_hit(cycle: CycleState, settings: CycleSettings, seconds: float) -> str:

@@ -33,6 +33,14 @@ class Correction(StrEnum):
     PLAN_FLAWED = "plan_flawed"
 
 
+OF_REASONING = frozenset(
+    {
+        Correction.REASONING_MISSING,
+        Correction.REASONING_MALFORMED,
+        Correction.REASONING_EMPTY,
+        Correction.REASONING_WITHOUT_ANSWER,
+    }
+)
 PAGES: dict[Correction, str] = {kind: f"corrections/{kind}.md" for kind in Correction}
 _ASKS = regex(
     r"\b(please|could you|can you|would you|kindly|i need you to)\b[^.?!\n]{0,60}"

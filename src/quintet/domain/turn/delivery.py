@@ -1,4 +1,4 @@
-"""How work ended, and whether it is delivered: what the model says, and what shows it.
+"""Whether the work is delivered: what the model says, and what shows it.
 
 DONE is not taken on a model's word: in build and repair something must have been changed or run in the turn, or the
 answer must say that nothing had to be.
@@ -79,14 +79,3 @@ def lacking(axes: Axes, deeds: Iterable[Deed], answer: str) -> str:
     if evidence(deeds) or _NOTHING_TO_DO.search(answer):
         return ""
     return "nothing was changed or run in this turn, and the answer does not say that no change was needed"
-
-
-class EndStatus(StrEnum):
-    DONE = "done"
-    FAILED = "failed"
-    BLOCKED = "blocked"  # it needs a person, or was refused
-    LIMIT = "limit"
-    INTERRUPTED = "interrupted"  # cut off; it can go on
-    CANCELLED = "cancelled"
-    WAITING = "waiting"  # of a cycle: for a person's word on its plan
-    PAUSED = "paused"  # of a cycle

@@ -68,6 +68,19 @@ class Finish(StrEnum):
     REFUSED = "refused"  # the model says it cannot take this on; the run ends blocked
 
 
+class EndStatus(StrEnum):
+    """How work ended: a turn, a stretch of a cycle, or an input with all that it began."""
+
+    DONE = "done"
+    FAILED = "failed"
+    BLOCKED = "blocked"  # it needs a person, or was refused
+    LIMIT = "limit"
+    INTERRUPTED = "interrupted"  # cut off; it can go on
+    CANCELLED = "cancelled"
+    WAITING = "waiting"  # of a cycle: for a person's word on its plan
+    PAUSED = "paused"  # of a cycle
+
+
 class TextPart(Struct, frozen=True):
     text: str
 

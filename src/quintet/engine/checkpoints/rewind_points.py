@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from quintet.domain.base.errors import UsageError
 from quintet.domain.journal import protocol as p
 from quintet.domain.ports.ports import Store
+from quintet.domain.turn.messages import EndStatus
 
 KINDS = ("turn_started", "turn_finished", "checkpoint_taken", "files_changed", "rewound")
 LONGEST_TITLE = 60
@@ -47,7 +48,7 @@ def points_of(store: Store, session: str) -> list[Point]:
                 found[e.turn] = Point(len(found) + 1, e.turn, recorded.at, title, recorded.seq)
             case p.TurnFinished() as e if e.turn in found:
                 found[e.turn].end = recorded.seq
-                found[e.turn].cut = e.status == "interrupted" and e.reason != "interrupted"
+                found[e.turn].cut = e.status == EndStatus.INTERRUPTED and e.reason != "interrupted"
             case p.CheckpointTaken() as e:
                 kept[e.point] = (recorded.seq, e)
             case p.FilesChanged() as e:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from quintet.domain.journal.cycle_state import CycleState
-from quintet.domain.journal.protocol import Countdown, CycleMoved, TaskMoved, TurnFinished
+from quintet.domain.journal.protocol import Countdown, CycleMoved, TaskMoved
 from quintet.domain.journal.state import SessionState
 from quintet.domain.tasks.cycle import Rest, limit_hit
 from quintet.domain.tasks.cycle_phases import CyclePhase
@@ -19,8 +19,7 @@ from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
-from quintet.engine.turn.turn import REFUSED
-from quintet.engine.turn.turn_runner import Turns
+from quintet.engine.turn.turn_runner import TurnResult, Turns
 
 T = TypeVar("T")
 
@@ -100,10 +99,11 @@ class Workshop(Struct):
             self.skip.set()
 
 
-def rest_after(ending: TurnFinished) -> Rest:
+def rest_after(result: TurnResult[Any]) -> Rest:
     """Control returns for what ended a turn of the cycle, with what to do about it."""
+    ending = result.finished
     hint = ending.error.hint if ending.error else ""
-    said = ending.answer if ending.reason == REFUSED else ending.reason
+    said = ending.answer if result.refused else ending.reason
     return Rest(ending.status, "\n".join(filter(None, (said, hint))))
 
 

@@ -33,6 +33,7 @@ from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.tasks.page import new_tasks, read_pages, write_page
 from quintet.domain.tasks.task import Approval, Task, TaskStatus
 from quintet.domain.tasks.verdicts import VerifyOutcome
+from quintet.domain.turn.messages import EndStatus
 from quintet.engine.agents import runs
 from quintet.engine.commands.cycle import withdrawn
 from quintet.engine.cycle.context import Workshop, surely, task_moved
@@ -42,7 +43,6 @@ from quintet.engine.cycle.plan import PlanStep
 from quintet.engine.cycle.verify import VerifyStep
 from quintet.engine.session import dials
 from quintet.engine.session.questions import APPROVAL, YES
-from quintet.engine.turn.turn_runner import CANCELLED
 
 REF = "cycle"  # what a cycle's run says it works on
 AFTER = {
@@ -71,12 +71,12 @@ class CycleRun:
             rest = await self._steps()
         except asyncio.CancelledError:
             ending = self._shop.turns.ending
-            rest = Rest(ending, "stopped by /stop" if ending == CANCELLED else "interrupted")
+            rest = Rest(ending, "stopped by /stop" if ending is EndStatus.CANCELLED else "interrupted")
         except QuintetError as error:
-            rest = Rest("failed", str(error))
+            rest = Rest(EndStatus.FAILED, str(error))
         except Exception as error:
             core.log.crash(error)
-            rest = Rest("failed", f"{type(error).__name__}: {error}")
+            rest = Rest(EndStatus.FAILED, f"{type(error).__name__}: {error}")
         if self._state.cycle and self._state.cycle.at_work:
             await surely(self._stop(rest))
 
@@ -152,7 +152,7 @@ class CycleRun:
         )
         if isinstance(step, Execute | Verify) and axes.work_mode is not WorkMode.BUILD:
             return Rest(
-                "paused", f"tasks are done in work mode build, and this is {axes.work_mode}; /implement goes on"
+                EndStatus.PAUSED, f"tasks are done in work mode build, and this is {axes.work_mode}; /implement goes on"
             )
         return step
 
@@ -195,7 +195,8 @@ class CycleRun:
             pages = shop.core.cycle.plans.pages(cycle.run)
             if not pages:
                 return Rest(
-                    "failed", f"the plan is gone from {shop.core.cycle.plans.folder(cycle.run)}; /plan makes it again"
+                    EndStatus.FAILED,
+                    f"the plan is gone from {shop.core.cycle.plans.folder(cycle.run)}; /plan makes it again",
                 )
             texts = new_tasks(read_pages(pages), (), shop.tasks.ids())  # another plan may have been quicker
             pages = [(f"{text.id}.md", write_page(text)) for text in texts]
@@ -282,7 +283,7 @@ class CycleRun:
         unverified = why if why.startswith(VerifyOutcome.NOT_VERIFIED) else ""
         if not core.person:
             stands = f"is {unverified}" if unverified else "is verified and wants your approval"
-            return Rest("blocked", f"task {task.id} {stands}; nobody is attached to ask")
+            return Rest(EndStatus.BLOCKED, f"task {task.id} {stands}; nobody is attached to ask")
         if not await self._units.claim(task):
             return None
         question = QuestionAsked(
@@ -330,5 +331,5 @@ class CycleRun:
             cost=cycle.spent.cost,
         )
         await shop.journal.append(stopped, *moved)
-        if rest.status == "waiting" and cycle.plan.pending and shop.core.person:
+        if rest.status == EndStatus.WAITING and cycle.plan.pending and shop.core.person:
             self._offer()

@@ -11,20 +11,21 @@ import contextlib
 
 from quintet.domain.base.errors import QuintetError, TaskTaken
 from quintet.domain.dials.transitions import Boundary
-from quintet.domain.journal.protocol import Interrupt, QuestionAsked, Submitted, TurnFinished
+from quintet.domain.journal.protocol import Interrupt, QuestionAsked, Submitted
 from quintet.domain.tasks.cycle import Rest
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import findings_page, request_of
 from quintet.domain.tasks.task import Approval, Task, TaskStatus, after_failure
+from quintet.domain.turn.messages import EndStatus
 from quintet.engine.cycle.context import Workshop, rest_after, surely
 from quintet.engine.cycle.executor import ExecutorStart, why
 from quintet.engine.cycle.task_keeper import MAY_HAVE_PUBLISHED
 from quintet.engine.session import dials
 from quintet.engine.session.leases import HEARTBEAT_SECONDS
 from quintet.engine.session.questions import APPROVAL, YES
-from quintet.engine.turn.turn import REFUSED, Turn
-from quintet.engine.turn.turn_runner import INTERRUPTED, TurnWork
+from quintet.engine.turn.turn import Turn
+from quintet.engine.turn.turn_runner import StepResult, TurnResult, TurnWork
 
 EXECUTE_PAGE = "cycle/execute.md"
 MOST_REASON = 200  # characters of what is written beside a move; the page has all of it
@@ -90,8 +91,8 @@ class UnitStep:
         place = {"attempt": attempt, "current": current, "total": total}
         await journal.append(shop.at(CyclePhase.EXECUTING, task, by=shop.cycle.roles.executor, **place))
         try:
-            ending = await self._carried_out(task)
-            rest = await surely(self._settled(task, ending))
+            result = await self._carried_out(task)
+            rest = await surely(self._settled(task, result))
         except asyncio.CancelledError:
             await surely(self._put_back(task, "interrupted"))
             raise
@@ -105,7 +106,9 @@ class UnitStep:
             return None
         core = self._shop.core
         if not core.person:
-            return Rest("blocked", f"task {task.id} wants your approval before it begins; nobody is attached to ask")
+            return Rest(
+                EndStatus.BLOCKED, f"task {task.id} wants your approval before it begins; nobody is attached to ask"
+            )
         detail = (f"changes    {task.text.mutation}", f"risk       {task.text.risk}", *task.text.body.splitlines()[:10])
         question = QuestionAsked(
             question=core.ids.new("q"),
@@ -117,16 +120,16 @@ class UnitStep:
         answer = await self._shop.questions.ask(question)
         if answer.choice == YES:
             return None
-        return Rest("paused", f"task {task.id} was not approved{f': {answer.note}' if answer.note else ''}")
+        return Rest(EndStatus.PAUSED, f"task {task.id} was not approved{f': {answer.note}' if answer.note else ''}")
 
-    async def _carried_out(self, task: Task) -> TurnFinished:
+    async def _carried_out(self, task: Task) -> TurnResult[None]:
         shop, cycle = self._shop, self._shop.cycle
         surface = shop.state.axes.surface
         if cycle.roles.executor == NATIVE:
             body = task.text.body.strip() if shop.staged else request_of(task.text.body)
             return await shop.turns.run(TurnWork(body or task.title, surface, run=cycle.run, alone=False))
 
-        async def carry(turn: Turn) -> TurnFinished:
+        async def step(turn: Turn) -> StepResult[None]:
             values = {
                 "project_root": shop.core.project,
                 "user_input": f"{task.title}\n\n{task.text.body.strip()}",
@@ -134,37 +137,37 @@ class UnitStep:
             }
             start = ExecutorStart(shop, cycle.roles.executor, ExecutorRole.EXECUTE, turn)
             ended = await start.run(shop.core.turn.prompts.filled(EXECUTE_PAGE, values))
-            if ended.ok:
-                return turn.finished("done", ended.answer)
-            return turn.finished("failed", ended.answer, why(cycle.roles.executor, ended))
+            return StepResult(ended.answer, None, "" if ended.ok else why(cycle.roles.executor, ended))
 
-        return await shop.turns.run(TurnWork("", surface, run=cycle.run, alone=False, carry=carry))
+        return await shop.turns.run_step(TurnWork("", surface, run=cycle.run, alone=False), step)
 
-    async def _settled(self, task: Task, ending: TurnFinished) -> Rest | None:
-        shop = self._shop
+    async def _settled(self, task: Task, result: TurnResult[None]) -> Rest | None:
+        shop, ending = self._shop, result.finished
         await shop.tasks.note(task.id, ending.cost, ending.turn)
         match ending.status:
-            case "done":
+            case EndStatus.DONE:
                 done = await shop.move(task, S.VERIFYING, "its unit is done")
                 shop.journal.post(shop.at(CyclePhase.MOVING_COMPLETED, done))
                 return self._overspent(done)
-            case "interrupted" | "cancelled" | "limit":
+            case EndStatus.INTERRUPTED | EndStatus.CANCELLED | EndStatus.LIMIT:
                 await self._put_back(task, ending.reason)
-                return rest_after(ending)
-            case "blocked" if ending.reason != REFUSED:
+                return rest_after(result)
+            case EndStatus.BLOCKED if not result.refused:
                 await shop.move(task, S.BLOCKED, ending.reason)
                 self.unit_over()
-                return rest_after(ending)
+                return rest_after(result)
         if ending.error:  # of the model, the executor or Quintet: nothing of the task's is wrong
             await self._put_back(task, ending.reason)
-            return rest_after(ending)
+            return rest_after(result)
         await self.failed(task, shop.cycle.roles.executor, ending.answer or ending.reason)
         return None
 
     def _overspent(self, task: Task) -> Rest | None:
         spent = self._shop.tasks.find(task.id)
         if spent.cost_budget and spent.cost_spent > spent.cost_budget:
-            return Rest("limit", f"task {task.id} has a budget of {spent.cost_budget:g}, spent {spent.cost_spent:.4f}")
+            return Rest(
+                EndStatus.LIMIT, f"task {task.id} has a budget of {spent.cost_budget:g}, spent {spent.cost_spent:.4f}"
+            )
         return None
 
     async def failed(self, task: Task, by: str, why: str) -> None:
@@ -179,7 +182,7 @@ class UnitStep:
     async def _put_back(self, task: Task, why: str) -> None:
         with contextlib.suppress(TaskTaken):  # then it is another's, and so is what becomes of it
             unsure = self._shop.cycle.unit.unsure == task.id
-            after, why = (S.BLOCKED, MAY_HAVE_PUBLISHED) if unsure else (S.TODO, why or INTERRUPTED)
+            after, why = (S.BLOCKED, MAY_HAVE_PUBLISHED) if unsure else (S.TODO, why or EndStatus.INTERRUPTED)
             await self._shop.move(task, after, why)
         await self.let_go(task.id)
         self.unit_over()

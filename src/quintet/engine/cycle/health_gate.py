@@ -11,6 +11,7 @@ from quintet.domain.dials.transitions import Activity, Actor, Scope
 from quintet.domain.journal.protocol import DialsTurned, Noticed, QuestionAsked
 from quintet.domain.tasks.cycle import Rest
 from quintet.domain.tasks.health import Finding, Severity
+from quintet.domain.turn.messages import EndStatus
 from quintet.engine.cycle.context import Workshop
 from quintet.engine.cycle.doctor import fix
 from quintet.engine.session import dials
@@ -93,4 +94,4 @@ def _lowered(axes: Axes) -> AxesChange:
 
 def _blocked(wrong: list[Finding]) -> Rest:
     said = "; ".join(f"{finding.code}: {finding.problem}" for finding in wrong[:MOST_SAID])
-    return Rest("blocked", f"nothing is dispatched: {said}")
+    return Rest(EndStatus.BLOCKED, f"nothing is dispatched: {said}")

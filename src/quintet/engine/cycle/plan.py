@@ -10,17 +10,18 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.dials.axes import AxesChange, WorkMode
 from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.journal.cycle_events import PlannedTask
-from quintet.domain.journal.protocol import PlanMade, TurnFinished
+from quintet.domain.journal.protocol import PlanMade
 from quintet.domain.tasks.cycle import Rest
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import new_tasks, pages_in, read_pages, write_page
+from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
 from quintet.engine.cycle.context import Workshop, rest_after
 from quintet.engine.cycle.executor import ExecutorStart
 from quintet.engine.session import dials
 from quintet.engine.turn.turn import Turn
-from quintet.engine.turn.turn_runner import TurnWork
+from quintet.engine.turn.turn_runner import StepResult, TurnWork
 
 PLAN_PAGE = "cycle/plan.md"
 PAGES = tuple[tuple[str, str], ...]
@@ -41,7 +42,7 @@ class PlanStep:
             texts = new_tasks(read_pages(answer), shop.tasks.standing(cycle.plan.milestones), shop.tasks.ids())
             shop.tasks.check(texts)
         except UsageError as error:
-            return Rest("failed", f"the plan cannot be taken. {error.message}")
+            return Rest(EndStatus.FAILED, f"the plan cannot be taken. {error.message}")
         shop.core.cycle.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
         planned = tuple(PlannedTask(t.id, t.title, t.depends_on, t.verification) for t in texts)
         milestone = shop.core.ids.new("m")
@@ -64,31 +65,36 @@ class PlanStep:
         if staged:
             self.turn(WorkMode.PLAN, only_from=WorkMode.BUILD)
             if shop.state.axes.work_mode is not WorkMode.PLAN:
-                return Rest("paused", f"plans are made in work mode plan, and this is {shop.state.axes.work_mode}")
+                return Rest(
+                    EndStatus.PAUSED, f"plans are made in work mode plan, and this is {shop.state.axes.work_mode}"
+                )
         text = self._told(cycle.text) if staged else cycle.text
-        work = TurnWork(text, shop.state.axes.surface, order=Order("plan", cycle.run), run=cycle.run, alone=False)
-        if not staged:
-            work.carry = Turn.run  # the rules plan by splitting what was said, in any work mode
-        ending = await shop.turns.run(work)
-        if ending.status == "done":
-            return tuple(pages_in(ending.answer))
-        return rest_after(ending)
+        work = TurnWork(
+            text,
+            shop.state.axes.surface,
+            order=Order("plan", cycle.run),
+            run=cycle.run,
+            alone=False,
+            in_any_mode=not staged,  # the rules plan by splitting what was said
+        )
+        result = await shop.turns.run(work)
+        if result.finished.status is EndStatus.DONE:
+            return tuple(pages_in(result.finished.answer))
+        return rest_after(result)
 
     async def _by_cli(self) -> PAGES | Rest:
         shop, cycle = self._shop, self._shop.cycle
         folder = shop.core.cycle.plans.folder(cycle.run)
         shop.core.cycle.plans.clear(cycle.run)
-        found: list[PAGES] = []
 
-        async def carry(turn: Turn) -> TurnFinished:
+        async def step(turn: Turn) -> StepResult[PAGES]:
             start = ExecutorStart(shop, cycle.roles.planner, ExecutorRole.PLAN, turn, folder)
             answer = (await start.run(shop.core.turn.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
-            found.append(tuple(shop.core.cycle.plans.pages(cycle.run)) or tuple(pages_in(answer)))
-            return turn.finished("done", answer)
+            return StepResult(answer, tuple(shop.core.cycle.plans.pages(cycle.run)) or tuple(pages_in(answer)))
 
-        work = TurnWork("", shop.state.axes.surface, run=cycle.run, alone=False, carry=carry)
-        ending = await shop.turns.run(work)
-        return found[0] if found and ending.status == "done" else rest_after(ending)
+        work = TurnWork("", shop.state.axes.surface, run=cycle.run, alone=False)
+        result = await shop.turns.run_step(work, step)
+        return rest_after(result) if result.value is None else result.value
 
     def _told(self, text: str) -> str:
         """What a model is asked to plan: the text, what is done, what is open."""

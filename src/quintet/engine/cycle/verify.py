@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from msgspec import Struct, json
 
-from quintet.domain.dials.axes import Axes
-from quintet.domain.journal.protocol import TurnFinished
 from quintet.domain.tasks.cycle import Rest
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import request_of
@@ -26,7 +24,7 @@ from quintet.engine.cycle.context import Workshop, rest_after
 from quintet.engine.cycle.executor import ExecutorStart
 from quintet.engine.turn.gatekeeper import Blocked
 from quintet.engine.turn.turn import Turn
-from quintet.engine.turn.turn_runner import TurnWork
+from quintet.engine.turn.turn_runner import StepResult, TurnWork
 
 VERIFY_PAGE = "cycle/verify.md"
 MOST_STEPS = 12  # of a model that looks
@@ -49,18 +47,15 @@ class VerifyStep:
     async def verify(self, task: Task) -> Verification | Rest:
         """The verdict; or why there is none yet."""
         shop, cycle = self._shop, self._shop.cycle
-        verdicts: list[Verification] = []
 
-        async def carry(turn: Turn) -> TurnFinished:
-            verdicts.append(await self._judged(turn, task))
-            return turn.finished("done", verdicts[0].findings or "verified")
+        async def step(turn: Turn) -> StepResult[Verification]:
+            verdict = await self._judged(turn, task)
+            return StepResult(verdict.findings or "verified", verdict)
 
         order = Order("verify", task.id)
-        axes: Axes = shop.state.axes
-        ending = await shop.turns.run(TurnWork("", axes.surface, order=order, run=cycle.run, alone=False, carry=carry))
-        if verdicts and ending.status == "done":
-            return verdicts[0]
-        return rest_after(ending)
+        work = TurnWork("", shop.state.axes.surface, order=order, run=cycle.run, alone=False)
+        result = await shop.turns.run_step(work, step)
+        return rest_after(result) if result.value is None else result.value
 
     async def _judged(self, turn: Turn, task: Task) -> Verification:
         cycle, staged = self._shop.cycle, self._shop.staged

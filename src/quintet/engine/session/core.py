@@ -50,8 +50,7 @@ class ModelAccess(Struct):
 
     def route(self, dials: DialState) -> str:
         """The model for a request: the one the user named, else the one the model mode routes to."""
-        routing = self.settings.routing
-        return dials.model or getattr(routing, dials.axes.model_mode) or routing.smart
+        return self.settings.routing.model(dials.axes.model_mode, dials.model)
 
     def routed(self, dials: DialState) -> Model:
         return self.make(self.route(dials))

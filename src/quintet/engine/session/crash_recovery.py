@@ -7,6 +7,7 @@ from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.conversation_state import OUTCOME_UNKNOWN
 from quintet.domain.journal.protocol import CycleStopped, Event, ToolFinished, TurnFinished
 from quintet.domain.journal.state import SessionState
+from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.agents import runs
 from quintet.engine.session import dials, questions
@@ -22,7 +23,7 @@ def leftovers(core: Core, state: SessionState) -> list[Event]:
     if state.turns.open:
         ending = TurnFinished(
             turn=state.turns.open.turn,
-            status="interrupted",
+            status=EndStatus.INTERRUPTED,
             reason="its process ended",
             steps=state.turns.open.steps,
             cycle=state.cycle.run if state.cycle and state.cycle.at_work else "",
@@ -40,7 +41,7 @@ def _cycle(core: Core, state: SessionState) -> list[Event]:
     stopped = CycleStopped(
         run=cycle.run,
         submission=cycle.submission,
-        status="interrupted",
+        status=EndStatus.INTERRUPTED,
         phase=cycle.phase,
         reason="its process ended",
         units=cycle.spent.units,

@@ -33,6 +33,7 @@ from quintet.domain.journal.protocol import (
 from quintet.domain.journal.state import SessionState
 from quintet.domain.ports.ports import Lease, Unreadable
 from quintet.domain.settings.hooks import HookPlace
+from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
 from quintet.engine.agents import runs
 from quintet.engine.checkpoints.keeper import Keeper
@@ -103,7 +104,7 @@ class Owner:
     async def close(self) -> None:
         await self.core.ownership.on_close()
         self._closing = True
-        if turn := self._cut_short("interrupted"):
+        if turn := self._cut_short(EndStatus.INTERRUPTED):
             await asyncio.gather(turn, return_exceptions=True)
         await self._keeper.close()
         for task in self._tasks:
@@ -182,7 +183,7 @@ class Owner:
                 running = self.state.busy
                 said = "interrupted" if running else "nothing is running"
                 await self._ran(submitted, "interrupt", said, ok=running)
-                self._cut_short("interrupted")
+                self._cut_short(EndStatus.INTERRUPTED)
 
     async def _command(self, submitted: Submitted, text: str) -> None:
         try:
@@ -243,7 +244,7 @@ class Owner:
             self._begin(self.state.turns.waiting[0])
 
     def _begin(self, first: InputReceived) -> None:
-        self._turns.ending = "interrupted"
+        self._turns.ending = EndStatus.INTERRUPTED
         self._go.set()
         self._turn_task = asyncio.create_task(self._run_turn(first))
         self._turn_task.add_done_callback(self._turn_done)
@@ -293,7 +294,7 @@ class Owner:
         elif self.failed is None:
             self._start_next()
 
-    def _cut_short(self, ending: str) -> asyncio.Task[None] | None:
+    def _cut_short(self, ending: EndStatus) -> asyncio.Task[None] | None:
         """Cancel the turn; it ends on its own time, and the inbox does not wait for it."""
         self._turns.ending = ending
         if self._turn_task:
@@ -323,7 +324,7 @@ class Owner:
         self._go.clear()
 
     async def stop(self) -> None:
-        self._cut_short("cancelled")
+        self._cut_short(EndStatus.CANCELLED)
 
     async def continue_turn(self) -> None:
         if self._turn_task is None and not self._closing:

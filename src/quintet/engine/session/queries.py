@@ -10,7 +10,7 @@ import msgspec
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
-from quintet.domain.journal.session_summary import SessionSummary
+from quintet.domain.journal.session_summary import AT_WORK, SessionStatus, SessionSummary
 from quintet.domain.journal.store_rows import SessionRow
 from quintet.domain.permission.effects import PARTIAL_LEAVES, Sandbox
 from quintet.domain.settings.settings import Settings
@@ -22,10 +22,9 @@ def summary_of(row: SessionRow) -> SessionSummary:
     return _decode_summary(row.summary)
 
 
-def status_of(summary: SessionSummary, live: bool) -> str:
+def status_of(summary: SessionSummary, live: bool) -> SessionStatus:
     """A session's status; one that was at work and whose process is gone was interrupted."""
-    gone = summary.status in ("running", "waiting", "paused") and not live
-    return "interrupted" if gone else summary.status
+    return SessionStatus.INTERRUPTED if summary.status in AT_WORK and not live else summary.status
 
 
 def status(
@@ -54,10 +53,10 @@ def status(
         "axes": msgspec.to_builtins(summary.axes),
         "badge": badge.full(summary.axes, paused=summary.paused),
         "model": {
-            "in_use": summary.model or getattr(routing, summary.axes.model_mode) or routing.smart,
-            "fast": routing.fast or routing.smart,
+            "in_use": routing.model(summary.axes.model_mode, summary.model),
+            "fast": routing.model("fast"),
             "smart": routing.smart,
-            "deep": routing.deep or routing.smart,
+            "deep": routing.model("deep"),
         },
         "sandbox": sandbox,
         "loopback": "open" if loopback_open else "closed",

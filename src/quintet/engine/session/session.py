@@ -20,7 +20,7 @@ from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, S
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.ports.ports import ShellState
 from quintet.domain.settings.settings import Settings
-from quintet.domain.turn.delivery import EndStatus
+from quintet.domain.turn.messages import EndStatus
 from quintet.engine.commands.table import usages
 from quintet.engine.session.core import Core
 from quintet.engine.session.leases import owner_lives

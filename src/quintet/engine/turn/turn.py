@@ -20,9 +20,9 @@ from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.tasks.page import pages_in, read_pages
 from quintet.domain.turn import delivery, swe_phases
 from quintet.domain.turn import stage_policy as policy
-from quintet.domain.turn.corrections import Correction, wrong
+from quintet.domain.turn.corrections import OF_REASONING, Correction, wrong
 from quintet.domain.turn.delivery import DeliveryState
-from quintet.domain.turn.messages import Finish, ToolCall, Usage
+from quintet.domain.turn.messages import EndStatus, Finish, ToolCall, Usage
 from quintet.domain.turn.reasoning import without
 from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.tool_spec import CallStatus
@@ -32,9 +32,8 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
-from quintet.engine.turn.gatekeeper import Blocked
 from quintet.engine.turn.model_reply import Reply
-from quintet.engine.turn.model_request import Asker, LimitReached, error_info
+from quintet.engine.turn.model_request import Asker, error_info
 from quintet.engine.turn.prompts import NO_CALLS
 from quintet.engine.turn.qa_review import review
 from quintet.engine.turn.report_writer import make_report
@@ -69,6 +68,7 @@ class Turn:
         self._outcome = ""  # of the last step, as prompts tell it
         self._calls_at_last_round = 0
         self._beside = (Usage(), 0.0)  # what AI CLIs spent
+        self.refused = False  # by the model: its answer says why
 
     @property
     def id(self) -> str:
@@ -83,7 +83,7 @@ class Turn:
             task.cancel()
 
     async def run(self) -> TurnFinished:
-        """Stages until an answer, a block, a limit or an error. Cancellation leaves the ending to the caller."""
+        """Stages until an answer or an error of the model's; a block, a limit and an interrupt are raised."""
         if move := swe_phases.due(self._journal.state.work.swe, self._core.settings.tools.swe_phases):
             self._journal.post(phase_moved(move))
         self._pass_on_review()
@@ -95,7 +95,7 @@ class Turn:
             await self._warm_up()
             while True:
                 ending = await self._answer()
-                if ending.status == "done" and self._is_checked():
+                if ending.status == EndStatus.DONE and self._is_checked():
                     calls_before = len(self._calls.deeds)
                     checked = await self._check_delivery(ending)
                     if checked is None:
@@ -104,26 +104,16 @@ class Turn:
                         self._correct(Correction.NEEDS_WORK, again=True)
                         continue
                     ending = structs.replace(ending, delivery=checked)
-                if ending.status != "done" or not await self._held_back(ending):
+                if ending.status != EndStatus.DONE or not await self._held_back(ending):
                     return await self._reviewed(ending)
-        except Blocked as block:
-            return self.finished("blocked", reason=str(block))
-        except LimitReached as limit:
-            return self.finished("limit", reason=str(limit))
         except ModelError as error:
-            return self.finished("failed", reason=error.message, error=error_info(error))
+            return self.finished(EndStatus.FAILED, reason=error.message, error=error_info(error))
 
     async def run_own(self, tool: str, arguments: str) -> TurnFinished:
         """A person's own call: one, through the gate, no model."""
-        call = ToolCall(self._core.ids.new("c"), tool, arguments)
-        try:
-            if await self._calls.own(call):
-                return self.finished("done", self._journal.state.calls.last_result)
-        except Blocked as block:
-            return self.finished("blocked", reason=str(block))
-        except LimitReached as limit:
-            return self.finished("limit", reason=str(limit))
-        return self.finished("blocked", reason=self._journal.state.calls.last_result)
+        ran = await self._calls.own(ToolCall(self._core.ids.new("c"), tool, arguments))
+        result = self._journal.state.calls.last_result
+        return self.finished(EndStatus.DONE, result) if ran else self.finished(EndStatus.BLOCKED, reason=result)
 
     async def own_call(self, call: ToolCall) -> CallStatus | None:
         """A call that no model makes, through the gate; None if it was not run."""
@@ -136,7 +126,9 @@ class Turn:
             await self._calls.carry_out(reply.calls)
         return None if reply.calls else reply.text
 
-    def finished(self, status: str, answer: str = "", reason: str = "", error: ErrorInfo | None = None) -> TurnFinished:
+    def finished(
+        self, status: EndStatus, answer: str = "", reason: str = "", error: ErrorInfo | None = None
+    ) -> TurnFinished:
         usage, cost = self._spent()
         return TurnFinished(
             turn=self._turn,
@@ -172,7 +164,7 @@ class Turn:
         if not (state.dials.reasoning and policy.is_agent(state.axes) and self._asker.staged):
             return
         reply = await self._ask(Stage.WARMUP)
-        if (flaw := self._flaw(reply, Stage.WARMUP)) and str(flaw).startswith("reasoning_") and self._correct(flaw):
+        if (flaw := self._flaw(reply, Stage.WARMUP)) and flaw in OF_REASONING and self._correct(flaw):
             await self._ask(Stage.WARMUP)
 
     async def _answer(self) -> TurnFinished:
@@ -184,19 +176,19 @@ class Turn:
             if self._flawed_plan(ending):
                 continue
             schema = self._core.turn.answer_schema
-            if schema is None or ending.status != "done":
+            if schema is None or ending.status != EndStatus.DONE:
                 return ending
             wrong_with_it = json_schema.flaw(ending.answer, schema)
             if not wrong_with_it:
                 return ending
             self._outcome = f"{wrong_with_it}\n\nThe schema: {json.dumps(schema, ensure_ascii=False)}"
             if not (self._asker.staged and self._correct(Correction.ANSWER_SCHEMA)):
-                return self.finished("failed", reason=f"the answer does not fit its schema: {wrong_with_it}")
+                return self.finished(EndStatus.FAILED, reason=f"the answer does not fit its schema: {wrong_with_it}")
 
     def _flawed_plan(self, ending: TurnFinished) -> bool:
         """Whether the turn was to end with a plan that cannot be taken, and was told so."""
         order = self._journal.state.turns.order
-        if not (order and order.kind == "plan" and ending.status == "done" and self._asker.staged):
+        if not (order and order.kind == "plan" and ending.status == EndStatus.DONE and self._asker.staged):
             return False
         try:
             read_pages(pages_in(ending.answer))
@@ -207,7 +199,7 @@ class Turn:
 
     def _pushed(self, ending: TurnFinished) -> bool:
         """Whether the run goes on to another step that the model cannot say is next: the offline rules."""
-        if self._workflow is None or self._asker.staged or ending.status != "done":
+        if self._workflow is None or self._asker.staged or ending.status != EndStatus.DONE:
             return False
         return self._workflow.push(ending.answer)
 
@@ -222,10 +214,11 @@ class Turn:
                 if self._workflow:
                     self._workflow.arrive()
                 if ending := self._calls.take_ending():
-                    if self._workflow and ending.ends == "done" and self._calls.deeds[-1].tool == "complete":
+                    if self._workflow and ending.ends == EndStatus.DONE and self._calls.deeds[-1].tool == "complete":
                         self._workflow.complete(ending.answer)
-                    reason = "" if ending.ends == "done" else REFUSED
-                    return self.finished(ending.ends, ending.answer, reason)
+                    if ending.ends != EndStatus.DONE:
+                        return self._refused(EndStatus(ending.ends), ending.answer)
+                    return self.finished(EndStatus.DONE, ending.answer)
                 stage = Stage.TOOL_FOLLOWUP
                 continue
             if reply.finish is Finish.STOP and (flaw := self._flaw(reply, stage)) and self._correct(flaw):
@@ -250,15 +243,19 @@ class Turn:
         self._journal.post(Corrected(turn=self._turn, kind=kind, text=text))
         return True
 
+    def _refused(self, status: EndStatus, answer: str) -> TurnFinished:
+        self.refused = True
+        return self.finished(status, answer, REFUSED)
+
     def _ended_with(self, reply: Reply) -> TurnFinished:
         answer = without(reply.text)
         if reply.finish is Finish.REFUSED:
-            return self.finished("blocked", answer, REFUSED)
+            return self._refused(EndStatus.BLOCKED, answer)
         if reply.finish is Finish.LENGTH:
-            return self.finished("limit", answer, "the reply reached the model's own length limit")
+            return self.finished(EndStatus.LIMIT, answer, "the reply reached the model's own length limit")
         if not answer:
-            return self.finished("failed", reason="the model answered nothing, even when told so")
-        return self.finished("done", answer)
+            return self.finished(EndStatus.FAILED, reason="the model answered nothing, even when told so")
+        return self.finished(EndStatus.DONE, answer)
 
     async def _ask(self, stage: Stage) -> Reply:
         reply = await self._asker.ask(stage, self._values())
@@ -332,11 +329,11 @@ class Turn:
         axes, runs = self._journal.state.axes, self._core.settings.runs
         changed = bool(delivery.evidence(self._calls.deeds))
         wanted = runs.qa_review and axes.work_mode in runs.qa_modes and self._asker.staged
-        if ending.status == "done" and changed and wanted:
+        if ending.status == EndStatus.DONE and changed and wanted:
             self._outcome = ending.answer
             await review(self._core, self._journal, self._asker, self._calls, self._turn, self._values())
         order = self._journal.state.turns.order
-        if ending.status == "done" and order and order.kind in ("review", "research"):
+        if ending.status == EndStatus.DONE and order and order.kind in ("review", "research"):
             answer = await make_report(self._core, self._journal, self._turn, order, ending.answer)
             ending = structs.replace(ending, answer=answer)
         usage, cost = self._spent()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
 
 from msgspec import Struct, structs
 
@@ -13,7 +14,7 @@ from quintet.domain.dials.axes import Axes, Surface
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.protocol import ErrorInfo, Event, TurnFinished, TurnStarted
 from quintet.domain.journal.state import SessionState
-from quintet.domain.turn.messages import Role
+from quintet.domain.turn.messages import EndStatus, Role
 from quintet.domain.turn.reports import Order
 from quintet.engine.agents import runs
 from quintet.engine.checkpoints.keeper import Keeper
@@ -25,10 +26,10 @@ from quintet.engine.turn.gatekeeper import Blocked
 from quintet.engine.turn.model_request import LimitReached, error_info
 from quintet.engine.turn.turn import Turn
 
-INTERRUPTED, CANCELLED = "interrupted", "cancelled"
+T = TypeVar("T")
 
 
-class TurnWork(Struct):
+class TurnWork(Struct, frozen=True):
     """What a turn is about."""
 
     text: str
@@ -39,7 +40,23 @@ class TurnWork(Struct):
     own: tuple[str, str] | None = None  # a call of the person's own: tool and arguments
     opening: tuple[Event, ...] = ()
     alone: bool = True  # a unit by itself; a turn of a cycle leaves its run and the dials to the cycle
-    carry: Callable[[Turn], Awaitable[TurnFinished]] | None = None  # what it does, if not what turns do
+    in_any_mode: bool = False  # what is ordered is done in every work mode
+
+
+class StepResult(Struct, Generic[T], frozen=True):
+    """What a step of a cycle came to, as the answer of its turn and as a value."""
+
+    answer: str
+    value: T
+    failure: str = ""  # why the turn has failed; empty: it is done
+
+
+class TurnResult(Struct, Generic[T], frozen=True):
+    """How a turn ended, and the value of the step that was carried out in it."""
+
+    finished: TurnFinished
+    refused: bool = False  # by the model, whose answer says why
+    value: T | None = None
 
 
 class Turns:
@@ -50,14 +67,39 @@ class Turns:
         self._keeper = keeper
         self._go = go
         self.current: Turn | None = None
-        self.ending = INTERRUPTED  # how a cancelled turn ends
+        self.ending = EndStatus.INTERRUPTED  # how a cancelled turn ends
 
     @property
     def _state(self) -> SessionState:
         return self._journal.state
 
-    async def run(self, work: TurnWork) -> TurnFinished:
+    async def run(self, work: TurnWork) -> TurnResult[None]:
         """The turn from its beginning to its end, which is on record when this returns. Cancelling it ends it."""
+
+        async def carry(turn: Turn, axes: Axes) -> tuple[TurnFinished, None]:
+            order = work.order
+            if order and order.kind != axes.work_mode and not work.in_any_mode:
+                # The user turned the dial back, or dropped its turning.
+                why = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
+                return turn.finished(EndStatus.CANCELLED, reason=why), None
+            return await (turn.run_own(*work.own) if work.own else turn.run()), None
+
+        return await self._run(work, carry)
+
+    async def run_step(self, work: TurnWork, step: Callable[[Turn], Awaitable[StepResult[T]]]) -> TurnResult[T]:
+        """As `run`, the turn doing `step` instead of what turns do."""
+
+        async def carry(turn: Turn, axes: Axes) -> tuple[TurnFinished, T]:
+            done = await step(turn)
+            if done.failure:
+                return turn.finished(EndStatus.FAILED, done.answer, done.failure), done.value
+            return turn.finished(EndStatus.DONE, done.answer), done.value
+
+        return await self._run(work, carry)
+
+    async def _run(
+        self, work: TurnWork, carry: Callable[[Turn, Axes], Awaitable[tuple[TurnFinished, T]]]
+    ) -> TurnResult[T]:
         core, journal = self._core, self._journal
         turn_id = core.ids.new("turn")
         told = work.text or self._last_text()
@@ -70,19 +112,24 @@ class Turns:
             turn=turn_id, run=run, submission=work.submission, text=work.text, axes=axes, order=work.order
         )
         started = journal.append(*work.opening, begun)
+        value: T | None = None
         try:
             await started
             if work.alone and (moved := runs.begun(core, self._state, run)):
                 journal.post(*moved)
-            ending = await self._carried(turn, work, axes)
+            ending, value = await carry(turn, axes)
         except asyncio.CancelledError:
-            reason = "stopped by /stop" if self.ending == CANCELLED else "interrupted"
+            reason = "stopped by /stop" if self.ending is EndStatus.CANCELLED else "interrupted"
             ending = turn.finished(self.ending, reason=reason)
+        except Blocked as block:
+            ending = turn.finished(EndStatus.BLOCKED, reason=str(block))
+        except LimitReached as limit:
+            ending = turn.finished(EndStatus.LIMIT, reason=str(limit))
         except QuintetError as error:
-            ending = turn.finished("failed", reason=error.message, error=error_info(error))
+            ending = turn.finished(EndStatus.FAILED, reason=error.message, error=error_info(error))
         except Exception as error:
             crash = ErrorInfo("UNKNOWN", f"{type(error).__name__}: {error}")
-            ending = turn.finished("failed", reason=crash.message, error=crash)
+            ending = turn.finished(EndStatus.FAILED, reason=crash.message, error=crash)
             core.log.crash(error)
         finally:
             self.current = None
@@ -96,20 +143,7 @@ class Turns:
         moved = runs.ended(core, self._state, ending) if work.alone else []
         landed = dials.reach(self._state, Boundary.UNIT_END) if work.alone else []
         await journal.append(*moved, ending, *landed)
-        return ending
-
-    async def _carried(self, turn: Turn, work: TurnWork, axes: Axes) -> TurnFinished:
-        if work.carry:
-            try:
-                return await work.carry(turn)
-            except Blocked as block:
-                return turn.finished("blocked", reason=str(block))
-            except LimitReached as limit:
-                return turn.finished("limit", reason=str(limit))
-        if work.order and work.order.kind != axes.work_mode:  # the user turned the dial back, or dropped its turning
-            kind = work.order.kind
-            return turn.finished(CANCELLED, reason=f"a {kind} runs in work mode {kind}, and this is {axes.work_mode}")
-        return await (turn.run_own(*work.own) if work.own else turn.run())
+        return TurnResult(ending, turn.refused, value)
 
     def _last_text(self) -> str:
         """What a turn that goes on was begun with."""

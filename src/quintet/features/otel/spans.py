@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from quintet.domain.dials.axes import Axes
 from quintet.domain.journal import protocol as p
 from quintet.domain.settings.settings import ModelSettings
-from quintet.domain.turn.messages import Usage
+from quintet.domain.turn.messages import EndStatus, Usage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity, epoch
 
@@ -127,7 +127,7 @@ class Spans:
         return Span(key, f"{operation} {subject}", begin, about, turn if parent is None else parent, client)
 
     def _turn_over(self, turn: Span, event: p.TurnFinished, now: int) -> Span:
-        error = "" if event.status == "done" else event.error.code if event.error else event.status
+        error = "" if event.status == EndStatus.DONE else event.error.code if event.error else event.status
         more: dict[str, Value] = {
             **_usage(event.usage),
             "quintet.status": event.status,

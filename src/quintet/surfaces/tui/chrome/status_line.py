@@ -9,6 +9,7 @@ from rich.text import Text
 from textual.timer import Timer
 from textual.widget import Widget
 
+from quintet.domain.journal.session_summary import AT_WORK, SessionStatus
 from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn import compression
@@ -104,19 +105,18 @@ class StatusLine(Widget):
 
     @property
     def model(self) -> str:
-        routing, state = self._settings.routing, self._state
-        name = state.dials.model or getattr(routing, state.axes.model_mode) or routing.smart
-        return "offline rules" if name == "builtin" else str(name)
+        name = self._settings.routing.model(self._state.axes.model_mode, self._state.dials.model)
+        return "offline rules" if name == "builtin" else name
 
     def _doing(self) -> Part:
         status = self._state.status
-        if status == "waiting":
+        if status is SessionStatus.WAITING:
             return "waits for you", "warning bold"
-        if status in ("running", "paused"):
+        if status in AT_WORK:
             seconds = int(time.monotonic() - self._since)
             shown = f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60} s"
-            return (f"running {shown}", "success") if status == "running" else (f"paused {shown}", "warning")
-        if status == "interrupted":
+            return f"{status} {shown}", "success" if status is SessionStatus.RUNNING else "warning"
+        if status is SessionStatus.INTERRUPTED:
             return "interrupted · /resume goes on", "warning"
         return "ready", "dim"
 
