@@ -19,8 +19,10 @@ from _table import say, table, verdict
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import JudgedLines
 from quintet.domain.permission.gate import Sandbox, Terms, decide
-from quintet.domain.shell.judge import judge
+from quintet.domain.shell.judge import JudgedLine, judge
+from quintet.domain.turn.tool_spec import Touch
 
 BATCH = 20
 TARGET_US = 100.0
@@ -85,15 +87,20 @@ def _measure(line: str, rounds: int) -> dict[str, Any]:
     """The best time of each step, in µs a call."""
     grammar, bash = BashGrammar(), BY_NAME["bash"]
     script = grammar.parse(line)
-    touch = judge(script)
+    judged = judge(script)
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
     terms = Terms("/project", True, Sandbox.BWRAP)
+
+    def decided(one: JudgedLine) -> object:
+        touch = Touch(one.effects, one.reads, one.writes, one.why)
+        return decide(bash, touch, axes, terms, line, JudgedLines(one.commands, one.parts, named=one.named))
+
     steps: dict[str, Callable[[], object]] = {
         "shlex": lambda: shlex.split(line),
         "parse": lambda: grammar.parse(line),
         "judge": lambda: judge(script),
-        "decide": lambda: decide(bash, touch, axes, terms, line),
-        "all": lambda: decide(bash, judge(grammar.parse(line)), axes, terms, line),
+        "decide": lambda: decided(judged),
+        "all": lambda: decided(judge(grammar.parse(line))),
     }
     best = dict.fromkeys(steps, float("inf"))
     for _ in range(rounds):

@@ -55,8 +55,8 @@ def judged(root: Path, line: str, profile: PermissionProfile = PermissionProfile
     axes = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, profile).applied_to(INTERACTIVE)
     assert isinstance(axes, Axes)
     spec = BY_NAME["bash"]
-    touch = with_lines(spec.touch(spec.bind(f'{{"command": "{line}"}}')), PARSE)
-    return gate.decide(spec, touch, axes, Terms(str(root), person=True, sandbox=Sandbox.BWRAP), line)
+    touch, lines = with_lines(spec.touch(spec.bind(f'{{"command": "{line}"}}')), PARSE)
+    return gate.decide(spec, touch, axes, Terms(str(root), person=True, sandbox=Sandbox.BWRAP), line, lines)
 
 
 def run(root: Path, line: str, grant: Grant) -> Finished:

@@ -13,6 +13,7 @@ from typing import Any
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import JudgedLines
 from quintet.domain.permission.gate import Decision, Sandbox, Terms, decide
 from quintet.domain.shell.judge import with_lines
 from quintet.domain.turn.tool_spec import Touch
@@ -35,7 +36,7 @@ def good() -> list[dict[str, Any]]:
 
 
 @cache
-def judged(line: str) -> Touch:
+def judged(line: str) -> tuple[Touch, JudgedLines]:
     return with_lines(BASH.touch({"command": line, "exec_dir": ""}), GRAMMAR.parse)
 
 
@@ -47,4 +48,5 @@ def decided(
     root: str = "/project",
 ) -> Decision:
     axes = Axes(work_mode, RunControl.AUTONOMOUS, PermissionProfile(profile))
-    return decide(BASH, judged(line), axes, Terms(root, person=True, sandbox=sandbox), line)
+    touch, lines = judged(line)
+    return decide(BASH, touch, axes, Terms(root, person=True, sandbox=sandbox), line, lines)

@@ -25,7 +25,7 @@ from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.permission import gate
-from quintet.domain.permission.effects import ordered
+from quintet.domain.permission.effects import JudgedLines, ordered
 from quintet.domain.permission.question import access, is_command
 from quintet.domain.permission.rules import subject_of
 from quintet.domain.shell.judge import with_lines
@@ -53,13 +53,15 @@ def checked(arguments: Namespace) -> None:
     _bound(named_tool(arguments.name, specs_here(locate(arguments.directory))), arguments.args)
 
 
-def _bound(spec: ToolSpec, arguments: str, terms: gate.Terms | None = None) -> tuple[dict[str, Any], Touch]:
+def _bound(
+    spec: ToolSpec, arguments: str, terms: gate.Terms | None = None
+) -> tuple[dict[str, Any], Touch, JudgedLines]:
     try:
         bound = spec.bind(arguments)
         touch = spec.touch(bound)
         if terms is None or terms.sandbox is gate.Sandbox.BWRAP:
-            return bound, with_lines(touch, BashGrammar().parse, is_there=os.path.lexists)
-        return bound, with_lines(touch, BashGrammar().parse, ProjectFiles(terms.root).leads_to)
+            return bound, *with_lines(touch, BashGrammar().parse, is_there=os.path.lexists)
+        return bound, *with_lines(touch, BashGrammar().parse, ProjectFiles(terms.root).leads_to)
     except ToolFailed as error:
         raise UsageError(error.message) from None
 
@@ -144,8 +146,8 @@ def _permit(arguments: Namespace, dials: AxesChange) -> int:
         person=arguments.person,
         rules=FileRuleBook(places.rules_file).rules(),
     )
-    bound, touch = _bound(spec, arguments.args, terms)
-    decision = gate.decide(spec, touch, axes, terms, subject_of(bound, touch.lines))
+    bound, touch, lines = _bound(spec, arguments.args, terms)
+    decision = gate.decide(spec, touch, axes, terms, subject_of(bound, touch.lines), lines)
     held = access(decision.grant, terms.sandbox, terms.root, command=is_command(touch))
     answer = {
         "decision": decision.verdict,

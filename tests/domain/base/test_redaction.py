@@ -17,7 +17,6 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.exposure import exposures, granted, is_secret_name
 from quintet.domain.settings.settings import SecretSettings
-from quintet.domain.turn.tool_spec import Touch
 
 # Any text a secret may be, of eight characters or more, not of one letter only: that would hide in its own stand-in.
 SECRETS = st.text(st.characters(codec="utf-8", exclude_characters="*"), min_size=8, max_size=40).filter(
@@ -248,7 +247,7 @@ def test_a_secret_is_granted_only_where_every_command_may_have_it() -> None:
     assert exposed == {"GH_TOKEN": ("gh *", "git push*"), "NPM_TOKEN": ("npm publish",)}
 
     def given_to(*commands: str, effect: Effect = Effect.NETWORK) -> tuple[str, ...]:
-        return granted(Touch(frozenset({effect}), commands=commands), exposed)
+        return granted(frozenset({effect}), commands, exposed)
 
     assert given_to("gh pr list") == ("GH_TOKEN",)
     assert given_to("gh pr list", "git push origin") == ("GH_TOKEN",)

@@ -106,8 +106,8 @@ def test_secrets_are_never_read(path: str) -> None:
 
 
 def shell_verdict(line: str, axes: Axes) -> Verdict:
-    touch = with_lines(BASH.touch({"command": line, "exec_dir": ""}), GRAMMAR.parse)
-    return decide(BASH, touch, axes, Terms(root=ROOT, person=True, sandbox=Sandbox.BWRAP)).verdict
+    touch, lines = with_lines(BASH.touch({"command": line, "exec_dir": ""}), GRAMMAR.parse)
+    return decide(BASH, touch, axes, Terms(root=ROOT, person=True, sandbox=Sandbox.BWRAP), lines=lines).verdict
 
 
 @pytest.mark.parametrize("line", ["cat .env", "grep -f.env x", "git show HEAD:.env", "diff --from-file=.env a"])

@@ -18,9 +18,9 @@ NO_PUSH = Rule("rule-1", "deny", "bash", "git push*")
 
 def verdict(line: str) -> Verdict:
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
-    touch = with_lines(Touch(frozenset(), lines=(line,)), BashGrammar().parse)
+    touch, lines = with_lines(Touch(frozenset(), lines=(line,)), BashGrammar().parse)
     terms = Terms("/project", True, Sandbox.BWRAP, rules=(NO_PUSH,))
-    return decide(BY_NAME["bash"], touch, axes, terms, line).verdict
+    return decide(BY_NAME["bash"], touch, axes, terms, line, lines).verdict
 
 
 @pytest.mark.parametrize(

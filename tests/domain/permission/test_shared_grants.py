@@ -15,10 +15,10 @@ BASH = BY_NAME["bash"]
 
 
 def decided(line: str, profile: str = "trusted", rules: tuple[Rule, ...] = ()) -> Decision:
-    touch = with_lines(BASH.touch({"command": line, "exec_dir": ""}), GRAMMAR.parse)
+    touch, lines = with_lines(BASH.touch({"command": line, "exec_dir": ""}), GRAMMAR.parse)
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile(profile))
     terms = Terms(root="/project", person=True, sandbox=Sandbox.BWRAP, rules=rules)
-    return decide(BASH, touch, axes, terms, line)
+    return decide(BASH, touch, axes, terms, line, lines)
 
 
 APART = [

@@ -16,6 +16,7 @@ import pytest
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
+from quintet.domain.permission.effects import JudgedLines
 from quintet.domain.permission.gate import Sandbox, Terms, decide
 from quintet.domain.turn.tool_spec import Touch
 from tests.places import TESTS
@@ -34,7 +35,7 @@ ATTACKS, HARMLESS = read("attacks.jsonl"), read("harmless.jsonl")
 
 
 @cache
-def judged(line: str) -> Touch | None:
+def judged(line: str) -> tuple[Touch, JudgedLines] | None:
     """What the line would do; None if it is not even taken as an argument."""
     from quintet.adapters.shell_grammar import parse as shell_grammar
     from quintet.domain.shell.judge import with_lines
@@ -48,11 +49,12 @@ def judged(line: str) -> Touch | None:
 
 
 def decided(line: str, profile: PermissionProfile, person: bool) -> str:
-    touch = judged(line)
-    if touch is None:
+    meant = judged(line)
+    if meant is None:
         return "deny"
+    touch, lines = meant
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, profile)
-    return str(decide(BY_NAME["bash"], touch, axes, Terms("/project", person, Sandbox.BWRAP)).verdict)
+    return str(decide(BY_NAME["bash"], touch, axes, Terms("/project", person, Sandbox.BWRAP), lines=lines).verdict)
 
 
 def offenders(letters: str, person: bool, wrong: tuple[str, ...] = ("allow", "ask", "deny")) -> list[str]:

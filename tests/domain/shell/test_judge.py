@@ -3,10 +3,10 @@
 import pytest
 
 from quintet.adapters.shell_grammar.parse import BashGrammar
-from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.effects import Effect, JudgedLines
 from quintet.domain.permission.exposure import granted
 from quintet.domain.permission.rules import Rule, denying
-from quintet.domain.shell.judge import judge, with_lines
+from quintet.domain.shell.judge import JudgedLine, judge, with_lines
 from quintet.domain.shell.syntax import Script
 from quintet.domain.turn.tool_spec import Touch
 
@@ -559,17 +559,17 @@ def test_the_worst_of_a_line_is_told_in_a_few_words(line: str, why: str) -> None
 
 def test_a_touch_with_lines_becomes_what_they_mean() -> None:
     touch = Touch(frozenset({Effect.READ}), ("sub",), lines=("cat a", "rm b"), folder="sub")
-    meant = with_lines(touch, GRAMMAR.parse)
+    meant, lines = with_lines(touch, GRAMMAR.parse)
     assert meant == Touch(
         frozenset({Effect.READ, Effect.DESTROY}),
         ("sub", "sub/a", "sub/b"),
         ("sub/b",),
         "rm: deletes",
         lines=touch.lines,
-        commands=("cat a", "rm b"),
         folder="sub",
     )
-    assert with_lines(Touch(frozenset()), GRAMMAR.parse) == Touch(frozenset())
+    assert lines == JudgedLines(commands=("cat a", "rm b"))
+    assert with_lines(Touch(frozenset()), GRAMMAR.parse) == (Touch(frozenset()), JudgedLines())
 
 
 def test_what_is_not_understood_still_names_what_was() -> None:
@@ -592,7 +592,9 @@ def test_what_is_not_understood_still_names_what_was() -> None:
     ],
 )
 def test_a_secret_goes_to_the_program_of_that_name_and_to_no_file_called_so(line: str, given: bool) -> None:
-    assert granted(told(line), {"GH_TOKEN": ("gh *", "timeout *")}) == (("GH_TOKEN",) if given else ())
+    line_does = told(line)
+    found = granted(line_does.effects, line_does.commands, {"GH_TOKEN": ("gh *", "timeout *")})
+    assert found == (("GH_TOKEN",) if given else ())
 
 
 @pytest.mark.parametrize("line", ["./gh pr merge 1", "/opt/x/gh pr merge 1", "gh -R a/b pr merge 1"])
@@ -602,4 +604,4 @@ def test_a_deny_rule_stops_a_program_of_that_name_wherever_it_stands(line: str) 
 
 
 def test_an_empty_line_does_nothing() -> None:
-    assert judge(Script()) == Touch(frozenset({Effect.READ}))
+    assert judge(Script()) == JudgedLine(frozenset({Effect.READ}))

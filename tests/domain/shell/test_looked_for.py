@@ -14,9 +14,9 @@ BASH = BY_NAME["bash"]
 
 def decided(line: str, sandbox: Sandbox = Sandbox.BWRAP, links: dict[str, str] | None = None) -> Decision:
     leads_to = (lambda path: links.get(path, path)) if links is not None else None
-    touch = with_lines(BASH.touch({"command": line, "exec_dir": ""}), GRAMMAR.parse, leads_to)
+    touch, lines = with_lines(BASH.touch({"command": line, "exec_dir": ""}), GRAMMAR.parse, leads_to)
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-    return decide(BASH, touch, axes, Terms(root="/project", person=True, sandbox=sandbox), line)
+    return decide(BASH, touch, axes, Terms(root="/project", person=True, sandbox=sandbox), line, lines)
 
 
 LOOKS = [

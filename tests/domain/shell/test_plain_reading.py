@@ -184,21 +184,21 @@ def test_any_text_is_plain_or_not_and_never_more_than_words_and_pipes(line: str)
 
 @given(st.sampled_from(list(PLAIN)))
 def test_what_is_plain_is_judged_to_read_and_no_more(line: str) -> None:
-    touch = with_lines(Touch(frozenset(), lines=(line,)), BashGrammar().parse)
-    assert touch.plain and set(touch.effects) == {"read"}
+    touch, lines = with_lines(Touch(frozenset(), lines=(line,)), BashGrammar().parse)
+    assert lines.plain and set(touch.effects) == {"read"}
     assert set(plain_paths(line) or ()) <= set(touch.reads)
 
 
 def test_a_line_typed_into_a_shell_that_was_told_something_before_is_not_plain() -> None:
-    assert not with_lines(Touch(frozenset(), lines=("ls",)), BashGrammar().parse, fresh=False).plain
+    assert not with_lines(Touch(frozenset(), lines=("ls",)), BashGrammar().parse, fresh=False)[1].plain
 
 
 def test_every_line_of_a_call_has_to_be_plain() -> None:
-    assert not with_lines(Touch(frozenset(), lines=("ls", "git log")), BashGrammar().parse).plain
+    assert not with_lines(Touch(frozenset(), lines=("ls", "git log")), BashGrammar().parse)[1].plain
 
 
 def test_what_the_paths_lead_to_is_read_too() -> None:
     touch = Touch(frozenset(), lines=("cat a",), folder="sub")
     links = {"sub/a": "/home/me/.ssh/id_rsa"}
-    meant = with_lines(touch, BashGrammar().parse, lambda path: links.get(path, path))
+    meant, _ = with_lines(touch, BashGrammar().parse, lambda path: links.get(path, path))
     assert meant.reads == ("sub/a", "/home/me/.ssh/id_rsa")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quintet.adapters.shell_grammar.fast_path import flat
 from quintet.adapters.shell_grammar.parse import LONGEST, MOST_MARKS, BashGrammar
 from quintet.domain.permission.effects import Effect
-from quintet.domain.shell.judge import added_up, judge, with_lines
+from quintet.domain.shell.judge import JudgedLine, added_up, judge, with_lines
 from quintet.domain.shell.plain_reading import plain_paths
 from quintet.domain.shell.syntax import Script, ShellCommand, Word
 from quintet.domain.turn.tool_spec import Touch
@@ -22,7 +22,7 @@ PIECES = [
 ]
 
 
-def answered(line: str) -> Touch:
+def answered(line: str) -> JudgedLine:
     """The judgement as it is made, with no net below it."""
     return added_up((flat(line) or GRAMMAR.parse_tree(line)) if line.isprintable() else GRAMMAR.parse(line))
 
@@ -64,7 +64,7 @@ LARGE = [
 def test_large_lines_get_an_answer(line: str) -> None:
     """What takes the square of its length here takes minutes, and the suite's own limit ends it."""
     assert len(line) <= LONGEST
-    assert with_lines(Touch(frozenset(), lines=(line,)), GRAMMAR.parse).effects
+    assert with_lines(Touch(frozenset(), lines=(line,)), GRAMMAR.parse)[0].effects
 
 
 def test_a_subcommand_behind_any_number_of_flags_is_known_to_rules() -> None:

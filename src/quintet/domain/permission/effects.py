@@ -97,6 +97,18 @@ class LinePart(Struct, frozen=True, gc=False):
     place: int = 0  # of the command in the line; what one command does in several ways has one place
 
 
+class JudgedLines(Struct, frozen=True, gc=False):
+    """What the shell lines of a call mean, beside the effects and paths that they add to it."""
+
+    commands: tuple[str, ...] = ()  # those in the lines, and those that these run in turn
+    parts: tuple[LinePart, ...] = ()  # those of them that are more than plain reading
+    plain: bool = False  # the lines are all in the closed table of what reads: see shell.plain_reading
+    named: tuple[str, ...] = ()  # of what they read, the files that they only look for: `ls -l .env`
+
+
+NO_LINES = JudgedLines()
+
+
 def needs(effects: frozenset[Effect]) -> frozenset[Effect]:
     """What of the effects opens something beyond the project: `network`, `commit` for the repository."""
     network = {Effect.NETWORK} if effects & NETWORKED else set()

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import Effect, LinePart
-from quintet.domain.turn.tool_spec import Touch
 
 AGENT, HOSTS, PRIVATE = "ssh-agent", "ssh-hosts", "ssh-keys"
 
@@ -164,15 +163,17 @@ def exposures(settings: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def granted(touch: Touch, exposed: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def granted(
+    effects: frozenset[Effect], commands: Sequence[str], exposed: Mapping[str, tuple[str, ...]]
+) -> tuple[str, ...]:
     """The secrets a call gets: those that every command of its lines may have.
 
     A line that is not understood, or destroys, gets none: nobody knows all that it would run.
     """
-    if not exposed or not touch.commands or Effect.DESTROY in touch.effects:
+    if not exposed or not commands or Effect.DESTROY in effects:
         return ()
     return tuple(
         name
         for name, patterns in sorted(exposed.items())
-        if all(any(fnmatchcase(command, pattern) for pattern in patterns) for command in touch.commands)
+        if all(any(fnmatchcase(command, pattern) for pattern in patterns) for command in commands)
     )

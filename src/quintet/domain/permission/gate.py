@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.permission.effects import NETWORKED, Effect, Grant, apart, exceeds, ordered
+from quintet.domain.permission.effects import NETWORKED, NO_LINES, Effect, Grant, JudgedLines, apart, exceeds, ordered
 from quintet.domain.permission.effects import Sandbox as Sandbox
 from quintet.domain.permission.exposure import exposures, granted, keys_for
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_write_protected
@@ -92,18 +92,34 @@ def unasked(axes: Axes) -> frozenset[Effect]:
     return UNASKED[axes.permission_profile] if building else READING
 
 
-def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str = "") -> Decision:
-    """Allow, ask or deny one call of `spec` whose arguments mean `touch`; `subject` is what rules go by."""
-    effects, root = touch.effects, terms.root
+class _Case(Struct, frozen=True):
+    """One call before the gate."""
+
+    spec: ToolSpec
+    touch: Touch
+    lines: JudgedLines
+    axes: Axes
+    terms: Terms
+    effects: frozenset[Effect]  # those of the touch, and outside if it writes there
+
+
+def decide(
+    spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str = "", lines: JudgedLines = NO_LINES
+) -> Decision:
+    """Allow, ask or deny one call of `spec` whose arguments mean `touch`; `subject` is what rules go by.
+
+    `lines`: what the call's shell lines mean, if it has any.
+    """
+    root = terms.root
     away = [path for path in touch.writes if inside(path, root) is None]
-    if away:
-        effects |= {Effect.OUTSIDE}
-    if refusal := _refusal(spec, touch, effects, axes, terms):
+    effects = touch.effects | {Effect.OUTSIDE} if away else touch.effects
+    case = _Case(spec, touch, lines, axes, terms, effects)
+    if refusal := _refusal(case):
         return Decision(Verdict.DENY, refusal, ordered(effects))
-    if rule := denying(terms.rules, spec.name, subject, root, touch.commands):
+    if rule := denying(terms.rules, spec.name, subject, root, lines.commands):
         return Decision(Verdict.DENY, f"your rule {rule.id} says no: {describe(rule)}", ordered(effects), rule=rule.id)
 
-    question, lifts = _question(spec, touch, effects, axes, terms, away)
+    question, lifts = _question(case, away)
     rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
     rule = allowing(rules, spec.name, subject, root, lifts) if lifts else None
     if rule:
@@ -112,8 +128,8 @@ def decide(spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, subject: str 
         question, lifts, rule = question or "run control is manual: each step asks", _NOTHING, None
     named = rule is not None and rule.pattern[:4] == "git "
     approved = bool(question) or named
-    keys = keys_for(effects, touch.commands, touch.parts, approved=approved, user_line=touch.user_line)
-    grant = _grant(effects, touch, axes, terms, keys)
+    keys = keys_for(effects, lines.commands, lines.parts, approved=approved, user_line=touch.user_line)
+    grant = _grant(case, keys)
     if question:
         reason = question if terms.person else f"{question}; nobody is attached to ask"
         return Decision(Verdict.ASK, reason, ordered(effects), grant, lifts=ordered(lifts))
@@ -134,8 +150,9 @@ def withdrawn(held: Grant, before: Decision, after: Decision, tightened: bool) -
     return tightened or stricter or exceeds(before.grant, after.grant)
 
 
-def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms) -> str:
+def _refusal(case: _Case) -> str:
     """Why nobody can say yes to this; empty if somebody could."""
+    spec, touch, axes, terms, effects = case.spec, case.touch, case.axes, case.terms, case.effects
     if _useless(spec, axes):
         return f"work mode {axes.work_mode} does not {_worst(spec.effects)}"
     if not visible(spec, axes):
@@ -150,7 +167,7 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
     for path in touch.reads + touch.writes:
         if terms.protection.private and terms.protection.is_private(inside(path, terms.root) or path):
             return f"{_brief(path)} is protected: it is Quintet's own"
-        if terms.protection.is_secret(path) and not _only_looked_for(path, touch, terms):
+        if terms.protection.is_secret(path) and not _only_looked_for(path, case):
             return f"{_brief(path)} is protected: it may hold secrets; {_instead(path, touch, terms)}"
         if spec.confined and inside(path, terms.root) is None:
             return f"{_brief(path)} is outside the project, where {spec.name} cannot reach; bash can, and asks"
@@ -160,7 +177,7 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
         if changing and not (changing == {Effect.EDIT} and _own_artifact(touch, axes, terms)):
             only = " but in " + ", ".join(_artifacts(axes, terms)) if changing == {Effect.EDIT} else ""
             return f"work mode {work_mode} does not {_worst(changing)}{only}"
-    if terms.sandbox is Sandbox.NONE and _uncontained(spec, touch, effects, terms):
+    if terms.sandbox is Sandbox.NONE and _uncontained(case):
         if work_mode in READ_ONLY_MODES:
             return f"work mode {work_mode}, without a sandbox, runs only {_PLAIN_LINES}"
         if axes.permission_profile is PermissionProfile.RESTRICTED:
@@ -168,10 +185,10 @@ def _refusal(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axe
     return ""
 
 
-def _uncontained(spec: ToolSpec, touch: Touch, effects: frozenset[Effect], terms: Terms) -> bool:
+def _uncontained(case: _Case) -> bool:
     """Whether nothing but a judgement of words says that a line does no more than it is judged to do."""
-    plain = touch.plain and not effects - READING
-    return terms.sandbox is not Sandbox.BWRAP and _runs_lines(spec) and bool(effects) and not plain
+    plain = case.lines.plain and not case.effects - READING
+    return case.terms.sandbox is not Sandbox.BWRAP and _runs_lines(case.spec) and bool(case.effects) and not plain
 
 
 def _runs_lines(spec: ToolSpec) -> bool:
@@ -190,12 +207,11 @@ def _own_artifact(touch: Touch, axes: Axes, terms: Terms) -> bool:
     return bool(paths) and all(path and any(fnmatchcase(path, pattern) for pattern in patterns) for path in paths)
 
 
-def _question(
-    spec: ToolSpec, touch: Touch, effects: frozenset[Effect], axes: Axes, terms: Terms, away: list[str]
-) -> tuple[str, frozenset[Effect]]:
+def _question(case: _Case, away: list[str]) -> tuple[str, frozenset[Effect]]:
     """Why this has to be asked (empty if it may proceed), and the effects a rule could lift."""
+    touch, axes, terms, effects = case.touch, case.axes, case.terms, case.effects
     why = f" ({_brief(touch.why)})" if touch.why else ""
-    mixed = apart(touch.parts)
+    mixed = apart(case.lines.parts)
     if mixed and not touch.asks:
         why += f"; {mixed}"
     if away:
@@ -212,7 +228,7 @@ def _question(
         return f"{touch.asks}: it asks{lifted}{why}", effects - READING
     if beyond := effects - UNASKED[axes.permission_profile]:
         return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}", effects - READING
-    if _uncontained(spec, touch, effects, terms):
+    if _uncontained(case):
         lifts = (effects | {Effect.EXECUTE}) - READING
         return f"{_WALLS[terms.sandbox]}: every command but plain reading asks{why}", lifts
     if terms.sandbox is not Sandbox.BWRAP and effects & CONTAINED:
@@ -226,10 +242,10 @@ def _question(
     return "", _NOTHING
 
 
-def _only_looked_for(path: str, touch: Touch, terms: Terms) -> bool:
+def _only_looked_for(path: str, case: _Case) -> bool:
     """Whether a secret file is not opened, and no name beside it is told: a folder of secrets is not listed."""
-    within = inside(path, terms.root) is not None
-    return within and path in touch.named and not terms.protection.is_secret_folder(path)
+    within = inside(path, case.terms.root) is not None
+    return within and path in case.lines.named and not case.terms.protection.is_secret_folder(path)
 
 
 def _instead(path: str, touch: Touch, terms: Terms) -> str:
@@ -257,9 +273,9 @@ def _readable(path: str, terms: Terms) -> bool:
     return path.startswith("/") and any(inside(path, shelf) is not None for shelf in terms.shelves)
 
 
-def _grant(effects: frozenset[Effect], touch: Touch, axes: Axes, terms: Terms, keys: tuple[str, ...] = ()) -> Grant:
+def _grant(case: _Case, keys: tuple[str, ...]) -> Grant:
     """What the call gets. In the reading work modes the project stays read-only but for the mode's own artifact."""
-    root = terms.root
+    axes, terms, effects, root = case.axes, case.terms, case.effects, case.terms.root
     if not effects - READING:
         roots: tuple[str, ...] = ()
     elif axes.work_mode in READ_ONLY_MODES:
@@ -267,9 +283,9 @@ def _grant(effects: frozenset[Effect], touch: Touch, axes: Axes, terms: Terms, k
         roots = tuple(f"{root}/{_folder(pattern)}" for pattern in _artifacts(axes, terms)) if artifact else ()
     else:
         roots = (root,)
-    reads = tuple(path for path in touch.reads if path.startswith(("/", "..")) and inside(path, root) is None)
+    reads = tuple(path for path in case.touch.reads if path.startswith(("/", "..")) and inside(path, root) is None)
     outside = tuple(_whole(path, root) for path in reads)
-    secrets = granted(touch, exposures(terms.expose)) if terms.expose else ()
+    secrets = granted(case.touch.effects, case.lines.commands, exposures(terms.expose)) if terms.expose else ()
     return Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets, keys)
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from quintet.domain.permission.effects import EFFECT_ORDER
+from quintet.domain.permission.effects import EFFECT_ORDER, NO_LINES, Effect, JudgedLines, LinePart
 from quintet.domain.shell.arguments import (
     DESTROY,
     READ,
@@ -24,6 +24,18 @@ from quintet.domain.shell.variables import TooMany, bomb
 from quintet.domain.turn.tool_spec import Touch
 
 
+class JudgedLine(Struct, frozen=True, gc=False):
+    """What one line would do; the fields are those of a `Touch` and of `JudgedLines`."""
+
+    effects: frozenset[Effect]
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    why: str = ""
+    commands: tuple[str, ...] = ()
+    parts: tuple[LinePart, ...] = ()
+    named: tuple[str, ...] = ()
+
+
 def with_lines(
     touch: Touch,
     parse: Callable[[str], Script],
@@ -31,15 +43,15 @@ def with_lines(
     *,
     fresh: bool = True,
     is_there: Callable[[str], bool] | None = None,
-) -> Touch:
-    """The touch of a call that runs shell lines, with what its lines mean.
+) -> tuple[Touch, JudgedLines]:
+    """The touch of a call that runs shell lines with what these do, and what else they mean.
 
     `leads_to` says where a path really is, links followed: given where nothing contains the lines. `fresh`: they are
     run by a shell of their own, which nobody has told anything before. `is_there` says whether this machine has a path:
     given where a whole sandbox contains the lines, which has a /tmp of its own.
     """
     if not touch.lines:
-        return touch
+        return touch, NO_LINES
     meant = [judge(parse(line), touch.folder) for line in touch.lines]
     worst = max(meant, key=lambda one: max(map(EFFECT_ORDER.index, one.effects)))
     plain_reads = [plain_paths(line) for line in touch.lines] if fresh else [None]
@@ -56,12 +68,14 @@ def with_lines(
     if is_there is not None and _keeps_to_own_tmp((*reads, *writes), is_there):
         reads = {path: None for path in reads if not _in_tmp(path)}
         writes = {path: None for path in writes if not _in_tmp(path)}
-    return structs.replace(
+    does = structs.replace(
         touch,
         effects=touch.effects.union(*(one.effects for one in meant)),
         reads=tuple(reads),
         writes=tuple(writes),
         why=touch.why or worst.why,
+    )
+    return does, JudgedLines(
         commands=tuple(command for one in meant for command in one.commands),
         parts=tuple(dict.fromkeys(part for one in meant for part in one.parts)),
         plain=None not in plain_reads,
@@ -82,16 +96,16 @@ def _keeps_to_own_tmp(paths: Iterable[str], is_there: Callable[[str], bool]) -> 
     return bool(named) and all(_in_tmp(path) and not is_there("/".join(path.split("/")[:3])) for path in named)
 
 
-def judge(script: Script, folder: str = "") -> Touch:
+def judge(script: Script, folder: str = "") -> JudgedLine:
     """The effects of a whole line run in `folder`: the union over its commands. Never raises."""
     try:
         return added_up(script, folder)
     except Exception as error:  # a fault of ours, and no reason to let the line pass
         why = f"not understood: a fault of Quintet's own ({type(error).__name__})"
-        return Touch(effect_set(DESTROY), why=why)
+        return JudgedLine(effect_set(DESTROY), why=why)
 
 
-def added_up(script: Script, folder: str = "") -> Touch:
+def added_up(script: Script, folder: str = "") -> JudgedLine:
     tally = LineTally(folder, script)
     try:
         for command in script.commands:
@@ -106,12 +120,12 @@ def added_up(script: Script, folder: str = "") -> Touch:
         tally.evaluated(script)
     if script.problem:
         tally.take(DESTROY, f"not understood: {script.problem}")
-    return Touch(
+    return JudgedLine(
         effect_set(tally.effects or READ),
         tuple(tally.reads | tally.named),
         tuple(tally.writes),
         tally.why,
-        commands=tuple(spelling for words in tally.ran for spelling in spellings(words)),
-        parts=tally.parts(),
-        named=tuple(path for path in tally.named if path not in tally.reads),
+        tuple(spelling for words in tally.ran for spelling in spellings(words)),
+        tally.parts(),
+        tuple(path for path in tally.named if path not in tally.reads),
     )

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from msgspec import Struct
 
 from quintet.domain.dials.axes import PermissionProfile
-from quintet.domain.permission.effects import Effect, LinePart
+from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.messages import Finish, Image, ToolSchema, Usage
 from quintet.domain.turn.swe_phases import PhaseMove
 from quintet.domain.turn.todos import Todo
@@ -37,10 +37,6 @@ class Touch(Struct, frozen=True):
     tells: bool = False  # a page of the web gets to know something that the model chose
     shell: str = ""  # the background shell this is typed into
     lines: tuple[str, ...] = ()  # shell lines the call will run
-    commands: tuple[str, ...] = ()  # the commands in them, and those that these run in turn
-    parts: tuple[LinePart, ...] = ()  # those of them that are more than plain reading
-    plain: bool = False  # the lines are all in the closed table of what reads: see shell.plain_reading
-    named: tuple[str, ...] = ()  # of what it reads, the files that it only looks for: `ls -l .env`
     folder: str = ""  # where it runs them
     verifies: str = ""  # the todo whose criteria it will check
     server: str | None = None  # what the tool's service is asked about before the gate decides: an MCP server

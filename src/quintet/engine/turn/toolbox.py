@@ -17,7 +17,7 @@ from quintet.domain.base.wording import nearest
 from quintet.domain.dials.axes import Axes, RunControl, tightens
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.permission import gate
-from quintet.domain.permission.effects import Effect, Grant, exceeds
+from quintet.domain.permission.effects import NO_LINES, Effect, Grant, JudgedLines, exceeds
 from quintet.domain.permission.gate import Decision, Sandbox, Terms
 from quintet.domain.permission.put_right import PUT_RIGHT
 from quintet.domain.permission.question import access, is_command
@@ -116,7 +116,7 @@ class Toolbox:
             touch = with_criteria(spec.touch(arguments), standing.todos)
             outward = touch.addresses or touch.resource or touch.tells
             touch = _with_known(touch, standing) if outward else touch
-            touch, held = self._typed(touch) if touch.shell else (self._judged(touch), None)
+            touch, lines, held = self._typed(touch) if touch.shell else (*self._judged(touch), None)
             touch = self.hands.served(spec, touch) if touch.server is not None else touch
             touch = self.hands.carried(touch) if touch.moves else touch
             rules = self.hands.rules()
@@ -125,7 +125,7 @@ class Toolbox:
         terms = structs.replace(self.terms, person=person, rules=rules)
         if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
             terms = structs.replace(terms, sandbox=Sandbox.NONE)
-        decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines))
+        decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines), lines)
         if touch.shell and exceeds(decision.grant, started := self.hands.shell(touch.shell).grant):
             return refused(
                 f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
@@ -149,16 +149,16 @@ class Toolbox:
         homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
         return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
 
-    def _judged(self, touch: Touch, *, fresh: bool = True, contained: bool = True) -> Touch:
+    def _judged(self, touch: Touch, *, fresh: bool = True, contained: bool = True) -> tuple[Touch, JudgedLines]:
         if not touch.lines:
-            return touch
+            return touch, NO_LINES
         from quintet.domain.shell.judge import with_lines  # a session that runs no line need not know what lines mean
 
         if contained and self.sandbox is Sandbox.BWRAP:
             return with_lines(touch, self._grammar.parse, fresh=fresh, is_there=self.hands.is_there)
         return with_lines(touch, self._grammar.parse, self.hands.leads_to, fresh=fresh)
 
-    def _typed(self, touch: Touch) -> tuple[Touch, Grant]:
+    def _typed(self, touch: Touch) -> tuple[Touch, JudgedLines, Grant]:
         """What is typed where a shell waits for a line is a line; what another program makes of it, nobody knows."""
         shell = self.hands.shell(touch.shell)
         line = shell.begun + touch.lines[0]
@@ -169,8 +169,8 @@ class Toolbox:
         else:
             outside = Effect.OUTSIDE in shell.grant.effects
             whole = structs.replace(touch, lines=(line,), folder=shell.folder)
-            return self._judged(whole, fresh=False, contained=not outside), shell.grant
-        return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines), shell.grant
+            return *self._judged(whole, fresh=False, contained=not outside), shell.grant
+        return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines), NO_LINES, shell.grant
 
     def withdrawn(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
         """The running shells that a turned dial takes the ground from, each with the reason."""
