@@ -182,7 +182,7 @@ class LocalExecutors:
         passed = {name: held[name] for name in names if name in held}
         home = {"HOME": dialect.start.user_home}
         return msgspec.structs.replace(
-            launch, variables={**launch.variables, **home, **passed, **dialect.variables()}, room=None
+            launch, variables={**launch.variables, **home, **passed, **dialect.variables()}, keepable=None
         )
 
     def _lasts(self, path: str, grant: Grant) -> bool:
