@@ -124,6 +124,7 @@ def test_without_the_extra_one_line_says_so_and_the_session_goes_on(
 ) -> None:
     for name in ("opentelemetry", "opentelemetry.exporter.otlp.proto.http.trace_exporter"):
         monkeypatch.setitem(sys.modules, name, None)  # as Python marks a package that is not there
+    monkeypatch.delitem(sys.modules, "quintet.features.otel.exporter", raising=False)
 
     async def script(driver: Driver) -> None:
         assert (await driver.turn("hello")).status == "done"
@@ -141,7 +142,7 @@ def test_an_untrusted_project_cannot_send_its_sessions_anywhere(quintet: Program
     assert "observability.otel" in done.err
 
 
-def test_off_nothing_of_it_is_imported(repo: Path) -> None:
+def test_off_nothing_is_imported_but_what_declares_it_and_looks_at_the_setting(repo: Path) -> None:
     code = (
         "import asyncio, sys, quintet\n"
         "async def main():\n"
@@ -150,4 +151,5 @@ def test_off_nothing_of_it_is_imported(repo: Path) -> None:
         "print(*(name for name in sys.modules if 'opentelemetry' in name or 'otel' in name or name.endswith('spans')))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=repo, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    ours = ("", ".settings", ".observer")
+    assert set(done.stdout.split()) == {f"quintet.features.otel{name}" for name in ours}

@@ -7,6 +7,7 @@ is kept first, so that a rewind is one more point to go back to.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -90,8 +91,6 @@ async def look_ahead(
 
 def epoch(at: str) -> float:
     """Seconds since 1970 of an instant in the journal."""
-    from datetime import datetime
-
     return datetime.fromisoformat(at).timestamp()
 
 

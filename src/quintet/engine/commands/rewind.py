@@ -10,17 +10,22 @@ from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted
 from quintet.domain.input.slash_line import CommandLine
-from quintet.domain.journal.file_changes import LeftAlone, Restoration
+from quintet.domain.journal.file_changes import LeftAlone
 from quintet.domain.journal.protocol import Rewound
-from quintet.domain.journal.state import SessionState
 from quintet.engine.checkpoints.rewind import Prospect, is_folder, look_ahead, take_back
 from quintet.engine.checkpoints.rewind_points import Point, point_at, points_of
+from quintet.engine.checkpoints.rewind_preview import (
+    changed_since,
+    left_lines,
+    lines_changed,
+    preview_lines,
+    verb,
+    worth_showing,
+)
 from quintet.engine.session.command_context import CommandOutcome, Desk
-from quintet.engine.session.core import Core
 
 WHAT = ("files", "conversation", "both")
 MOST_LISTED = 20  # points
-MOST_SHOWN = 40  # files
 MOST_TOLD = 200  # files in the data
 
 
@@ -63,7 +68,7 @@ async def _done(desk: Desk, to: Point, what: str, seen: Prospect | None, number:
         restored=restored,
         left=tuple(on_one_line(one.path) for one in left[:MOST_LISTED]),
     )
-    said = [f"back to before {to.number}: {_said(rewound)}", *_left_lines(left, seen.lacking if seen else [])]
+    said = [f"back to before {to.number}: {_said(rewound)}", *left_lines(left, seen.lacking if seen else [])]
     data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
     return CommandOutcome(
         "\n".join([*said, f"/rewind {number} takes this back"]), [*events, rewound], data={"rewind": data}
@@ -78,20 +83,12 @@ def _said(rewound: Rewound) -> str:
 def _list(points: list[Point], there: set[str]) -> CommandOutcome:
     if not points:
         return CommandOutcome("there is no turn to go back to yet", data={"points": []})
-    rows = [(str(p.number), p.at[:16].replace("T", " "), about(p, there), on_one_line(p.title)) for p in points]
+    rows = [(str(p.number), p.at[:16].replace("T", " "), changed_since(p, there), on_one_line(p.title)) for p in points]
     lines = table(rows[-MOST_LISTED:], right=(0,))
     more = [f"{len(rows) - len(lines)} before these"] if len(rows) > len(lines) else []
     data = [_as_data(point, there) for point in points[-MOST_LISTED:]]
     last = "/rewind N shows what going back to before N would do; /rewind N files|conversation|both does it"
     return CommandOutcome("\n".join([*more, *lines, last]), data={"points": data})
-
-
-def about(point: Point, there: set[str]) -> str:
-    files, added, removed = point.totals
-    if not files:
-        return "no files"
-    kept = "" if point.id in there else ", not kept"
-    return f"{counted(files, 'file')} +{added} −{removed}{kept}"
 
 
 def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
@@ -108,70 +105,22 @@ def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
     }
 
 
-def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) -> list[str]:
-    """What going back would do, for a person."""
-    lines = [f"{to.number}  {to.at[:16].replace('T', ' ')}  {on_one_line(to.title)}"]
-    files = _worth_showing(seen.plan.restore)
-    lines.append(f"{counted(len(files), 'path')} to restore:" if files else "no file to restore")
-    lines += [
-        f"  {row}" for row in table([(_verb(f), on_one_line(f.path), _lines(seen, f)) for f in files[:MOST_SHOWN]])
-    ]
-    lines += [f"  … {len(files) - MOST_SHOWN} more"] if len(files) > MOST_SHOWN else []
-    lines += _left_lines(seen.plan.left, seen.lacking)
-    if not core.settings.checkpoints.enabled:
-        lines.append("checkpoints are off (checkpoints.enabled), so no files are kept")
-    if mark := state.conversation.marks.get(to.id):
-        lines.append(
-            f"the conversation goes from {counted(len(state.conversation.messages), 'message')} to {mark.count}"
-        )
-    return lines
-
-
 def _preview(desk: Desk, to: Point, seen: Prospect) -> CommandOutcome:
     lines = preview_lines(desk.core, desk.state, to, seen)
     lines.append(f"/rewind {to.number} both does it; files or conversation does one of them")
-    files = _worth_showing(seen.plan.restore)
+    files = worth_showing(seen.plan.restore)
     mark = desk.state.conversation.marks.get(to.id)
     data = {
         "to": to.number,
         "files": len(files),
         "restore": [
-            {"path": on_one_line(f.path), "does": _verb(f), "lines": _lines(seen, f)} for f in files[:MOST_TOLD]
+            {"path": on_one_line(f.path), "does": verb(f), "lines": lines_changed(seen, f)} for f in files[:MOST_TOLD]
         ],
         "left": _told(seen.plan.left),
         "lacking": _told(seen.lacking),
         "messages": mark.count if mark else None,
     }
     return CommandOutcome("\n".join(lines), data={"rewind": data})
-
-
-def _worth_showing(wanted: tuple[Restoration, ...]) -> list[Restoration]:
-    """Without the folders that come and go with a file in them."""
-    above = {one.path.rpartition("/")[0] for one in wanted if not is_folder(one)}
-    return [one for one in wanted if not is_folder(one) or not any(f"{a}/".startswith(f"{one.path}/") for a in above)]
-
-
-def _verb(one: Restoration) -> str:
-    if not one.target:
-        return "remove"
-    return "bring back" if not one.now else "restore"
-
-
-def _lines(seen: Prospect, one: Restoration) -> str:
-    if is_folder(one):
-        return "folder"
-    added, removed = seen.lines[one.path]
-    return f"+{added} −{removed}"
-
-
-def _left_lines(left: Sequence[LeftAlone], lacking: Sequence[LeftAlone]) -> list[str]:
-    lines = []
-    for title, items in (("left alone", left), ("not covered", lacking)):
-        if items:
-            rows = table([(on_one_line(one.path), one.reason) for one in items[:MOST_SHOWN]])
-            lines += [f"{title}:", *(f"  {row}" for row in rows)]
-            lines += [f"  … {len(items) - MOST_SHOWN} more"] if len(items) > MOST_SHOWN else []
-    return lines
 
 
 def _told(items: Sequence[LeftAlone]) -> list[dict[str, str]]:

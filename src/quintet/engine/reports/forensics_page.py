@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 
 from quintet.domain.dials import badge
@@ -302,6 +303,4 @@ def _count(number: int, what: str) -> str:
 
 
 def _clock(moment: float) -> str:
-    from datetime import UTC, datetime
-
     return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S}"

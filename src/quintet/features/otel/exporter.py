@@ -1,39 +1,36 @@
 """Sends spans to an OpenTelemetry collector by OTLP over HTTP: the extra `otel`, imported when the setting is on.
 
 Where to and how is said by the standard OTEL_ variables. `take` must not throw, and never waits for the collector; what
-goes wrong is told once, and the session goes on.
+goes wrong is logged once, and the session goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
+
 from quintet.domain.journal.protocol import Recorded
 from quintet.features.otel.spans import AGENT, Span, Spans
 
 CLOSE_SECONDS = 3.0  # that the last spans get to leave
-MISSING = (
-    "observability.otel is on, but the extra that brings OpenTelemetry is not installed, so no spans are sent: "
-    "pip install 'quintet[otel]'"
-)
 
 
 class OtelExporter:
-    """Raises ImportError where the extra is not installed."""
-
-    def __init__(self, spans: Spans, version: str, tell: Callable[[str], None]) -> None:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
+    def __init__(self, spans: Spans, version: str, log: Callable[[str], None]) -> None:
         self._spans = spans
-        self._tell = tell
-        self._told = False
+        self._log = log
+        self._warned = False
         self._quiet()
         named = "OTEL_SERVICE_NAME" in os.environ or "service.name" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
         about = {} if named else {"service.name": AGENT}
@@ -54,9 +51,6 @@ class OtelExporter:
             self._say(f"a span could not be made: {error}")
 
     def _record(self, span: Span) -> None:
-        from opentelemetry.context import Context
-        from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
-
         made = self._begun.pop(span.key, None)
         if made is None:
             parent = self._begun.get(span.parent)
@@ -83,14 +77,12 @@ class OtelExporter:
         enough.cancel()
 
     def _say(self, text: str) -> None:
-        if not self._told:
-            self._told = True
-            self._tell(f"OpenTelemetry: {text}")
+        if not self._warned:
+            self._warned = True
+            self._log(f"OpenTelemetry: {text}")
 
     def _quiet(self) -> None:
         """What the library would print into the middle of a session goes where ours goes."""
-        import logging
-
         handler = logging.Handler(logging.WARNING)
         handler.emit = lambda record: self._say(record.getMessage())  # type: ignore[method-assign]
         logger = logging.getLogger("opentelemetry")

@@ -9,19 +9,24 @@ from quintet.domain.journal.protocol import Noticed, Recorded
 from quintet.engine.session.core import Core
 from quintet.features.otel.settings import ObservabilitySettings
 
+MISSING = (
+    "observability.otel is on, but the extra that brings OpenTelemetry is not installed, so no spans are sent: "
+    "pip install 'quintet[otel]'"
+)
+
 
 def observer(core: Core, session: str) -> tuple[list[Noticed], Callable[[Recorded], None] | None]:
     """What sends a session's events as spans, if the settings want it; what keeps them from leaving comes first."""
     wanted = core.settings.table("observability", ObservabilitySettings)
     if not wanted.otel:
         return [], None
-    from quintet.features.otel.exporter import MISSING, OtelExporter
+    try:
+        from quintet.features.otel.exporter import OtelExporter
+    except ImportError:
+        return [Noticed(level="warning", code="OTEL", text=MISSING)], None
     from quintet.features.otel.spans import Spans
 
     spans = Spans(session, core.settings.models, __version__, content=wanted.otel_content)
-    try:
-        exporter = OtelExporter(spans, __version__, core.log.note)
-    except ImportError:
-        return [Noticed(level="warning", code="OTEL", text=MISSING)], None
+    exporter = OtelExporter(spans, __version__, core.log.note)
     core.ownership.closing = (exporter.close, *core.ownership.closing)
     return [], exporter.take

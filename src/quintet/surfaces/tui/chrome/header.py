@@ -88,15 +88,12 @@ class HeaderLine(Widget):
         cost = "" if self.autonomous else self.cost
         name, place = clean(self.place.partition(" · ")[0]), clean(self.place)
         place = name if self.autonomous else place
-        shown = next(
-            (
-                (words, money)
-                for words, money in ((place, cost), (place, ""), (name, ""), ("", ""))
-                if cell_len(words) + len(money) + 2 * bool(words) + 2 * bool(money) <= room
-            ),
-            ("", ""),
-        )
-        words, money = shown
+        for words, money in ((place, cost), (place, ""), (name, "")):
+            needed = sum(cell_len(part) + 2 for part in (words, money) if part)
+            if needed <= room:
+                break
+        else:
+            return text
         if not words and not money:
             return text
         gap = room - cell_len(words) - len(money)

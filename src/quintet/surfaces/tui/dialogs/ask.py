@@ -78,8 +78,9 @@ class AskScreen(ModalScreen[str]):
         if self._whole:
             return about + [row for line in more for row in wrap([(line, "")], width)]
         self._folds = len(about) > most or any(fitted(line, width) != line for line in more)
-        if len(about) > most - LEAST_ROWS * bool(more):
-            about = about[: max(most - LEAST_ROWS * bool(more), 1)]
+        room = most - LEAST_ROWS if more else most
+        if len(about) > room:
+            about = about[: max(room, 1)]
             self._folds = True
         of_list, of_changes = shares(most - len(about), len(self._listed), len(self._changed))
         lines = self._listed[:of_list]

@@ -95,12 +95,15 @@ class Popup(Widget):
         return min(max(0, self.selected - MOST_ROWS + 1), max(0, len(self.rows) - MOST_ROWS))
 
     def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        return min(len(self.rows), MOST_ROWS) + bool(self._heading())
+        return min(len(self.rows), MOST_ROWS) + self._heading_height()
 
     def _heading(self) -> str:
         if self.state is PopupState.LOADING:
             return LOADING_TEXT
         return NO_MATCHES_TEXT if self.state is PopupState.NO_MATCHES else self.note
+
+    def _heading_height(self) -> int:
+        return 1 if self._heading() else 0
 
     def render(self) -> Content:
         width = self.content_size.width
@@ -132,7 +135,7 @@ class Popup(Widget):
         offset = event.get_content_offset(self)
         if offset is None or not self.rows:
             return
-        index = self._first() + offset.y - bool(self._heading())
+        index = self._first() + offset.y - self._heading_height()
         if 0 <= index < len(self.rows):
             self.post_message(self.Chosen(index))
 
