@@ -277,7 +277,7 @@ async def _owned(
     opening: list[Event] = [*notes]
     listeners = []
     for feature in features():
-        if feature.observer:
+        if feature.observer and any(table in core.settings.features for table in feature.settings):
             told, listener = feature.load(feature.observer)(core, state.session)
             opening += told
             listeners += [listener] if listener else []

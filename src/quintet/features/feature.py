@@ -37,7 +37,7 @@ class Feature(Struct, frozen=True):
     service: str = ""  # opens what a session holds of it, from an Opening; closed with the session
     subjects: str = ""  # opens more subjects for a review, from an Opening and the project's repository
     executors: str = ""  # opens those who can do a task's work, from an Opening
-    observer: str = ""  # what follows a session's events
+    observer: str = ""  # what follows a session's events, where something is set in its own tables
 
     def load(self, name: str) -> Any:
         """What a "module:name" of it stands for."""
