@@ -14,7 +14,7 @@ from quintet.cli.tools import named_tool, specs_here
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.permission import gate
-from quintet.domain.permission.effects import Effect, ordered
+from quintet.domain.permission.effects import READING, Effect, ordered
 from quintet.domain.permission.rules import ANY, Rule, describe, names_both
 from quintet.surfaces.tables import say, say_json, say_table
 
@@ -43,7 +43,7 @@ def rules_add(arguments: Namespace) -> int:
     spec = named_tool(tool, specs_here(places)) if tool != ANY else None
     effects = frozenset(_effect(word) for word in arguments.effects.replace(",", " ").split())
     if spec and spec.name == "mcp_tool" and arguments.verdict == "allow":
-        effects = effects or spec.effects - gate.READING
+        effects = effects or spec.effects - READING
         if not names_both(tool, pattern):
             raise UsageError("it has to name server and tool, as in mcp_tool(github:list_issues)")
     if arguments.verdict == "allow" and not effects:

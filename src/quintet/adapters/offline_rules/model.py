@@ -17,14 +17,14 @@ from quintet.adapters.offline_rules.intents import CAN_DO, Intent, RunTests
 from quintet.adapters.offline_rules.phrasing import parse
 from quintet.adapters.offline_rules.program_steps import PlannedCall, SayStep, Step
 from quintet.adapters.offline_rules.programs import needs, plan, program
-from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import SMALL_WORDS
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.messages import CallPart, EndPart, Finish, Message, Part, Request, Role, TextPart, ToolCall
 from quintet.domain.turn.tool_menu import toolsets_of
 
 HOME = "swe"  # the toolset most of the work is done in
 MENU = "menu_enter"
-_SMALL_WORDS = regex(r"a|an|and|all|for|in|is|it|me|my|of|on|or|please|the|this|to|with|you")
+_SMALL_WORDS = SMALL_WORDS | {"all", "is", "it", "me", "my", "please", "this", "you"}
 
 
 class Done(Struct, frozen=True):
@@ -122,7 +122,7 @@ def _hidden(tools: list[str]) -> str:
 
 def _words(text: str) -> set[str]:
     found = re.findall(r"[a-z]{2,}", text.lower())
-    return {word.rstrip("s") for word in found if not _SMALL_WORDS.fullmatch(word)}
+    return {word.rstrip("s") for word in found if word not in _SMALL_WORDS}
 
 
 def _this_turn(messages: tuple[Message, ...]) -> tuple[str, list[Done]]:

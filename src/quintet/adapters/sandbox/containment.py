@@ -27,7 +27,6 @@ SCRIPTS = os.path.dirname(os.path.realpath(__file__))
 MINDER = os.path.join(SCRIPTS, "confine.py")
 RUN_APART = ("confine.py", "inside.py", "kept_sandbox_init.py", "user_network.py")  # by an interpreter of their own
 PRLIMIT = "/usr/bin/prlimit"
-READING = frozenset({Effect.READ, Effect.FETCH})
 
 
 class SandboxPlan(Struct, frozen=True):

@@ -20,9 +20,9 @@ from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.protected.linked_git import linked
 from quintet.adapters.protected.nofollow import looked
 from quintet.adapters.sandbox import syscall_filter
-from quintet.adapters.sandbox.containment import READING, Containment, Launch
+from quintet.adapters.sandbox.containment import Containment, Launch
 from quintet.adapters.sandbox.host_mounts import ALIASES, SYSTEM, below, toolchains
-from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.effects import READING, Effect, Grant, Sandbox
 
 if TYPE_CHECKING:
     from quintet.adapters.sandbox.project_watch import Begun

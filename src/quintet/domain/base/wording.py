@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+SMALL_WORDS = frozenset({"a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"})  # say nothing alone
+
 
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""

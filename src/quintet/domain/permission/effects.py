@@ -51,6 +51,7 @@ class Sandbox(StrEnum):
 
 # What a partial sandbox cannot close to a command that may write, for status and questions.
 PARTIAL_LEAVES = "outside the project it can change modes, times and attributes of files, and write /dev/shm"
+READING = frozenset({Effect.READ, Effect.FETCH})
 NETWORKED = frozenset({Effect.NETWORK, Effect.INSTALL, Effect.PUBLISH})  # effects that come with a network
 WALLS = frozenset({Effect.COMMIT, Effect.OUTSIDE, Effect.PUBLISH})  # effects that a containment is built by
 

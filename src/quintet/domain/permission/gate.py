@@ -13,7 +13,17 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.permission.effects import NETWORKED, NO_LINES, Effect, Grant, JudgedLines, apart, exceeds, ordered
+from quintet.domain.permission.effects import (
+    NETWORKED,
+    NO_LINES,
+    READING,
+    Effect,
+    Grant,
+    JudgedLines,
+    apart,
+    exceeds,
+    ordered,
+)
 from quintet.domain.permission.effects import Sandbox as Sandbox
 from quintet.domain.permission.exposure import exposures, granted, keys_for
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_write_protected
@@ -53,7 +63,7 @@ class Terms(Struct, frozen=True):
 
 
 _STEPS: dict[PermissionProfile, frozenset[Effect]] = {
-    PermissionProfile.RESTRICTED: frozenset({Effect.READ, Effect.FETCH}),
+    PermissionProfile.RESTRICTED: READING,
     PermissionProfile.NORMAL: frozenset({Effect.EDIT, Effect.EXECUTE}),
     PermissionProfile.TRUSTED: frozenset({Effect.BUILD, Effect.INSTALL, Effect.COMMIT}),
     PermissionProfile.UNRESTRICTED: frozenset({Effect.NETWORK}),
@@ -63,7 +73,6 @@ UNASKED: dict[PermissionProfile, frozenset[Effect]] = {
     for profile in PermissionProfile
 }
 ALWAYS_ASKS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
-READING = frozenset({Effect.READ, Effect.FETCH})
 RUNNING = frozenset({Effect.EXECUTE, Effect.BUILD})
 CONTAINED = RUNNING | {Effect.INSTALL, Effect.COMMIT}  # effects that go unasked only behind a whole sandbox
 READ_ONLY_MODES = frozenset({WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH})

@@ -26,7 +26,7 @@ LAST_REQUESTS = 5
 MOST_LINES = 20  # of one kind
 MOST_LINE = 300  # characters
 MOST_SHOWN = 4000  # characters of one message that a model is shown to summarise
-READING = {"Read": "file_path", "fs_read_file": "path"}
+_PATH_OF = {"Read": "file_path", "fs_read_file": "path"}  # tools that read a file, and the argument that names it
 
 _REASONING = regex(r"<ide_reasoning.*?(?:</ide_reasoning\s*>|\Z)|</ide_reasoning\s*>?", re.S | re.I)
 _SENTENCE_END = regex(r"(?<=[.!?])\s+")
@@ -208,8 +208,8 @@ def _key_outputs(
         for path in outcome.changed:
             keep(f"changed {_short(path)}")
         arguments = _arguments(call)
-        if outcome.status is CallStatus.OK and call.name in READING:
-            keep(f"read {_short(str(arguments.get(READING[call.name], '')))}")
+        if outcome.status is CallStatus.OK and call.name in _PATH_OF:
+            keep(f"read {_short(str(arguments.get(_PATH_OF[call.name], '')))}")
         if call.name == "bash" and names_test(str(arguments.get("command", ""))):
             keep(f"test {_short(brief(call.arguments))}{_SAYS}{_last_lines(text)}")
     kinds["read"] = {path: line for path, line in kinds["read"].items() if path not in kinds["changed"]}

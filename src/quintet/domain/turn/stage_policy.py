@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from quintet.domain.agents.workflow_progress import WorkflowProgress
 from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.permission import gate
+from quintet.domain.permission.effects import READING
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.todos import Todo
@@ -142,7 +143,7 @@ def within_reach(standing: Standing, tools: Mapping[str, ToolSpec]) -> frozenset
 
 
 def reads_only(spec: ToolSpec) -> bool:
-    return bool(spec.effects) and spec.effects <= gate.READING
+    return bool(spec.effects) and spec.effects <= READING
 
 
 def _prompts(standing: Standing, kind: Reasoning) -> tuple[str, ...]:

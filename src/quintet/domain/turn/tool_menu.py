@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct, structs
 
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.base.wording import did_you_mean
+from quintet.domain.base.wording import SMALL_WORDS, did_you_mean
 
 FINISH_STEP = "finish_step"  # says that a step is done; there only while a turn follows a workflow
 META_TOOLS = ["menu_list", "menu_enter", "menu_exit", "complete", "think", "message_user"]
@@ -202,13 +202,10 @@ class MenuManager:
         return tuple(sorted((name for name, fit in scores.items() if fit), key=lambda name: (-scores[name], name)))
 
 
-_SMALL_WORDS = frozenset(["a", "an", "and", "for", "in", "of", "on", "or", "the", "to", "with"])
-
-
 def _fit(name: str, about: str, words: Iterable[str]) -> float:
     """How well a tool fits: each word by name, part of a name or description, and by how many of the words fit at all;
     a name used up whole counts more."""
-    wanted = tuple(word for word in words if word not in _SMALL_WORDS)
+    wanted = tuple(word for word in words if word not in SMALL_WORDS)
     parts = name.lower().split("_")
     described = set(about.lower().replace(",", " ").replace(".", " ").split())
     hits = [4 * (word in parts) + 2 * (word in name.lower()) + (word in described) for word in wanted]

@@ -23,7 +23,7 @@ from quintet.domain.journal.protocol import (
     UserMessaged,
 )
 from quintet.domain.journal.state import SessionState
-from quintet.domain.permission import gate
+from quintet.domain.permission.effects import READING
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.rules import subject_of
 from quintet.domain.settings.hooks import HookPlace
@@ -84,7 +84,7 @@ class Calls:
         count = 0
         for call in calls:
             prepared = self._gatekeeper.prepare(call)
-            reads = isinstance(prepared, Prepared) and set(prepared.decision.effects) <= gate.READING
+            reads = isinstance(prepared, Prepared) and set(prepared.decision.effects) <= READING
             if not (reads and prepared.decision.effects and prepared.decision.verdict is Verdict.ALLOW):  # type: ignore[union-attr]
                 break
             count += 1

@@ -28,6 +28,7 @@ from quintet.domain.dials import badge
 from quintet.domain.input.slash_line import format_own_call
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission import gate
+from quintet.domain.permission.effects import READING
 from quintet.domain.turn.tool_spec import CallStatus, ToolSpec
 from quintet.engine.session.session import Session
 from quintet.surfaces.terminal import lines_of_input
@@ -117,7 +118,7 @@ class McpSurface:
                 name=spec.name,
                 description=spec.description,
                 input_schema=spec.schema(),
-                annotations=types.ToolAnnotations(read_only_hint=spec.effects <= gate.READING),
+                annotations=types.ToolAnnotations(read_only_hint=spec.effects <= READING),
             )
             for spec in self._offered().values()
         ]
