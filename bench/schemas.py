@@ -24,7 +24,7 @@ from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import Message, Request, Role
-from quintet.domain.turn.stage_policy import Standing
+from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.tool_menu import TOOL_MODES, Presentation
 
 WIRE = ChatCompletions(ModelSettings(base_url="http://127.0.0.1:1/v1", model="m"), "", "m")
@@ -59,7 +59,7 @@ async def _sent(folder: str, presentation: Presentation, axes: Axes, places: dic
     core = make_core(project, config.load(project, {"tools.presentation": str(presentation)}))
     figures = []
     for toolset, name in places.items():
-        tools = core.turn.toolbox.schemas(core.turn.toolbox.plan(Standing(axes, toolset)))
+        tools = core.turn.toolbox.schemas(core.turn.toolbox.plan(CallContext(axes, toolset)))
         body = WIRE._body(Request("m", (Message(Role.USER, "x"),), tools))
         figures.append({"sent": name, "tools": len(tools), "bytes": len(msgspec.json.encode(body["tools"]))})
     await core.store.close()

@@ -22,7 +22,7 @@ from quintet.adapters.settings import layers as config
 from quintet.app.open import find_ripgrep, make_core
 from quintet.domain.dials.axes import Axes
 from quintet.domain.turn.messages import ToolCall
-from quintet.domain.turn.stage_policy import Standing
+from quintet.domain.turn.stage_policy import CallContext
 from quintet.engine.turn.toolbox import Prepared
 
 TARGET = 1.2
@@ -77,7 +77,7 @@ def _plant(root: str, files: int) -> None:
 async def _measured(root: str, rounds: int) -> dict[str, dict[str, Any]]:
     places = locate(root)
     core = make_core(places, config.load(places))
-    standing = Standing(Axes(), "swe")
+    context = CallContext(Axes(), "swe")
     figures = {}
     for name, (tool, arguments, words) in CASES.items():
         argv = [find_ripgrep(), "--no-config", "--color=never", *words]
@@ -87,9 +87,9 @@ async def _measured(root: str, rounds: int) -> dict[str, dict[str, Any]]:
             _bare(argv, root)
             bare.append(time.perf_counter() - began)
             began = time.perf_counter()
-            prepared = core.turn.toolbox.prepare(ToolCall("c", tool, arguments), standing, person=False)
+            prepared = core.turn.toolbox.prepare(ToolCall("c", tool, arguments), context, person=False)
             assert isinstance(prepared, Prepared), prepared
-            await core.turn.toolbox.run(prepared, standing, person=False, progress=lambda text: None)
+            await core.turn.toolbox.run(prepared, context, person=False, progress=lambda text: None)
             ours.append(time.perf_counter() - began)
         figures[name] = {"rg": median(bare), "tool": median(ours), "ratio": median(ours) / median(bare)}
     return figures

@@ -23,7 +23,7 @@ from quintet.adapters.sqlite.task_rows import TaskRows
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.domain.tasks.cycle import board
 from quintet.domain.tasks.drift import scan
-from quintet.domain.tasks.order import knots, next_task
+from quintet.domain.tasks.order import dependency_problems, next_task
 from quintet.domain.tasks.page import write_page
 from quintet.domain.tasks.task import Intent, Task, TaskStatus, TaskText, place
 from quintet.engine.cycle.task_tables import list_lines
@@ -71,7 +71,7 @@ def _measure(size: int, rounds: int) -> dict[str, Any]:
             "list": lambda: list_lines(tasks, tasks),
             "next": lambda: next_task(tasks),
             "board": lambda: board(tasks, None),  # what a cycle looks at before each step
-            "knots": lambda: knots(tasks),
+            "knots": lambda: dependency_problems(tasks),
             "bare": lambda: _bare(root, rows),
         }
         best, wall = dict.fromkeys(steps, float("inf")), dict.fromkeys(steps, float("inf"))

@@ -36,7 +36,7 @@ from quintet.domain.journal.protocol import Answer, Recorded, Submitted
 from quintet.domain.ports.ports import Batch, Clock, Ids, SessionRow, Workbench
 from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.domain.turn.messages import CallPart, Part, Request, Role
-from quintet.domain.turn.stage_policy import Standing
+from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.domain.turn.tool_spec import ToolResult
 from quintet.engine.session.core import Core, CycleParts, ModelAccess, Ownership, TurnParts
@@ -289,10 +289,10 @@ class ReportingToolbox(Toolbox):
         self._report = report
 
     async def run(
-        self, prepared: Prepared, standing: Standing, *, person: bool, progress: Callable[[str], None]
+        self, prepared: Prepared, context: CallContext, *, person: bool, progress: Callable[[str], None]
     ) -> ToolResult:
         self._report({"began": prepared.call.id})
-        return await super().run(prepared, standing, person=person, progress=progress)
+        return await super().run(prepared, context, person=person, progress=progress)
 
 
 @contextlib.asynccontextmanager

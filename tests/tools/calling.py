@@ -24,7 +24,7 @@ from quintet.domain.permission.gate import Sandbox, Verdict
 from quintet.domain.ports.ports import Model, Workbench
 from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.domain.turn.messages import ToolCall
-from quintet.domain.turn.stage_policy import Standing
+from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
@@ -76,7 +76,7 @@ class Caller:
         )
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
-        return self.toolbox.prepare(ToolCall("call-1", tool, arguments), Standing(axes, swe=self.swe), person=True)
+        return self.toolbox.prepare(ToolCall("call-1", tool, arguments), CallContext(axes, swe=self.swe), person=True)
 
     def verdict(self, tool: str, axes: Axes = BUILD, /, **arguments: Any) -> Verdict:
         prepared = self.prepare(tool, json.dumps(arguments), axes)
@@ -100,7 +100,9 @@ class Caller:
             return prepared
         if prepared.decision.verdict is Verdict.DENY:
             return ToolResult(prepared.decision.reason, CallStatus.DENIED)
-        return await self.toolbox.run(prepared, Standing(BUILD, swe=self.swe), person=True, progress=lambda text: None)
+        return await self.toolbox.run(
+            prepared, CallContext(BUILD, swe=self.swe), person=True, progress=lambda text: None
+        )
 
     def ok(self, tool: str, /, **arguments: Any) -> str:
         """What a call that must succeed says."""

@@ -17,7 +17,7 @@ from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.turn import stage_policy as policy
-from quintet.domain.turn.stage_policy import AGENTS_PAGE, TOOLSET_STATE, Menu, Stage, StagePlan, Standing
+from quintet.domain.turn.stage_policy import AGENTS_PAGE, TOOLSET_STATE, CallContext, Menu, Stage, StagePlan
 from quintet.domain.turn.tool_menu import MenuManager, Presentation, with_own
 from quintet.domain.turn.tool_spec import ToolSpec
 from quintet.engine.turn.prompts import NO_CALLS, PromptPart
@@ -82,9 +82,9 @@ def _planned(arguments: Namespace, dials: AxesChange, places: Places) -> tuple[S
             f'toolset "{arguments.toolset}": not one of {", ".join(menu.toolsets)}.'
             f"{did_you_mean(arguments.toolset, menu.toolsets)}"
         )
-    standing = Standing(dials.applied_to(INTERACTIVE), arguments.toolset, stage=_stage(arguments.stage))
-    plan = policy.plan_stage(standing, tools, reasoning=arguments.reasoning, menu=menu)
-    reach = policy.within_reach(standing, tools)
+    context = CallContext(dials.applied_to(INTERACTIVE), arguments.toolset, stage=_stage(arguments.stage))
+    plan = policy.plan_stage(context, tools, reasoning=arguments.reasoning, menu=menu)
+    reach = policy.within_reach(context, tools)
     about = {name: spec.description for name, spec in tools.items() if name in reach}
     place = (
         "" if menu.presentation is Presentation.FLAT else MenuManager(about, arguments.toolset, menu.toolsets).list()

@@ -75,7 +75,7 @@ class Headless:
                 self._line(p.as_json(item))
             else:
                 self._diagnose(item)
-            agent.hear(item.event)
+            agent.see(item.event)
             match item.event:
                 case p.CommandRan() as ran if ran.submission == submission:
                     if self._format == "text" or not ran.ok:

@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from quintet.domain.permission.protected_paths import (
     GUARDED,
-    KEPT,
+    PROTECTED,
     asks,
     is_held,
     is_repository,
     is_write_protected,
-    kept,
     leads_to_held,
     may_not_appear,
     only_holds,
+    protected_by,
 )
 from quintet.domain.shell.paths import guarded
 
@@ -66,26 +66,26 @@ def test_what_configures_an_agent_an_editor_a_shell_or_ci_asks_with_its_reason(p
 
 @pytest.mark.parametrize("path", FREE)
 def test_text_and_build_files_are_free(path: str) -> None:
-    assert kept(path) is None
+    assert protected_by(path) is None
 
 
 def test_every_row_has_a_reason_and_at_most_three_names() -> None:
-    for one in KEPT:
+    for one in PROTECTED:
         assert one.reason
         assert 1 <= len(one.pattern.strip("/").split("/")) <= 3
-    assert len({one.pattern.lower() for one in KEPT}) == len(KEPT)
+    assert len({one.pattern.lower() for one in PROTECTED}) == len(PROTECTED)
 
 
-@given(st.sampled_from(KEPT), st.lists(st.sampled_from(["a", "b.c", "..d"]), max_size=3), st.booleans())
+@given(st.sampled_from(PROTECTED), st.lists(st.sampled_from(["a", "b.c", "..d"]), max_size=3), st.booleans())
 def test_whatever_is_below_a_kept_path_is_kept(one: object, below: list[str], upper: bool) -> None:
     pattern = one.pattern.lstrip("/").replace("*", "x")  # type: ignore[attr-defined]
     path = "/".join([pattern.upper() if upper else pattern, *below])
-    assert kept(path) is not None
+    assert protected_by(path) is not None
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_judged(path: str) -> None:
-    kept(path)
+    protected_by(path)
     guarded(path)
 
 
@@ -137,12 +137,12 @@ def test_a_folder_that_git_takes_for_a_repository_is_known_by_its_entries() -> N
     ],
 )
 def test_a_pattern_stands_for_what_it_may_name(pattern: str) -> None:
-    assert kept(guarded(pattern)) is not None
+    assert protected_by(guarded(pattern)) is not None
 
 
 @pytest.mark.parametrize("pattern", ["*", "*.json", "*.toml", "src/*", "*/config", "?", "[a-z]*.md"])
 def test_a_pattern_that_names_everything_names_nothing_that_asks(pattern: str) -> None:
-    assert kept(guarded(pattern)) is None
+    assert protected_by(guarded(pattern)) is None
     assert GUARDED[0] == (".git",)
 
 
@@ -176,13 +176,13 @@ LONG = [
 
 @pytest.mark.parametrize("path", SHORT)
 def test_a_short_name_of_windows_is_kept_as_the_name_it_stands_for(path: str) -> None:
-    found, whole = kept(path), kept(SHORT[path])
+    found, whole = protected_by(path), protected_by(SHORT[path])
     assert found is not None and whole is not None and found.kind == whole.kind
 
 
 @pytest.mark.parametrize("path", LONG)
 def test_a_short_name_keeps_nothing_that_its_long_one_does_not(path: str) -> None:
-    assert kept(path) is None
+    assert protected_by(path) is None
 
 
 def test_a_link_with_a_short_name_leads_there_too() -> None:
@@ -190,7 +190,7 @@ def test_a_link_with_a_short_name_leads_there_too() -> None:
 
 
 def test_many_short_names_are_judged_at_once() -> None:
-    assert kept("/".join(["CONFIG~1"] * 2_000)) is not None
+    assert protected_by("/".join(["CONFIG~1"] * 2_000)) is not None
 
 
 MADE = {".github": True, "docs/mise": True, ".config": True, ".quintet": True, "src": False, ".claude": False}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quintet.adapters.shell_grammar.fast_path import flat
 from quintet.adapters.shell_grammar.parse import LONGEST, MOST_MARKS, BashGrammar
 from quintet.domain.permission.effects import Effect
-from quintet.domain.shell.judge import JudgedLine, added_up, judge, with_lines
+from quintet.domain.shell.judge import JudgedLine, judge, judged_line, with_lines
 from quintet.domain.shell.plain_reading import plain_paths
 from quintet.domain.shell.syntax import Script, ShellCommand, Word
 from quintet.domain.turn.tool_spec import Touch
@@ -24,7 +24,7 @@ PIECES = [
 
 def answered(line: str) -> JudgedLine:
     """The judgement as it is made, with no net below it."""
-    return added_up((flat(line) or GRAMMAR.parse_tree(line)) if line.isprintable() else GRAMMAR.parse(line))
+    return judged_line((flat(line) or GRAMMAR.parse_tree(line)) if line.isprintable() else GRAMMAR.parse(line))
 
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from(PIECES), max_size=30).map(" ".join))

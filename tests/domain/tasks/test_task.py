@@ -1,4 +1,4 @@
-"""Tasks: which moves there are, where a file belongs, which task is next, and knots in what depends on what."""
+"""Tasks: which moves there are, where a file belongs, which task is next, and what is wrong with dependencies."""
 
 import random
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain.base.errors import UsageError
-from quintet.domain.tasks.order import Knot, blocked_by, dispatch_order, knots, next_task
+from quintet.domain.tasks.order import DependencyProblem, blocked_by, dependency_problems, dispatch_order, next_task
 from quintet.domain.tasks.task import (
     LEGAL_MOVES,
     Intent,
@@ -145,17 +145,19 @@ def test_a_task_waits_for_one_that_works_on_what_it_will_change(mine: Intent, th
 
 def test_circles_unknown_dependencies_and_ids_that_stand_twice_are_named() -> None:
     tasks = [task("b", "c"), task("a", "b"), task("c", "a", "gone"), task("me", "me"), task("a"), task("free")]
-    assert knots(tasks) == [
-        Knot("duplicate", ("a",), "the id a stands twice; give one of them another"),
-        Knot("unknown", ("c",), "c depends on gone, which does not exist"),
-        Knot("cycle", ("a", "b", "c"), "these depend on each other: a → b → c → a; none of them can begin"),
-        Knot("cycle", ("me",), "these depend on each other: me → me; none of them can begin"),
+    assert dependency_problems(tasks) == [
+        DependencyProblem("duplicate", ("a",), "the id a stands twice; give one of them another"),
+        DependencyProblem("unknown", ("c",), "c depends on gone, which does not exist"),
+        DependencyProblem(
+            "cycle", ("a", "b", "c"), "these depend on each other: a → b → c → a; none of them can begin"
+        ),
+        DependencyProblem("cycle", ("me",), "these depend on each other: me → me; none of them can begin"),
     ]
 
 
 def test_a_long_chain_is_no_circle() -> None:
     chain = [task(f"t{n}", f"t{n + 1}") for n in range(20_000)]
-    assert knots([*chain, task("t20000")]) == []
+    assert dependency_problems([*chain, task("t20000")]) == []
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from("abcdef"), max_size=3)))
@@ -164,7 +166,7 @@ def test_there_is_a_circle_exactly_when_the_tasks_cannot_all_be_done(needs: dict
     while chosen := next_task(list(tasks.values())):
         tasks[chosen.id] = task(chosen.id, *chosen.depends_on, status=S.DONE)
     left = {name for name, t in tasks.items() if t.status is not S.DONE}
-    circles = knots(list(tasks.values()))
+    circles = dependency_problems(list(tasks.values()))
     assert bool(left) == bool(circles)
     for knot in circles:
         assert set(knot.tasks) <= left

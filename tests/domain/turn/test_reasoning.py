@@ -5,7 +5,7 @@ import pytest
 from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.corrections import Correction, going_in_circles, wrong
-from quintet.domain.turn.delivery import Deed, DeliveryState, claimed, evidence, lacking
+from quintet.domain.turn.delivery import DeliveryState, RanCall, claimed, evidence, lacking
 from quintet.domain.turn.reasoning import ReasoningOutcome, kept, outcome, problem, without
 from quintet.domain.turn.reports import QaReport, QaSeverity, read_qa_report
 from quintet.domain.turn.stage_policy import Reasoning
@@ -110,8 +110,8 @@ def test_s1_the_first_line_of_a_delivery_check_counts(text: str, state: Delivery
     assert claimed(text) is state
 
 
-def deed(*effects: Effect, status: CallStatus = CallStatus.OK) -> Deed:
-    return Deed("bash", "pytest -q", effects, status)
+def ran(*effects: Effect, status: CallStatus = CallStatus.OK) -> RanCall:
+    return RanCall("bash", "pytest -q", effects, status)
 
 
 def test_done_needs_evidence_in_build_and_repair() -> None:
@@ -119,11 +119,11 @@ def test_done_needs_evidence_in_build_and_repair() -> None:
         needed = work_mode in (WorkMode.BUILD, WorkMode.REPAIR)
         axes = Axes(work_mode)
         assert bool(lacking(axes, [], "it is done")) is needed
-        assert bool(lacking(axes, [deed(Effect.READ)], "it is done")) is needed
-        assert bool(lacking(axes, [deed(Effect.BUILD, status=CallStatus.ERROR)], "it is done")) is needed
-        assert lacking(axes, [deed(Effect.BUILD)], "it is done") == ""
+        assert bool(lacking(axes, [ran(Effect.READ)], "it is done")) is needed
+        assert bool(lacking(axes, [ran(Effect.BUILD, status=CallStatus.ERROR)], "it is done")) is needed
+        assert lacking(axes, [ran(Effect.BUILD)], "it is done") == ""
         assert lacking(axes, [], "No change was needed: it is so already.") == ""
-    assert evidence([deed(Effect.READ), deed(Effect.EDIT)]) == ("bash pytest -q",)
+    assert evidence([ran(Effect.READ), ran(Effect.EDIT)]) == ("bash pytest -q",)
 
 
 def test_circles_are_seen() -> None:

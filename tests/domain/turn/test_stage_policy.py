@@ -7,7 +7,7 @@ import pytest
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, Surface, WorkMode
 from quintet.domain.turn import stage_policy as policy
-from quintet.domain.turn.stage_policy import Menu, Reasoning, Stage, Standing, broken_invariant, plan_stage
+from quintet.domain.turn.stage_policy import CallContext, Menu, Reasoning, Stage, broken_invariant, plan_stage
 from quintet.domain.turn.swe_phases import PHASES, PhaseState
 from quintet.domain.turn.tool_menu import META_TOOLS, TOOL_MODES, Presentation
 
@@ -84,14 +84,14 @@ def expected_tools(axes: Axes, stage: str, toolset: str) -> set[str]:
 @pytest.mark.parametrize("stage", list(Stage))
 def test_s1_6_every_combination_gets_the_tools_of_the_table(stage: Stage) -> None:
     for axes, toolset in itertools.product(EVERY_AXES, ("", *TOOL_MODES)):
-        plan = plan_stage(Standing(axes, toolset, stage=stage), BY_NAME)
+        plan = plan_stage(CallContext(axes, toolset, stage=stage), BY_NAME)
         assert set(plan.tools) == expected_tools(axes, stage, toolset), (axes, toolset)
 
 
 @pytest.mark.parametrize("stage", list(Stage))
 def test_s1_4_reasoning_is_asked_for_in_every_stage_of_an_agent_and_only_if_the_user_wants_it(stage: Stage) -> None:
     for axes, wanted in itertools.product(EVERY_AXES, (True, False)):
-        plan = plan_stage(Standing(axes, stage=stage), BY_NAME, reasoning=wanted)
+        plan = plan_stage(CallContext(axes, stage=stage), BY_NAME, reasoning=wanted)
         asked = wanted and axes.work_mode is not WorkMode.CHAT
         assert plan.reasoning == (STAGES[stage][1] if asked else "none")
         pages = [page for page in plan.prompts if "reasoning" in page]
@@ -102,7 +102,7 @@ def test_s1_4_reasoning_is_asked_for_in_every_stage_of_an_agent_and_only_if_the_
 @pytest.mark.parametrize("stage", list(Stage))
 def test_s1_5_2_prompts_are_composed_in_one_order(stage: Stage) -> None:
     for axes in EVERY_AXES:
-        plan = plan_stage(Standing(axes, stage=stage), BY_NAME)
+        plan = plan_stage(CallContext(axes, stage=stage), BY_NAME)
         mode = "chat" if axes.work_mode is WorkMode.CHAT else "agent"
         menu = ["@toolset"] if stage in (Stage.ACT, Stage.TOOL_FOLLOWUP, Stage.MICRO_STEP) else []
         assert list(plan.prompts) == [
@@ -121,7 +121,7 @@ def test_s1_5_2_prompts_are_composed_in_one_order(stage: Stage) -> None:
 def test_s1_2_1_nothing_of_a_plan_depends_on_dials_that_are_not_its_business() -> None:
     for work_mode, profile, stage in itertools.product(WorkMode, PermissionProfile, Stage):
         plans = {
-            plan_stage(Standing(Axes(work_mode, control, profile, model, surface), "swe", stage=stage), BY_NAME)
+            plan_stage(CallContext(Axes(work_mode, control, profile, model, surface), "swe", stage=stage), BY_NAME)
             for control, model, surface in itertools.product(RunControl, ModelMode, Surface)
         }
         assert len(plans) == 1
@@ -130,8 +130,8 @@ def test_s1_2_1_nothing_of_a_plan_depends_on_dials_that_are_not_its_business() -
 @pytest.mark.parametrize("phase", PHASES)
 def test_s0_a_swe_phase_masks_toolset_tools_and_leaves_the_neutral_ones(phase: str) -> None:
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-    shown = set(plan_stage(Standing(axes, "swe", swe=PhaseState(phase)), BY_NAME).tools)
-    free = set(plan_stage(Standing(axes, "swe"), BY_NAME).tools)
+    shown = set(plan_stage(CallContext(axes, "swe", swe=PhaseState(phase)), BY_NAME).tools)
+    free = set(plan_stage(CallContext(axes, "swe"), BY_NAME).tools)
     assert shown <= free
     assert {"menu_list", "think", "get_phase_status", "advance_phase"} <= shown
     assert ("complete" in shown) == (phase == "target_fix_verification")
@@ -139,19 +139,19 @@ def test_s0_a_swe_phase_masks_toolset_tools_and_leaves_the_neutral_ones(phase: s
 
 def test_an_agent_keeps_to_its_own_tools_and_the_meta_tools() -> None:
     axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-    plan = plan_stage(Standing(axes, "swe", allowed=frozenset({"Read", "grep"})), BY_NAME)
+    plan = plan_stage(CallContext(axes, "swe", allowed=frozenset({"Read", "grep"})), BY_NAME)
     assert set(plan.tools) == {*META_TOOLS, "Read", "grep"}
 
 
 @pytest.mark.parametrize("presentation", Presentation)
 def test_a_stage_without_tools_has_none_however_they_are_presented(presentation: Presentation) -> None:
     for stage in policy.TOOLLESS:
-        assert plan_stage(Standing(Axes(), "swe", stage=stage), BY_NAME, menu=Menu(presentation)).tools == ()
+        assert plan_stage(CallContext(Axes(), "swe", stage=stage), BY_NAME, menu=Menu(presentation)).tools == ()
 
 
 def test_s1_9_2_a_request_that_breaks_an_invariant_is_found() -> None:
     axes = Axes(WorkMode.BUILD)
-    plan = plan_stage(Standing(axes, "swe"), BY_NAME, reasoning=True)
+    plan = plan_stage(CallContext(axes, "swe"), BY_NAME, reasoning=True)
     count = len(plan.tools)
     assert broken_invariant(plan, axes, True, count, plan.prompts) == ""
     assert "mode" in broken_invariant(plan, Axes(WorkMode.CHAT), True, count, plan.prompts)

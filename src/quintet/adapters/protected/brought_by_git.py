@@ -17,8 +17,8 @@ from quintet.adapters.protected.nofollow import opened
 from quintet.adapters.protected.scan import FROM_GIT, KEPT, Guarded
 from quintet.adapters.sandbox.host_mounts import below
 from quintet.domain.permission.effects import Effect, Grant
-from quintet.domain.permission.protected_paths import Protection, is_from_git, is_held, kept
-from quintet.domain.permission.put_right import named
+from quintet.domain.permission.protected_paths import Protection, is_from_git, is_held, protected_by
+from quintet.domain.permission.protection_notices import named
 
 MOST_BYTES = 4_000_000  # of a file that is compared
 MOST_REPOSITORIES = 50
@@ -107,7 +107,7 @@ class BroughtByGit:
         return [os.path.dirname(git) for git in gits[:MOST_REPOSITORIES]]
 
     def _is_kept(self, path: str, top: str) -> bool:
-        if kept(path) or self._protection.asks(path):
+        if protected_by(path) or self._protection.asks(path):
             return True
         whole = os.path.join(top, path)
         return any(below(whole, place) for place in self._hooks.get(top, ()))

@@ -28,7 +28,7 @@ from quintet.adapters.protected.git_state import (
     with_entries,
 )
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.git.kept_in_git import (
+from quintet.domain.git.protected_in_git import (
     GitEntry,
     about_commit,
     about_index,

@@ -19,7 +19,7 @@ from quintet.adapters.git.own_git import View
 from quintet.adapters.protected.git_watch import listed
 from quintet.adapters.protected.nofollow import SETTLED_NS, opened
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.git.kept_in_git import staged
+from quintet.domain.git.protected_in_git import staged
 
 MOST_INDEX = 512_000_000  # bytes
 REFS = ""  # the name of all refs among the stamps; an index has its path

@@ -18,7 +18,7 @@ from quintet.adapters.files.project_files import exists_at
 from quintet.adapters.protected.nofollow import add_rights, opened
 from quintet.adapters.protected.scan import BARE, SECRET, Guarded, Place
 from quintet.adapters.sandbox.host_mounts import below
-from quintet.domain.permission.put_right import Moved
+from quintet.domain.permission.protection_notices import Moved
 
 LONGEST_LABEL = 200  # bytes
 STORES = "aside"

@@ -32,7 +32,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.git.in_sandbox import brings_by_git
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.protected_paths import Protection
-from quintet.domain.permission.put_right import Brought, Note, worded
+from quintet.domain.permission.protection_notices import Brought, Note, worded
 
 if TYPE_CHECKING:
     from quintet.adapters.protected.brought_by_git import BroughtByGit

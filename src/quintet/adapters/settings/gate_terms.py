@@ -29,7 +29,7 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         specs=protect.specs,
         reports=protect.reports,
         expose=settings.secrets.expose,
-        shelves=(places.outputs,),
+        readable_folders=(places.outputs,),
         hooks=hooks_in(places.root),
         loopback_open=sandbox.loopback_open(kind, settings.sandbox.loopback),
     )

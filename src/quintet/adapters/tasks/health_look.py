@@ -1,4 +1,4 @@
-"""Port `Premises`: a project's state, git, disks and programs, looked at and left as they are."""
+"""Port `HealthProbe`: a project's state, git, disks and programs, looked at and left as they are."""
 
 from __future__ import annotations
 

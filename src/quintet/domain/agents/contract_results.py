@@ -23,7 +23,7 @@ class InputFollower:
         self._event: dict[str, Any] | None = None  # the run that was started or resumed
         self._moved: p.RunMoved | None = None
 
-    def hear(self, event: p.Event) -> None:
+    def see(self, event: p.Event) -> None:
         match event:
             case p.AgentEntered():
                 self._agent = True

@@ -13,7 +13,7 @@ from quintet.domain.journal import describe_cycle as cycle_words
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission import rules
 from quintet.domain.permission.gate import Verdict
-from quintet.domain.permission.put_right import PUT_RIGHT
+from quintet.domain.permission.protection_notices import PUT_RIGHT
 from quintet.domain.permission.question import parted
 from quintet.domain.tasks.executors import STARTING
 from quintet.domain.turn import delivery

@@ -29,7 +29,7 @@ from quintet.domain.permission.effects import Effect
 from quintet.domain.turn import compression, swe_phases
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.messages import Usage
-from quintet.domain.turn.stage_policy import Stage, Standing
+from quintet.domain.turn.stage_policy import CallContext, Stage
 from quintet.domain.turn.tool_spec import CallStatus
 
 REPORTS = frozenset({"review", "research", "plan"})  # orders that the model is told of
@@ -73,13 +73,13 @@ class SessionState(Struct):
         return self.dials.axes
 
     @property
-    def standing(self) -> Standing:
+    def call_context(self) -> CallContext:
         work, order, step = self.work, self.turns.order, self.step
         report = order.kind if order and order.kind in REPORTS else ""
         agent = step.agent if step and step.agent else self.runs.agent
         own, known = agent.tools if agent else None, self.calls.addresses
         stage = self.conversation.stage
-        return Standing(self.axes, work.toolset, work.todos, work.swe, stage, report, own, known, step)
+        return CallContext(self.axes, work.toolset, work.todos, work.swe, stage, report, own, known, step)
 
     @property
     def step(self) -> WorkflowProgress | None:

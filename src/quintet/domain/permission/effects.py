@@ -53,18 +53,20 @@ class Sandbox(StrEnum):
 PARTIAL_LEAVES = "outside the project it can change modes, times and attributes of files, and write /dev/shm"
 READING = frozenset({Effect.READ, Effect.FETCH})
 NETWORKED = frozenset({Effect.NETWORK, Effect.INSTALL, Effect.PUBLISH})  # effects that come with a network
-WALLS = frozenset({Effect.COMMIT, Effect.OUTSIDE, Effect.PUBLISH})  # effects that a containment is built by
+CONTAINMENT_EFFECTS = frozenset(
+    {Effect.COMMIT, Effect.OUTSIDE, Effect.PUBLISH}
+)  # effects that a containment is built by
 
 
 def exceeds(wanted: Grant, held: Grant) -> bool:
-    """Whether something may do more by `wanted` than the walls that were built from `held` let it.
+    """Whether something may do more by `wanted` than the sandbox that was built from `held` lets it.
 
     Keys are not counted: what lacks them fails by itself, and an approval that had them is not taken back by a dial.
     """
     return bool(
         set(wanted.write_roots) - set(held.write_roots)
         or set(wanted.read_roots) - set(held.read_roots)
-        or (WALLS & set(wanted.effects)) - set(held.effects)
+        or (CONTAINMENT_EFFECTS & set(wanted.effects)) - set(held.effects)
         or (wanted.network and not held.network)
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.permission.effects import (
@@ -47,7 +47,7 @@ class Decision(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True):
-    """What a decision rests on beside the call and the axes: where, with whom, behind which walls, by which rules."""
+    """What a decision rests on beside the call and the axes: where, with whom, in which sandbox, by which rules."""
 
     root: str
     person: bool = False
@@ -57,7 +57,9 @@ class Terms(Struct, frozen=True):
     specs: tuple[str, ...] = ("specs/**", "docs/specs/**")  # what plan may write
     reports: tuple[str, ...] = ("reports/**",)  # what review and research may write
     expose: tuple[str, ...] = ()  # commands that get a secret: "NAME: command *"
-    shelves: tuple[str, ...] = ()  # folders of Quintet's own that may be read: outputs too long to show
+    readable_folders: tuple[str, ...] = field(
+        default=(), name="shelves"
+    )  # folders of Quintet's own that may be read: outputs too long to show
     hooks: tuple[str, ...] = ()  # files and folders of the project that git takes hooks and configuration from
     loopback_open: bool = True  # a command with a network reaches this machine's own ports and abstract sockets too
 
@@ -80,7 +82,7 @@ NEVER_READ_ONLY = frozenset({Effect.INSTALL, Effect.COMMIT, Effect.OUTSIDE, Effe
 _NOTHING: frozenset[Effect] = frozenset()
 _BRIEF = 160
 _PLAIN_LINES = "plain reading commands (`ls -l src`, `grep -n word a.py`); Read, grep, glob and git_* do the rest"
-_WALLS = {Sandbox.PARTIAL: "the sandbox is partial", Sandbox.NONE: "there is no sandbox"}
+_NOT_CONTAINED = {Sandbox.PARTIAL: "the sandbox is partial", Sandbox.NONE: "there is no sandbox"}
 
 
 def visible(spec: ToolSpec, axes: Axes) -> bool:
@@ -239,9 +241,9 @@ def _question(case: _Case, away: list[str]) -> tuple[str, frozenset[Effect]]:
         return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}", effects - READING
     if _uncontained(case):
         lifts = (effects | {Effect.EXECUTE}) - READING
-        return f"{_WALLS[terms.sandbox]}: every command but plain reading asks{why}", lifts
+        return f"{_NOT_CONTAINED[terms.sandbox]}: every command but plain reading asks{why}", lifts
     if terms.sandbox is not Sandbox.BWRAP and effects & CONTAINED:
-        return f"{_WALLS[terms.sandbox]}: {_worst(effects & CONTAINED)} asks{why}", effects - READING
+        return f"{_NOT_CONTAINED[terms.sandbox]}: {_worst(effects & CONTAINED)} asks{why}", effects - READING
     if mixed:
         return mixed, effects - READING
     if effects & RUNNING and (opened := effects & (NETWORKED | {Effect.COMMIT})):
@@ -279,7 +281,7 @@ def _asks(path: str, terms: Terms) -> str:
 def _readable(path: str, terms: Terms) -> bool:
     if inside(path, terms.root) is not None:
         return True
-    return path.startswith("/") and any(inside(path, shelf) is not None for shelf in terms.shelves)
+    return path.startswith("/") and any(inside(path, folder) is not None for folder in terms.readable_folders)
 
 
 def _grant(case: _Case, keys: tuple[str, ...]) -> Grant:

@@ -1,6 +1,6 @@
 """Paths no call may write unasked, or at all, and paths no call may read, whatever the profile.
 
-`KEPT` is the one list of what configures git, Quintet, another agent, an editor, a shell or CI, each with its reason.
+`PROTECTED` is the one list of what configures git, Quintet, another agent, an editor, a shell or CI, with reasons.
 Build files (a Makefile, package.json, conftest.py) are not in it: whoever runs those knows that they run the project.
 Nor is a virtual environment with its `activate`: pip has to write there, and to use one is to run the project's code.
 Nor are AGENTS.md and CLAUDE.md: they are text that an agent reads, and start nothing.
@@ -23,7 +23,7 @@ from functools import cached_property
 from itertools import pairwise, product
 from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.protected_names import (
@@ -37,13 +37,22 @@ from quintet.domain.permission.protected_names import (
     short_names,
 )
 
-QUINTET_KEPT = ("settings.toml", "prompts", "tools", "agents", "skills", "hooks", "mcp.json", "task.md")  # in .quintet
+QUINTET_PROTECTED = (
+    "settings.toml",
+    "prompts",
+    "tools",
+    "agents",
+    "skills",
+    "hooks",
+    "mcp.json",
+    "task.md",
+)  # in .quintet
 
 
-class Kept(Struct, frozen=True):
+class ProtectedPath(Struct, frozen=True):
     """Up to three names, each in a folder of the one before, at any depth; with a leading `/` only at the root.
 
-    Everything below it is kept too. `*` stands first, for any beginning.
+    Everything below it is protected too. `*` stands first, for any beginning.
     """
 
     pattern: str
@@ -65,14 +74,14 @@ _TOOL = "a program runs what it names when it is called here, or an editor calls
 _CI = "CI runs it after a push, with the rights of the repository"
 
 
-def _each(patterns: str, reason: str, **more: str) -> tuple[Kept, ...]:
-    return tuple(Kept(pattern, reason, **more) for pattern in patterns.split())  # type: ignore[arg-type]
+def _each(patterns: str, reason: str, **more: str) -> tuple[ProtectedPath, ...]:
+    return tuple(ProtectedPath(pattern, reason, **more) for pattern in patterns.split())  # type: ignore[arg-type]
 
 
-# `.gitmodules` and `.gitattributes` are free: git runs only what its own configuration names, which is kept.
-KEPT: tuple[Kept, ...] = (
+# `.gitmodules` and `.gitattributes` are free: git runs only what its own configuration names, which is protected.
+PROTECTED: tuple[ProtectedPath, ...] = (
     *_each(".git", _GIT, kind="never"),
-    *_each(" ".join(f".quintet/{name}" for name in QUINTET_KEPT), _OWN, kind="never"),
+    *_each(" ".join(f".quintet/{name}" for name in QUINTET_PROTECTED), _OWN, kind="never"),
     *_each(".mcp.json", "the programs it names are started", kind="never"),
     *_each("HEAD", "a folder with HEAD, objects and refs is a repository to git, which runs what it names", hold="no"),
     *_each(
@@ -122,7 +131,7 @@ class Protection(Struct, frozen=True, dict=True):
     readable: tuple[str, ...] = READABLE
     folders: tuple[str, ...] = SECRET_FOLDERS
     private: tuple[str, ...] = ()  # what is Quintet's own inside the project, relative to its root and absolute
-    shelves: tuple[str, ...] = ()  # of that, what may be read all the same
+    readable_folders: tuple[str, ...] = field(default=(), name="shelves")  # of that, what may be read all the same
     caches: tuple[str, ...] = ()  # what Quintet's helpers run from, inside the project, relative to its root
     secret_paths: tuple[str, ...] = ()  # what a secret of the home links to in the project, relative and absolute
     linked: tuple[str, ...] = ()  # what another start-up or settings file of the home links to, relative
@@ -151,7 +160,7 @@ class Protection(Struct, frozen=True, dict=True):
 
     def is_private(self, path: str) -> bool:
         """Whether a path leads to Quintet's own settings, rules, trust or state, which no call reads or writes."""
-        return _is_below(path, self.private) and not _is_below(path, self.shelves)
+        return _is_below(path, self.private) and not _is_below(path, self.readable_folders)
 
     def asks(self, path: str) -> str:
         """Why writing `path`, relative to the project root, takes a person's yes; empty if it does not."""
@@ -205,27 +214,23 @@ class Protection(Struct, frozen=True, dict=True):
         return self.is_secret(word) and not _VALUE.fullmatch(word)
 
     def with_settings(self, secrets: tuple[str, ...], not_secrets: tuple[str, ...]) -> Protection:
-        return Protection(
-            self.names + tuple(name.lower() for name in secrets),
-            self.readable + tuple(name.lower() for name in not_secrets),
-            self.folders,
-            self.private,
-            self.shelves,
-            self.caches,
-            self.secret_paths,
-            self.linked,
-            self.home,
+        return structs.replace(
+            self,
+            names=self.names + tuple(name.lower() for name in secrets),
+            readable=self.readable + tuple(name.lower() for name in not_secrets),
         )
 
     def at(
-        self, root: str, private: Iterable[str], shelves: Iterable[str], home: str, caches: Iterable[str] = ()
+        self, root: str, private: Iterable[str], readable_folders: Iterable[str], home: str, caches: Iterable[str] = ()
     ) -> Protection:
         """For a project at `root`: what of these absolute paths lies inside it."""
         own = [(path, inside(path, root)) for path in private]
         return structs.replace(
             self,
             private=tuple(dict.fromkeys(form for path, within in own if within for form in (within, path))),
-            shelves=tuple(form for path in shelves if (within := inside(path, root)) for form in (within, path)),
+            readable_folders=tuple(
+                form for path in readable_folders if (within := inside(path, root)) for form in (within, path)
+            ),
             caches=tuple(within for path in caches if (within := inside(path, root)) and within != "."),
             home=inside(home, root) or "",
         )
@@ -267,23 +272,23 @@ PROTECTION = Protection()
 
 def is_write_protected(path: str) -> bool:
     """Whether `path`, relative to the project root, may never be written by a call."""
-    found = kept(path)
+    found = protected_by(path)
     return found is not None and found.kind == "never"
 
 
 def asks(path: str) -> str:
     """Why writing `path`, relative to the project root, takes a person's yes; empty if it does not."""
-    found = kept(path)
+    found = protected_by(path)
     return found.reason if found and found.kind == "ask" else ""
 
 
-def kept(path: str) -> Kept | None:
-    """What keeps `path` from being written: it is on the list, below something that is, or a folder that holds such.
+def protected_by(path: str) -> ProtectedPath | None:
+    """What protects `path` from being written: it is on the list, below something that is, or a folder that holds such.
 
-    Moving or replacing a folder would move what is in it, so the folder is kept as what it holds.
+    Moving or replacing a folder would move what is in it, so the folder is protected as what it holds.
     """
     names = folded_path(path)
-    asking: Kept | None = None
+    asking: ProtectedPath | None = None
     for place, name in enumerate(names):
         found = _at(names[: place + 1])
         if not found and place == len(names) - 1:
@@ -295,19 +300,19 @@ def kept(path: str) -> Kept | None:
 
 
 def only_holds(path: str) -> bool:
-    """Whether a folder is kept only for what it may come to hold: to make it anew writes nothing that is kept."""
-    return kept(path) is not None and kept(f"{path}/(new)") is None
+    """Whether a folder is protected only for what it may come to hold: to make it anew writes nothing that is."""
+    return protected_by(path) is not None and protected_by(f"{path}/(new)") is None
 
 
-def kept_at(path: str) -> Kept | None:
-    """What keeps the very file or folder `path`, and not only what lies above or in it."""
+def protected_at(path: str) -> ProtectedPath | None:
+    """What protects the very file or folder `path`, and not only what lies above or in it."""
     names = folded_path(path)
     return _at(names) if names else None
 
 
 _WAYS = {  # what a link would lead past, and whether git may make one
     one.pattern.strip("/").split("/")[0].lower(): one.hold == "not from git"
-    for one in reversed(KEPT)
+    for one in reversed(PROTECTED)
     if one.hold in ("always", "not from git") and "/" in one.pattern[1:]
 }
 
@@ -317,13 +322,13 @@ def is_held(folder: str, name: str, committing: bool = False) -> bool:
 
     `committing`: the line is git's, which may write what only CI runs.
     """
-    found = kept_at(f"{folder}/{name}")
+    found = protected_at(f"{folder}/{name}")
     return found is not None and (found.hold == "always" or (found.hold == "not from git" and not committing))
 
 
 def is_from_git(path: str) -> bool:
     """Whether a line that is git's may write `path`: what only CI runs, or something in it."""
-    found = kept(path)
+    found = protected_by(path)
     return found is not None and found.hold == "not from git"
 
 
@@ -344,7 +349,7 @@ def is_repository(names: Iterable[str]) -> bool:
     return "head" in there and ("commondir" in there or {"objects", "refs"} <= there)
 
 
-def _at(names: list[str]) -> Kept | None:
+def _at(names: list[str]) -> ProtectedPath | None:
     """The row for the last of these names, each in a folder of the one before."""
     last = names[-3:]
     if not any("~" in name for name in last):
@@ -353,7 +358,7 @@ def _at(names: list[str]) -> Kept | None:
     return min(filter(None, found), key=lambda one: one.kind != "never", default=None)
 
 
-def _found(names: Sequence[str], depth: int) -> Kept | None:
+def _found(names: Sequence[str], depth: int) -> ProtectedPath | None:
     name = names[-1]
     folder = names[-2] if depth > 1 else ""
     found = _NAMED.get(f"{folder}/{name}") or _NAMED.get(name)
@@ -364,20 +369,20 @@ def _found(names: Sequence[str], depth: int) -> Kept | None:
     return found or next((one for ending, one in _ENDINGS if name.endswith(ending)), None)
 
 
-def _holder(name: str, depth: int) -> Kept | None:
+def _holder(name: str, depth: int) -> ProtectedPath | None:
     for one in long_names(name, _SHORT):
         if found := _HOLDERS.get(one) or (_HOLDERS.get(f"/{one}") if depth == 0 else None):
             return found
     return None
 
 
-_NAMED = {one.pattern.lower(): one for one in KEPT if one.pattern[0] != "*"}
-_MIDDLES = frozenset(one.pattern.lower().split("/")[1] for one in KEPT if one.pattern.count("/", 1) == 2)
-_ENDINGS = tuple((one.pattern[1:], one) for one in KEPT if one.pattern[0] == "*")
-_HOLDERS = {one.pattern.rpartition("/")[0].lower(): one for one in reversed(KEPT) if "/" in one.pattern[1:]}
+_NAMED = {one.pattern.lower(): one for one in PROTECTED if one.pattern[0] != "*"}
+_MIDDLES = frozenset(one.pattern.lower().split("/")[1] for one in PROTECTED if one.pattern.count("/", 1) == 2)
+_ENDINGS = tuple((one.pattern[1:], one) for one in PROTECTED if one.pattern[0] == "*")
+_HOLDERS = {one.pattern.rpartition("/")[0].lower(): one for one in reversed(PROTECTED) if "/" in one.pattern[1:]}
 _SHORT = short_names(_NAMED)
 # What a pattern of a shell line may stand for; `*.json` is no way to name opencode.json.
-GUARDED = tuple(tuple(one.pattern.strip("/").split("/")) for one in KEPT if one.pattern.lstrip("/")[0] == ".")
+GUARDED = tuple(tuple(one.pattern.strip("/").split("/")) for one in PROTECTED if one.pattern.lstrip("/")[0] == ".")
 
 
 def inside(path: str, root: str) -> str | None:

@@ -24,7 +24,7 @@ from quintet.domain.shell.arguments import (
 )
 from quintet.domain.shell.programs import edit_program
 from quintet.domain.shell.syntax import Word
-from quintet.domain.shell.variables import FED
+from quintet.domain.shell.variables import PIPED
 
 # Variables that make a program do something else than what it is called for.
 _HOOKS = listed(
@@ -68,9 +68,9 @@ def is_hook(variable: str) -> bool:
 def fd(words: Sequence[Word]) -> Judged:
     for place, word in enumerate(words):
         if abbreviates(word.text, "--exec", "--exec-batch") or letters(word.text) & set("xX"):
-            command = [FED if "{" in w.text else w for w in words[place + 1 :] if w.text != ";"]
+            command = [PIPED if "{" in w.text else w for w in words[place + 1 :] if w.text != ";"]
             stuck = [Word(word.text.partition("=")[2])] if "=" in word.text else []
-            inner = [*stuck, *command, FED]
+            inner = [*stuck, *command, PIPED]
             return Judged(EXECUTE, "fd: runs a command", names(words[1:place]), (), patterns(words), (inner,))
     return plain("fd", EXECUTE, words[1:])
 

@@ -20,7 +20,7 @@ from quintet.domain.shell.paths import joined
 from quintet.domain.shell.plain_reading import plain_paths
 from quintet.domain.shell.syntax import Script
 from quintet.domain.shell.tally import LineTally, is_known, spellings
-from quintet.domain.shell.variables import TooMany, bomb
+from quintet.domain.shell.variables import TooMany, self_calling
 from quintet.domain.turn.tool_spec import Touch
 
 
@@ -99,20 +99,20 @@ def _keeps_to_own_tmp(paths: Iterable[str], is_there: Callable[[str], bool]) -> 
 def judge(script: Script, folder: str = "") -> JudgedLine:
     """The effects of a whole line run in `folder`: the union over its commands. Never raises."""
     try:
-        return added_up(script, folder)
+        return judged_line(script, folder)
     except Exception as error:  # a fault of ours, and no reason to let the line pass
         why = f"not understood: a fault of Quintet's own ({type(error).__name__})"
         return JudgedLine(effect_set(DESTROY), why=why)
 
 
-def added_up(script: Script, folder: str = "") -> JudgedLine:
+def judged_line(script: Script, folder: str = "") -> JudgedLine:
     tally = LineTally(folder, script)
     try:
         for command in script.commands:
             tally.add(command)
     except TooMany:
         tally.take(DESTROY, "not understood: more values than can be followed")
-    if script.spans and (function := bomb(script)):
+    if script.spans and (function := self_calling(script)):
         tally.take(DESTROY, f"{function}: a function that calls itself")
     if replaced := next((span.name for span in script.spans if is_known(span.name)), ""):
         tally.take(DESTROY, f"{replaced}: a function in the place of a program")

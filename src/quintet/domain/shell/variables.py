@@ -13,7 +13,7 @@ from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import alternatives, listed
 from quintet.domain.shell.syntax import CommandSpan, Script, ShellCommand, Word, unescaped
 
-FED = Word("$", True, False, ("", "|", ""))  # what a program is given through a pipe
+PIPED = Word("$", True, False, ("", "|", ""))  # what a program is given through a pipe
 MOST = 64  # values of one word that are followed
 LONGEST = 4096
 _BLANK = regex("[ \t\n]+")
@@ -72,7 +72,7 @@ class Values:
             self._add("|", [Word(word.text, word.dynamic, True, word.parts) for word in wanted])
         elif program in ("read", "mapfile", "readarray", "getopts", "let"):
             for word in words[1:]:
-                self._add(word.text, [FED])
+                self._add(word.text, [PIPED])
         elif program == "set" or program in functions:
             self._add("@", words[1:])
         elif program in _SETTING:
@@ -210,7 +210,7 @@ def _output(words: Sequence[Word]) -> list[Word]:
     return found + [Word(unescaped(w.text) or "") for w in found if "\\" in w.text and not w.dynamic]
 
 
-def bomb(script: Script) -> str:
+def self_calling(script: Script) -> str:
     """A function that calls itself, if only by way of others."""
     calls = {
         span.name: {_called(command) for command in script.commands[span.first : span.end]}

@@ -20,7 +20,7 @@ from quintet.domain.shell.arguments import (
     specification,
 )
 from quintet.domain.shell.syntax import Word
-from quintet.domain.shell.variables import FED
+from quintet.domain.shell.variables import PIPED
 
 # name → what it adds by itself, its flags, and how many operands stand before the command
 WRAPPERS: dict[str, tuple[Effects, str, int]] = {
@@ -180,7 +180,7 @@ def _fed(judged: Judged) -> Judged:
     """The command is given what comes through the pipe."""
     if not judged.inner:
         return judged
-    return Judged(judged.effects, judged.why, judged.reads, inner=((*judged.inner[0], FED),))
+    return Judged(judged.effects, judged.why, judged.reads, inner=((*judged.inner[0], PIPED),))
 
 
 def shellish(program: str, words: Sequence[Word]) -> Judged:
@@ -198,7 +198,7 @@ def shellish(program: str, words: Sequence[Word]) -> Judged:
     ):
         return plain(program, DESTROY, words[1:], "code on the command line")
     inner = judged.inner[0]
-    return Judged(NONE, judged.why, (), inner=((*inner, FED) if program == "parallel" else inner,))
+    return Judged(NONE, judged.why, (), inner=((*inner, PIPED) if program == "parallel" else inner,))
 
 
 def script(words: Sequence[Word]) -> Judged:
@@ -237,7 +237,7 @@ def find(words: Sequence[Word]) -> Judged:
                 (i for i in range(position, len(words)) if words[i].text in (";", "+") and not words[i].dynamic),
                 len(words),
             )
-            inner.append([FED if "{}" in w.text else w for w in words[position:end]])
+            inner.append([PIPED if "{}" in w.text else w for w in words[position:end]])
             position = end + 1
         elif flag == "delete":
             effects, why = effects | DESTROY, "find -delete: deletes"

@@ -1,4 +1,4 @@
-"""What is wrong with a project's health: findings with a stable code each, and the port that looks at the premises."""
+"""What is wrong with a project's health: findings with a stable code each, and the port that looks for them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Finding(Struct, frozen=True):
     fixable: bool = False
 
 
-class Premises(Protocol):
+class HealthProbe(Protocol):
     """The project and its machine, to look at. Nothing is changed, and nothing of the project's own is run."""
 
     def store_problem(self, thorough: bool) -> StoreError | None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from quintet.domain.tasks.task import AT_WORK, OVER, READY, Intent, Task, TaskStatus
 
 
-class Knot(Struct, frozen=True, gc=False):
+class DependencyProblem(Struct, frozen=True, gc=False):
     """Something wrong with the dependencies; `tasks` are those it concerns."""
 
     kind: str  # duplicate, unknown or cycle
@@ -40,7 +40,7 @@ def dispatch_order(tasks: Sequence[Task]) -> list[Task]:
 def blocked_by(tasks: Sequence[Task]) -> dict[str, tuple[str, ...]]:
     """What each task that is not over waits for: dependencies that are not done, tasks at work on what it will change.
 
-    A dependency that does not exist is waited for like any other; `knots` says that it never comes.
+    A dependency that does not exist is waited for like any other; `dependency_problems` says that it never comes.
     """
     board = _Board(tasks)
     waiting = [task for task in tasks if task.status not in OVER and task.status not in AT_WORK]
@@ -87,23 +87,25 @@ def _folders(path: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def knots(tasks: Sequence[Task]) -> list[Knot]:
+def dependency_problems(tasks: Sequence[Task]) -> list[DependencyProblem]:
     """Ids that stand twice, dependencies on what does not exist, and circles, each with its members named."""
     seen: dict[str, Task] = {}
     found = []
     for task in tasks:
         if task.id in seen:
-            found.append(Knot("duplicate", (task.id,), f"the id {task.id} stands twice; give one of them another"))
+            found.append(
+                DependencyProblem("duplicate", (task.id,), f"the id {task.id} stands twice; give one of them another")
+            )
         seen.setdefault(task.id, task)
     found += [
-        Knot("unknown", (task.id,), f"{task.id} depends on {name}, which does not exist")
+        DependencyProblem("unknown", (task.id,), f"{task.id} depends on {name}, which does not exist")
         for task in seen.values()
         for name in task.depends_on
         if name not in seen
     ]
     for circle in _circles(seen):
         way = " → ".join((*circle, circle[0]))
-        found.append(Knot("cycle", circle, f"these depend on each other: {way}; none of them can begin"))
+        found.append(DependencyProblem("cycle", circle, f"these depend on each other: {way}; none of them can begin"))
     return found
 
 

@@ -24,7 +24,7 @@ class DeliveryState(StrEnum):
     NEEDS_WORK = "NEEDS_WORK"
 
 
-class Deed(Struct, frozen=True, gc=False):
+class RanCall(Struct, frozen=True, gc=False):
     """A call of the turn that has run: what it was, what it could do, how it ended."""
 
     tool: str
@@ -63,19 +63,19 @@ def unverified(reason: str) -> str:
     return f"delivered, not verified: the check still asks for {first or 'more, and does not say what'}"
 
 
-def evidence(deeds: Iterable[Deed]) -> tuple[str, ...]:
+def evidence(calls: Iterable[RanCall]) -> tuple[str, ...]:
     """What the turn changed or ran, as lines a person can check."""
     return tuple(
-        f"{deed.tool} {deed.about}".strip()
-        for deed in deeds
-        if deed.status is CallStatus.OK and set(deed.effects) & EVIDENT
+        f"{call.tool} {call.about}".strip()
+        for call in calls
+        if call.status is CallStatus.OK and set(call.effects) & EVIDENT
     )
 
 
-def lacking(axes: Axes, deeds: Iterable[Deed], answer: str) -> str:
+def lacking(axes: Axes, calls: Iterable[RanCall], answer: str) -> str:
     """Why DONE cannot be believed; empty if it can."""
     if axes.work_mode not in (WorkMode.BUILD, WorkMode.REPAIR):
         return ""
-    if evidence(deeds) or _NOTHING_TO_DO.search(answer):
+    if evidence(calls) or _NOTHING_TO_DO.search(answer):
         return ""
     return "nothing was changed or run in this turn, and the answer does not say that no change was needed"

@@ -1,8 +1,8 @@
 """The policy owner: for one stage of a turn, which tools, which prompts, which reasoning. Pure; decided only here.
 
 A stage may narrow the tools; nothing here, and nothing that works by it, can turn a dial or switch reasoning. The tools
-of a plan are what a model is shown and what it may call. `Standing` is all that this policy, the gate and a tool know
-of the conversation.
+of a plan are what a model is shown and what it may call. `CallContext` is all that this policy, the gate and a tool
+know of the conversation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Stage(StrEnum):
     VERIFICATION = "verification"  # of a task of a cycle
 
 
-class Standing(Struct, frozen=True):
+class CallContext(Struct, frozen=True):
     axes: Axes
     toolset: str = ""  # the place in the tool menu; empty at ROOT
     todos: Mapping[str, Todo] = field(default_factory=dict)
@@ -101,11 +101,11 @@ def reasoning_of(axes: Axes, stage: Stage, enabled: bool) -> Reasoning:
 
 
 def plan_stage(
-    standing: Standing, tools: Mapping[str, ToolSpec], *, reasoning: bool = False, menu: Menu | None = None
+    context: CallContext, tools: Mapping[str, ToolSpec], *, reasoning: bool = False, menu: Menu | None = None
 ) -> StagePlan:
     """What holds in a stage, for a conversation that stands here."""
-    kind = reasoning_of(standing.axes, standing.stage, reasoning)
-    return StagePlan(standing.stage, visible(standing, tools, menu or Menu()), _prompts(standing, kind), kind)
+    kind = reasoning_of(context.axes, context.stage, reasoning)
+    return StagePlan(context.stage, visible(context, tools, menu or Menu()), _prompts(context, kind), kind)
 
 
 def broken_invariant(plan: StagePlan, axes: Axes, reasoning: bool, sent: int, prompts: Iterable[str]) -> str:
@@ -120,42 +120,42 @@ def broken_invariant(plan: StagePlan, axes: Axes, reasoning: bool, sent: int, pr
     return "" if sent == len(plan.tools) else "the tools of the request are not those of the policy"
 
 
-def visible(standing: Standing, tools: Mapping[str, ToolSpec], menu: Menu) -> tuple[str, ...]:
+def visible(context: CallContext, tools: Mapping[str, ToolSpec], menu: Menu) -> tuple[str, ...]:
     """The mask, for showing and calling: base ∩ SWE phase ∩ agent ∩ profile ∩ work mode, in the registry's order."""
-    useful = within_reach(standing, tools)
-    if standing.stage in TOOLLESS:
+    useful = within_reach(context, tools)
+    if context.stage in TOOLLESS:
         base: frozenset[str] = frozenset()
-    elif standing.stage in READING_STAGES:
+    elif context.stage in READING_STAGES:
         base = frozenset(name for name in useful if reads_only(tools[name]))
     else:
-        base = visible_tools(useful, standing.toolset, menu.presentation, menu.toolsets)
+        base = visible_tools(useful, context.toolset, menu.presentation, menu.toolsets)
         base |= useful & {FINISH_STEP}  # in reach from every place in the menu
     return tuple(name for name in tools if name in base)
 
 
-def within_reach(standing: Standing, tools: Mapping[str, ToolSpec]) -> frozenset[str]:
+def within_reach(context: CallContext, tools: Mapping[str, ToolSpec]) -> frozenset[str]:
     """The tools of use at these dials, to this agent and in this SWE phase, in whatever toolset."""
-    shown = (name for name, spec in tools.items() if gate.visible(spec, standing.axes))
-    allowed = swe_phases.within(standing.swe, shown)
-    if standing.allowed is not None:
-        allowed &= standing.allowed | {*META_TOOLS, FINISH_STEP}
-    return allowed if standing.step and not standing.step.done else allowed - {FINISH_STEP}
+    shown = (name for name, spec in tools.items() if gate.visible(spec, context.axes))
+    allowed = swe_phases.within(context.swe, shown)
+    if context.allowed is not None:
+        allowed &= context.allowed | {*META_TOOLS, FINISH_STEP}
+    return allowed if context.step and not context.step.done else allowed - {FINISH_STEP}
 
 
 def reads_only(spec: ToolSpec) -> bool:
     return bool(spec.effects) and spec.effects <= READING
 
 
-def _prompts(standing: Standing, kind: Reasoning) -> tuple[str, ...]:
-    axes, stage = standing.axes, standing.stage
+def _prompts(context: CallContext, kind: Reasoning) -> tuple[str, ...]:
+    axes, stage = context.axes, context.stage
     addition = "agent/mode_addition.md" if is_agent(axes) else "chat/mode_addition.md"
     parts = ["base/system.md", "base/project_root_context.md", AGENTS_PAGE, PERSONA, MEMORY, addition]
     parts.append(f"modes/{axes.work_mode}.md")
     if stage not in TOOLLESS | READING_STAGES:
-        if standing.step:
+        if context.step:
             parts += ["agent/workflow.md", WORKFLOW_STATE]
-        if standing.report:
-            parts.append(f"modes/{standing.report}_report.md")
+        if context.report:
+            parts.append(f"modes/{context.report}_report.md")
         parts.append(TOOLSET_STATE)
     parts += STAGE_PAGES[stage]
     if kind is not Reasoning.NONE:

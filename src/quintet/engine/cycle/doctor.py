@@ -16,8 +16,8 @@ from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Clock, Lease, Store
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.drift import Scan
-from quintet.domain.tasks.health import Finding, HealthScope, Premises, Severity
-from quintet.domain.tasks.order import knots
+from quintet.domain.tasks.health import Finding, HealthProbe, HealthScope, Severity
+from quintet.domain.tasks.order import dependency_problems
 from quintet.domain.tasks.task import OVER, TaskStatus, after_failure
 from quintet.engine.cycle.task_keeper import MAY_HAVE_PUBLISHED, TaskKeeper
 from quintet.engine.session.leases import owner_lives
@@ -28,10 +28,10 @@ WELL = "nothing is wrong"
 
 
 class Look:
-    """One look at the premises."""
+    """One look at a project and its machine."""
 
-    def __init__(self, premises: Premises, least_free: int, clock: Clock, process_start: Callable[[int], str]) -> None:
-        self._premises = premises
+    def __init__(self, probe: HealthProbe, least_free: int, clock: Clock, process_start: Callable[[int], str]) -> None:
+        self._probe = probe
         self._least_free = least_free
         self._now = clock.epoch()
         self._process_start = process_start
@@ -39,10 +39,10 @@ class Look:
     def health(self, *, thorough: bool = False) -> list[Finding]:
         """Everything that is wrong, errors first."""
         found = [*self._disks(), *self._git(), *self._parts()]
-        if problem := self._premises.store_problem(thorough):
+        if problem := self._probe.store_problem(thorough):
             found.append(Finding(problem.code, E, STATE, "state.db", problem.message, problem.hint))
         else:
-            scan = self._premises.tasks()
+            scan = self._probe.tasks()
             found += [*self._leases(), *self._claims(), *_pages(scan), *self._verifications(scan)]
         return sorted(found, key=lambda finding: finding.severity is not E)
 
@@ -51,12 +51,12 @@ class Look:
         return await asyncio.to_thread(self.health)
 
     def store_problem(self) -> StoreError | None:
-        return self._premises.store_problem(False)
+        return self._probe.store_problem(False)
 
     def stale_leases(self) -> list[Lease]:
         return [
             Lease(row.id, row.owner, row.owner_pid, row.owner_started, row.lease_until)
-            for row in self._premises.sessions()
+            for row in self._probe.sessions()
             if row.owner and not owner_lives(row, self._now, self._process_start)
         ]
 
@@ -66,27 +66,27 @@ class Look:
             yield Finding("SESSION_LEASE_STALE", W, SESSION, lease.session, problem, "let go of the lease", True)
 
     def _claims(self) -> Iterator[Finding]:
-        for claim in self._premises.claims().values():
+        for claim in self._probe.claims().values():
             if not owner_lives(claim, self._now, self._process_start):
                 problem = f"task {claim.task} is still claimed by process {claim.owner_pid}, which is gone"
                 advice = "let go of the claim; a task that was running is tried again"
                 yield Finding("TASK_CLAIM_STALE", W, TASK, claim.task, problem, advice, True)
 
     def _disks(self) -> Iterator[Finding]:
-        for place, free in self._premises.free_bytes():
+        for place, free in self._probe.free_bytes():
             if free < self._least_free:
                 problem = f"{place}: {free // 1_000_000} MB left of the {self._least_free // 1_000_000} MB wanted"
                 advice = "Free some space; doctor.free_bytes sets how much is wanted."
                 yield Finding("DISK_FULL", E, MACHINE, place, problem, advice)
 
     def _git(self) -> Iterator[Finding]:
-        if doing := self._premises.unfinished_git():
+        if doing := self._probe.unfinished_git():
             problem = f"git is in the middle of a {doing}"
             advice = f"Finish it or take it back (git {doing} --abort), then go on."
             yield Finding("GIT_UNFINISHED", E, PROJECT, doing, problem, advice)
 
     def _parts(self) -> Iterator[Finding]:
-        *programs, sandbox = self._premises.parts()
+        *programs, sandbox = self._probe.parts()
         for part in programs:
             if not part.ready:
                 yield Finding("PROGRAM_MISSING", E, MACHINE, part.name, f"{part.name} is missing", part.missing)
@@ -100,7 +100,7 @@ class Look:
             line = task.text.verification
             if line and task.status not in OVER:
                 if line not in checked:
-                    checked[line] = self._premises.missing_programs(line)
+                    checked[line] = self._probe.missing_programs(line)
                 for program in checked[line]:
                     problem = f"task {task.id} is verified by `{line}`, and {program} is not here"
                     yield Finding("PROGRAM_MISSING", W, TASK, task.id, problem, f"Install {program}, or edit the task.")
@@ -114,9 +114,9 @@ def _pages(scan: Scan) -> Iterator[Finding]:
     for bad in scan.bad_pages:
         yield Finding("TASK_MALFORMED", W, TASK, bad.path, str(bad), "Mend the page; until then it is left alone.")
     open_tasks = [task for task in scan.tasks if task.status is not TaskStatus.CANCELLED]
-    for knot in knots(open_tasks):
-        subject = ", ".join(knot.tasks)
-        yield Finding(f"TASK_{knot.kind.upper()}", E, TASK, subject, knot.problem, "Edit depends_on in its file.")
+    for found in dependency_problems(open_tasks):
+        subject = ", ".join(found.tasks)
+        yield Finding(f"TASK_{found.kind.upper()}", E, TASK, subject, found.problem, "Edit depends_on in its file.")
 
 
 async def fix(look: Look, keeper: TaskKeeper, store: Store) -> list[str]:

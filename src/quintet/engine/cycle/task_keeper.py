@@ -20,7 +20,7 @@ from quintet.domain.ports.ports import Clock
 from quintet.domain.ports.tasks import DRAFT, Claim, Staged, TaskFiles, TaskStore
 from quintet.domain.tasks.cycle import Board, board
 from quintet.domain.tasks.drift import Drift, DriftKind, Scan, scan, status_in, summarise
-from quintet.domain.tasks.order import knots
+from quintet.domain.tasks.order import dependency_problems
 from quintet.domain.tasks.page import read_page, read_pages, with_id, write_page
 from quintet.domain.tasks.task import OVER, Task, TaskMove, TaskStatus, TaskText, moved, place
 from quintet.engine.session.leases import LEASE_SECONDS, owner_lives
@@ -165,7 +165,7 @@ class TaskKeeper:
 
     def _check_knots(self, there: list[Task], fresh: list[Task]) -> None:
         ours = {task.id for task in fresh}
-        if wrong := [knot.problem for knot in knots([*there, *fresh]) if ours & set(knot.tasks)]:
+        if wrong := [found.problem for found in dependency_problems([*there, *fresh]) if ours & set(found.tasks)]:
             raise UsageError("nothing was added: " + "; ".join(wrong))
 
     async def note(self, task_id: str, cost: float, checkpoint: str) -> None:

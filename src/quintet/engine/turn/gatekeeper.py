@@ -22,7 +22,7 @@ from quintet.domain.permission.question import BETWEEN
 from quintet.domain.permission.rules import ANY, Rule, exactly, subject_of
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.messages import ToolCall
-from quintet.domain.turn.stage_policy import Standing
+from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
@@ -116,12 +116,12 @@ class Gatekeeper:
                 return fresh
 
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
-        standing: Standing = self._journal.state.standing
+        context: CallContext = self._journal.state.call_context
         if own:
-            standing = structs.replace(standing, toolset=self._core.turn.toolbox.home(call.name), swe=None)
-            if standing.axes.surface is not Surface.RPC:  # there, another agent makes them
-                standing = structs.replace(standing, known=None)
-        return self._core.turn.toolbox.prepare(call, standing, person=self._core.person)
+            context = structs.replace(context, toolset=self._core.turn.toolbox.home(call.name), swe=None)
+            if context.axes.surface is not Surface.RPC:  # there, another agent makes them
+                context = structs.replace(context, known=None)
+        return self._core.turn.toolbox.prepare(call, context, person=self._core.person)
 
     async def _after_hooks(self, prepared: Prepared, own: bool) -> Prepared | None:
         """The call as the user's hooks leave it: as it was, asked, or denied. None if it may no longer be made."""

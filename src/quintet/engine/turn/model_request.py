@@ -80,7 +80,7 @@ class Asker:
         axes = state.axes
         name = core.turn.models.route(state.dials)
         model = core.turn.models.make(name)
-        plan = core.turn.toolbox.plan(structs.replace(state.standing, stage=stage), reasoning=state.dials.reasoning)
+        plan = core.turn.toolbox.plan(structs.replace(state.call_context, stage=stage), reasoning=state.dials.reasoning)
         if attempt == 1:
             self.steps += 1
         self._journal.post(
@@ -114,7 +114,7 @@ class Asker:
         """The request as it is sent. A stage without tools keeps the schemas, so caches hold, and forbids calls."""
         state, core = self._journal.state, self._core
         toolless = plan.stage in policy.TOOLLESS
-        shown = core.turn.toolbox.plan(structs.replace(state.standing, stage=Stage.ACT)) if toolless else plan
+        shown = core.turn.toolbox.plan(structs.replace(state.call_context, stage=Stage.ACT)) if toolless else plan
         tools = core.turn.toolbox.schemas(shown)
         parts = core.turn.prompts.parts(plan.prompts, {"project_root": core.project, **values}, self._written(plan))
         told = [part.name for part in parts]
@@ -146,7 +146,7 @@ class Asker:
         written = {AGENTS_PAGE: self._core.turn.agents_page, PERSONA: step.persona if step else ""}
         written[PERSONA] = written[PERSONA] or state.runs.persona
         if TOOLSET_STATE in plan.prompts:
-            written[TOOLSET_STATE] = self._core.turn.toolbox.place(state.standing)
+            written[TOOLSET_STATE] = self._core.turn.toolbox.place(state.call_context)
         if WORKFLOW_STATE in plan.prompts and step:
             written[WORKFLOW_STATE] = place_told(step, state.conversation.messages)
         return written

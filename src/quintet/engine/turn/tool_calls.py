@@ -29,7 +29,7 @@ from quintet.domain.permission.rules import subject_of
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.corrections import Step, going_in_circles
-from quintet.domain.turn.delivery import Deed
+from quintet.domain.turn.delivery import RanCall
 from quintet.domain.turn.messages import ToolCall, Usage
 from quintet.domain.turn.tool_spec import CallStatus, Consulted, Move, ToolResult
 from quintet.engine.checkpoints.keeper import Keeper
@@ -56,7 +56,7 @@ class Calls:
         self._keeper = keeper
         self._turn = turn
         self._steps: list[Step] = []
-        self.deeds: list[Deed] = []
+        self.ran: list[RanCall] = []
         self.usage = Usage()  # of the models that calls asked
         self.cost = 0.0
         self._ending: ToolResult | None = None  # of the call that ended the turn
@@ -146,7 +146,7 @@ class Calls:
         return asyncio.create_task(
             self._core.turn.toolbox.run(
                 prepared,
-                self._journal.state.standing,
+                self._journal.state.call_context,
                 person=self._core.person,
                 progress=lambda text: self._journal.signal(Progress(call=prepared.call.id, text=text)),
             )
@@ -171,7 +171,7 @@ class Calls:
         asked = [self._consulted(call, one, seconds) for one in result.consulted]
         self._journal.post(*changed, finished_call(call, result, seconds), *asked, *brought)
         about = subject_of(prepared.arguments, prepared.touch.lines)
-        self.deeds.append(Deed(call.name, about, prepared.decision.effects, result.status))
+        self.ran.append(RanCall(call.name, about, prepared.decision.effects, result.status))
         if result.ends:
             self._ending = result
         if call.name not in WAITING_TOOLS:
@@ -201,7 +201,7 @@ class Calls:
 
     def _check_limit(self, more: int) -> None:
         most = self._core.settings.limits.max_calls
-        if most and len(self.deeds) + more > most:
+        if most and len(self.ran) + more > most:
             raise LimitReached(f"limits.max_calls = {most}")
 
 

@@ -19,14 +19,14 @@ from quintet.domain.journal.protocol import Noticed
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import NO_LINES, Effect, Grant, JudgedLines, exceeds
 from quintet.domain.permission.gate import Decision, Sandbox, Terms
-from quintet.domain.permission.put_right import PUT_RIGHT
+from quintet.domain.permission.protection_notices import PUT_RIGHT
 from quintet.domain.permission.question import access, is_command
 from quintet.domain.permission.rules import subject_of
 from quintet.domain.ports.ports import ShellGrammar, ShellState
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.messages import ToolCall, ToolSchema
-from quintet.domain.turn.stage_policy import Menu, Stage, StagePlan, Standing
+from quintet.domain.turn.stage_policy import CallContext, Menu, Stage, StagePlan
 from quintet.domain.turn.todos import with_criteria
 from quintet.domain.turn.tool_menu import FINISH_STEP, MenuManager, Presentation, toolsets_of, with_own
 from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
@@ -74,11 +74,11 @@ class Toolbox:
     def sandbox(self) -> Sandbox:
         return self.terms.sandbox
 
-    def plan(self, standing: Standing, *, reasoning: bool = False) -> StagePlan:
+    def plan(self, context: CallContext, *, reasoning: bool = False) -> StagePlan:
         """The policy's plan for a stage: what a model is shown, and what it may call."""
-        key = (*_mask(standing), standing.toolset, standing.stage, standing.report, reasoning)
+        key = (*_mask(context), context.toolset, context.stage, context.report, reasoning)
         if key not in self._plans:
-            self._plans[key] = policy.plan_stage(standing, self.specs, reasoning=reasoning, menu=self._menu)
+            self._plans[key] = policy.plan_stage(context, self.specs, reasoning=reasoning, menu=self._menu)
         return self._plans[key]
 
     def schemas(self, plan: StagePlan) -> tuple[ToolSchema, ...]:
@@ -86,36 +86,36 @@ class Toolbox:
             self._shown[plan.tools] = tuple(self.specs[name].shown() for name in plan.tools)
         return self._shown[plan.tools]
 
-    def place(self, standing: Standing) -> str:
+    def place(self, context: CallContext) -> str:
         """Where the model stands in the menu, in words; nothing where there is no menu to stand in."""
-        return "" if self._menu.presentation is Presentation.FLAT else self._manager(standing).list()
+        return "" if self._menu.presentation is Presentation.FLAT else self._manager(context).list()
 
-    def _manager(self, standing: Standing) -> MenuManager:
-        key = _mask(standing)
+    def _manager(self, context: CallContext) -> MenuManager:
+        key = _mask(context)
         if key not in self._about:
-            useful = policy.within_reach(standing, self.specs)
+            useful = policy.within_reach(context, self.specs)
             self._about[key] = {name: spec.description for name, spec in self.specs.items() if name in useful}
-        return MenuManager(self._about[key], standing.toolset, self._menu.toolsets)
+        return MenuManager(self._about[key], context.toolset, self._menu.toolsets)
 
     def home(self, tool: str) -> str:
         """A place in the menu that the tool is visible from."""
         return next(iter(toolsets_of(tool, self._menu.toolsets)), "")
 
-    def prepare(self, call: ToolCall, standing: Standing, *, person: bool) -> Prepared | ToolResult:
+    def prepare(self, call: ToolCall, context: CallContext, *, person: bool) -> Prepared | ToolResult:
         spec = self.specs.get(call.name)
         if spec is None:
             close = nearest(call.name, self.specs)
             known = ", ".join(close or list(self.specs))
             return refused(f"there is no tool {call.name}. {'Nearest' if close else 'Tools'}: {known}")
-        if reason := swe_phases.refusal(standing.swe, call.name):
+        if reason := swe_phases.refusal(context.swe, call.name):
             return refused(reason)
-        if reason := self._masked(spec, standing):
+        if reason := self._masked(spec, context):
             return refused(reason)
         try:
             arguments = spec.bind(call.arguments)
-            touch = with_criteria(spec.touch(arguments), standing.todos)
+            touch = with_criteria(spec.touch(arguments), context.todos)
             outward = touch.addresses or touch.resource or touch.tells
-            touch = _with_known(touch, standing) if outward else touch
+            touch = _with_known(touch, context) if outward else touch
             touch, lines, held = self._typed(touch) if touch.shell else (*self._judged(touch), None)
             touch = self.hands.served(spec, touch) if touch.server is not None else touch
             touch = self.hands.carried(touch) if touch.moves else touch
@@ -125,7 +125,7 @@ class Toolbox:
         terms = structs.replace(self.terms, person=person, rules=rules)
         if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
             terms = structs.replace(terms, sandbox=Sandbox.NONE)
-        decision = gate.decide(spec, touch, standing.axes, terms, subject_of(arguments, touch.lines), lines)
+        decision = gate.decide(spec, touch, context.axes, terms, subject_of(arguments, touch.lines), lines)
         if touch.shell and exceeds(decision.grant, started := self.hands.shell(touch.shell).grant):
             return refused(
                 f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
@@ -133,19 +133,19 @@ class Toolbox:
             )
         return Prepared(call, spec, arguments, touch, decision, held)
 
-    def _masked(self, spec: ToolSpec, standing: Standing) -> str:
+    def _masked(self, spec: ToolSpec, context: CallContext) -> str:
         """Why the tool is not there to be called now; empty if it is. The gate speaks for the dials."""
-        if not gate.visible(spec, standing.axes) or spec.name in self.plan(standing).tools:
+        if not gate.visible(spec, context.axes) or spec.name in self.plan(context).tools:
             return ""
-        if standing.stage in policy.TOOLLESS:
-            return f"no tool may be called in stage {standing.stage}: answer in words"
-        if standing.stage in policy.READING_STAGES:
-            what = "a review" if standing.stage is Stage.QA_REVIEW else "a verification"
+        if context.stage in policy.TOOLLESS:
+            return f"no tool may be called in stage {context.stage}: answer in words"
+        if context.stage in policy.READING_STAGES:
+            what = "a review" if context.stage is Stage.QA_REVIEW else "a verification"
             return f"{spec.name} does more than read, and {what} only reads"
         if spec.name == FINISH_STEP:
             return f"{spec.name} is there only while a workflow is followed"
-        if standing.allowed is not None and spec.name not in standing.allowed:
-            return f"{spec.name} is not among this agent's tools: {', '.join(sorted(standing.allowed))}"
+        if context.allowed is not None and spec.name not in context.allowed:
+            return f"{spec.name} is not among this agent's tools: {', '.join(sorted(context.allowed))}"
         homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
         return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
 
@@ -177,7 +177,7 @@ class Toolbox:
         found = []
         for shell in self.hands.shells():
             home = self.home(shell.call.name)
-            was, now = (self.prepare(shell.call, Standing(axes, home), person=person) for axes in (before, after))
+            was, now = (self.prepare(shell.call, CallContext(axes, home), person=person) for axes in (before, after))
             if isinstance(was, ToolResult) or isinstance(now, ToolResult):
                 reason = next(result.content for result in (now, was) if isinstance(result, ToolResult))
                 found.append((shell, reason))
@@ -209,28 +209,28 @@ class Toolbox:
         return [Noticed(level="warning", code=PUT_RIGHT, text=text) for text in self.hands.put_right()]
 
     async def run(
-        self, prepared: Prepared, standing: Standing, *, person: bool, progress: Callable[[str], None]
+        self, prepared: Prepared, context: CallContext, *, person: bool, progress: Callable[[str], None]
     ) -> ToolResult:
         at_hand = {
             "call": prepared.call,
             "grant": prepared.decision.grant,
             "progress": progress,
-            "menu": self._manager(standing),
-            "todos": standing.todos,
-            "swe": standing.swe or swe_phases.PhaseState(),
-            "step": standing.step,
-            "may_wait": person and standing.axes.run_control is not RunControl.AUTONOMOUS,
+            "menu": self._manager(context),
+            "todos": context.todos,
+            "swe": context.swe or swe_phases.PhaseState(),
+            "step": context.step,
+            "may_wait": person and context.axes.run_control is not RunControl.AUTONOMOUS,
         }
         return await self.hands.run(prepared.spec, prepared.arguments, at_hand)
 
 
-def _with_known(touch: Touch, standing: Standing) -> Touch:
+def _with_known(touch: Touch, context: CallContext) -> Touch:
     from quintet.domain.permission.known_addresses import with_known  # brings all there is to addresses
 
-    return touch if standing.known is None else with_known(touch, standing.known, standing.axes)
+    return touch if context.known is None else with_known(touch, context.known, context.axes)
 
 
-def _mask(standing: Standing) -> tuple[object, ...]:
-    """All of a standing that decides which tools are within reach."""
-    step = None if standing.step is None else standing.step.done
-    return standing.axes, standing.swe and standing.swe.phase, standing.allowed, step
+def _mask(context: CallContext) -> tuple[object, ...]:
+    """All of a context that decides which tools are within reach."""
+    step = None if context.step is None else context.step.done
+    return context.axes, context.swe and context.swe.phase, context.allowed, step

@@ -96,7 +96,7 @@ class Turn:
             while True:
                 ending = await self._answer()
                 if ending.status == EndStatus.DONE and self._is_checked():
-                    calls_before = len(self._calls.deeds)
+                    calls_before = len(self._calls.ran)
                     checked = await self._check_delivery(ending)
                     if checked is None:
                         continue
@@ -117,7 +117,7 @@ class Turn:
 
     async def own_call(self, call: ToolCall) -> CallStatus | None:
         """A call that no model makes, through the gate; None if it was not run."""
-        return self._calls.deeds[-1].status if await self._calls.own(call) else None
+        return self._calls.ran[-1].status if await self._calls.own(call) else None
 
     async def look(self, stage: Stage, values: dict[str, str]) -> str | None:
         """One request of a stage that only reads; its reply, or None if it wants to read on."""
@@ -214,7 +214,7 @@ class Turn:
                 if self._workflow:
                     self._workflow.arrive()
                 if ending := self._calls.take_ending():
-                    if self._workflow and ending.ends == EndStatus.DONE and self._calls.deeds[-1].tool == "complete":
+                    if self._workflow and ending.ends == EndStatus.DONE and self._calls.ran[-1].tool == "complete":
                         self._workflow.complete(ending.answer)
                     if ending.ends != EndStatus.DONE:
                         return self._refused(EndStatus(ending.ends), ending.answer)
@@ -266,8 +266,8 @@ class Turn:
         return reply
 
     def _values(self) -> dict[str, str]:
-        deeds = self._calls.deeds[-DONE_STEPS_SHOWN:]
-        done = "\n".join(f"- {deed.tool} {deed.about}: {deed.status}" for deed in deeds) or NO_CALLS
+        ran = self._calls.ran[-DONE_STEPS_SHOWN:]
+        done = "\n".join(f"- {call.tool} {call.about}: {call.status}" for call in ran) or NO_CALLS
         return {"user_input": self._text, "tool_summary": done, "last_step_outcome": self._outcome}
 
     # ── delivery
@@ -289,7 +289,7 @@ class Turn:
         reason = _after_first_line(without(reply.text))
         if said is None:
             said, reason = DeliveryState.NEEDS_WORK, "the model did not say whether it is done"
-        missing = delivery.lacking(self._journal.state.axes, self._calls.deeds, f"{ending.answer}\n{reason}")
+        missing = delivery.lacking(self._journal.state.axes, self._calls.ran, f"{ending.answer}\n{reason}")
         if said is DeliveryState.DONE and missing:
             if Correction.NO_EVIDENCE not in self._corrected:
                 self._report(DeliveryState.NEEDS_WORK, missing)
@@ -301,7 +301,7 @@ class Turn:
         return said
 
     def _report(self, state: DeliveryState, reason: str) -> None:
-        shown = delivery.evidence(self._calls.deeds)
+        shown = delivery.evidence(self._calls.ran)
         self._journal.post(DeliveryChecked(turn=self._turn, state=state, reason=reason, evidence=shown))
 
     def _goes_on(self, calls_before: int) -> bool:
@@ -327,7 +327,7 @@ class Turn:
         A review stands beside it, if the turn changed something and the user wants one.
         """
         axes, runs = self._journal.state.axes, self._core.settings.runs
-        changed = bool(delivery.evidence(self._calls.deeds))
+        changed = bool(delivery.evidence(self._calls.ran))
         wanted = runs.qa_review and axes.work_mode in runs.qa_modes and self._asker.staged
         if ending.status == EndStatus.DONE and changed and wanted:
             self._outcome = ending.answer

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.git.kept_in_git import (
+from quintet.domain.git.protected_in_git import (
     GitEntry,
     about_index,
     blob_of,
@@ -18,7 +18,7 @@ from quintet.domain.git.kept_in_git import (
     root_of,
     staged,
 )
-from quintet.domain.permission.protected_paths import kept
+from quintet.domain.permission.protected_paths import protected_by
 
 A, B, NULL = "a" * 40, "b" * 40, "0" * 40
 
@@ -29,7 +29,7 @@ def line(path: str, blob: str = A, stage: int = 0) -> bytes:
 
 def test_only_protected_entries_are_found() -> None:
     lines = [line("a.py"), line("x/.claude/b"), line(".github/workflows/a b\tc.yml", B, 2), b"strange"]
-    found = entries(lines, lambda path: kept(path) is not None)
+    found = entries(lines, lambda path: protected_by(path) is not None)
     assert found == [GitEntry(".github/workflows/a b\tc.yml", B), GitEntry("x/.claude/b", A)]
 
 

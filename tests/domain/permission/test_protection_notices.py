@@ -1,6 +1,6 @@
 """What was done to a project's files after a command, in words that a person and a model can act on."""
 
-from quintet.domain.permission.put_right import Moved, called, named, worded
+from quintet.domain.permission.protection_notices import Moved, called, named, worded
 
 BASH = ("bash", "-c", "python3 gen.py")
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
-from quintet.domain.permission.protected_paths import kept_at
-from quintet.domain.permission.put_right import named
+from quintet.domain.permission.protected_paths import protected_at
+from quintet.domain.permission.protection_notices import named
 
 
 class GitEntry(Struct, frozen=True):
@@ -71,7 +71,7 @@ def root_of(path: str) -> str:
     parts = path.split("/")
     for place in range(1, len(parts) + 1):
         above = "/".join(parts[:place])
-        if kept_at(above):
+        if protected_at(above):
             return above
     return path
 
