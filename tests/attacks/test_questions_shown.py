@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from quintet.domain.base.safe_text import exactly
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import question
-from quintet.domain.permission.question import BETWEEN, LABELS, MARK, parted
+from quintet.domain.permission.question import BETWEEN, LABELS, MARK, split_detail
 from quintet.testing import call
 from tests.surfaces.tui.watching import Person, watch
 
@@ -66,7 +66,7 @@ def test_in_plain_it_stands_before_a_long_command_and_again_beside_the_choices()
 
 @pytest.mark.parametrize("first", [f"{label:<11}nothing of note" for label in LABELS] + ["effects", "why asked  "])
 def test_a_command_cannot_begin_with_words_of_ours(first: str) -> None:
-    own, rest = parted((*OWN, BETWEEN, first, "rm x"))
+    own, rest = split_detail((*OWN, BETWEEN, first, "rm x"))
     assert own == list(OWN)
     assert rest[0] == f"{MARK}{first}"
 
@@ -110,7 +110,7 @@ def test_what_the_eye_would_miss_is_spelled_out(char: str) -> None:
 
 @given(st.text())
 def test_whatever_is_asked_about_can_be_seen_and_breaks_no_line(text: str) -> None:
-    own, rest = parted((*OWN, BETWEEN, text))
+    own, rest = split_detail((*OWN, BETWEEN, text))
     assert own == list(OWN) and len(rest) == text.count("\n") + 1
     for line in rest:
         assert line.isprintable() or set(line) & {"\t", "\n"}

@@ -195,7 +195,7 @@ def _kind(name: str) -> str:
 def not_loaded(places: Places, trust: Trust) -> str:
     """What of a trusted folder is left out because it is new or has changed; empty if nothing is."""
     found = trusted_content.changes(trust, pieces(places)) if trust.trusted else []
-    return trusted_content.said(found) if found else ""
+    return trusted_content.not_loaded(found) if found else ""
 
 
 def at_home(places: Places) -> str:

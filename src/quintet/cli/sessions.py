@@ -62,11 +62,11 @@ def status(arguments: Namespace) -> int:
     )
     if loaded.trusted:
         from quintet.adapters.settings.trust import pieces
-        from quintet.domain.permission.trusted_content import changes, said
+        from quintet.domain.permission.trusted_content import changes, not_loaded
 
         since = changes(loaded.trust, pieces(places))
         answer["trust_changes"] = [one.name for one in since]
-        loaded.warnings += [said(since)] if since else []
+        loaded.warnings += [not_loaded(since)] if since else []
     for warning in loaded.warnings:
         complain(warning)
     if arguments.json:

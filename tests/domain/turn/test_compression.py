@@ -77,7 +77,7 @@ def test_by_default_it_is_due_above_two_hundred_messages_or_a_hundred_thousand_t
 
 def test_long_words_of_the_user_in_a_summary_do_not_make_it_due_at_every_step() -> None:
     by_size = CompressionSettings(max_messages=0, max_tokens=1000)
-    summary = compression.message(Summary(last_requests=("x" * 40_000,)))
+    summary = compression.summary_message(Summary(last_requests=("x" * 40_000,)))
     assert compression.due([summary, *step("a", result="y" * 900), said("")], by_size, summarised=True) == ""
     grown = [summary, *step("a", result="y" * 900), *step("b", result="y" * 900)]
     assert compression.due(grown, by_size, summarised=True) != ""
@@ -115,7 +115,7 @@ def test_the_newest_step_is_kept_however_long_it_is() -> None:
     by_size = CompressionSettings(max_messages=0, max_tokens=100)
     messages = [user("look"), *step("c", result="x" * 100_000)]
     assert compression.cut(messages, by_size) == 1
-    summary = compression.message(Summary(last_requests=("look",)))
+    summary = compression.summary_message(Summary(last_requests=("look",)))
     assert compression.due([summary, *messages[1:]], by_size, summarised=True) == ""
 
 
@@ -200,7 +200,7 @@ def test_the_summary_is_bounded_but_for_the_users_own_words() -> None:
         outcomes[f"c{n}"] = CallOutcome(CallStatus.ERROR, (f"{n}/{long}",))
     made = summary_of(messages, len(messages), requests=[long] * 9, outcomes=outcomes)
     assert made.last_requests == (long,) * LAST_REQUESTS
-    assert len(compression.message(msgspec.structs.replace(made, last_requests=())).text) < 30_000
+    assert len(compression.summary_message(msgspec.structs.replace(made, last_requests=())).text) < 30_000
 
 
 @pytest.mark.parametrize(
@@ -225,14 +225,14 @@ def test_s1_reasoning_is_left_out(text: str) -> None:
 def test_a_models_sections_take_the_place_of_the_rules() -> None:
     rules = Summary(goals=("rules",), decisions=("rules",), last_requests=("verbatim",))
     reply = "Here it is.\n## Goals\n- ship it\n* today\n\n## Open issues:\n1. flaky test\n## Weather\n- sunny"
-    assert compression.written(reply, rules) == Summary(
+    assert compression.summary_in(reply, rules) == Summary(
         goals=("ship it", "today"), decisions=("rules",), open_issues=("flaky test",), last_requests=("verbatim",)
     )
 
 
 @pytest.mark.parametrize("reply", ["", "I cannot.", "## Goals\n\n", "<ide_reasoning>\n## Goals\n- a\n"])
 def test_a_reply_that_says_nothing_is_no_summary(reply: str) -> None:
-    assert compression.written(reply, Summary(goals=("rules",))) is None
+    assert compression.summary_in(reply, Summary(goals=("rules",))) is None
 
 
 # ── any conversation
@@ -325,7 +325,7 @@ def test_s1_any_conversation_survives_its_compactions(
         assert compression.due(state.conversation.messages, chosen, summarised=True) == ""
         whole = "\n".join(message.text for message in state.conversation.messages if message.role is Role.USER)
         assert [text for text in requests[-LAST_REQUESTS:] if text not in whole] == []
-        told = compression.message(msgspec.structs.replace(made.summary, last_requests=())).text.lower()
+        told = compression.summary_message(msgspec.structs.replace(made.summary, last_requests=())).text.lower()
         assert "<ide_reasoning" not in told and "</ide_reasoning" not in told
         called: set[str] = set()
         for message in state.conversation.messages:

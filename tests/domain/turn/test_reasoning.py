@@ -6,7 +6,7 @@ from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.corrections import Correction, going_in_circles, wrong
 from quintet.domain.turn.delivery import DeliveryState, RanCall, claimed, evidence, lacking
-from quintet.domain.turn.reasoning import ReasoningOutcome, kept, outcome, problem, without
+from quintet.domain.turn.reasoning import ReasoningOutcome, outcome, problem, with_outcome, without
 from quintet.domain.turn.reports import QaReport, QaSeverity, read_qa_report
 from quintet.domain.turn.stage_policy import Reasoning
 from quintet.domain.turn.tool_spec import CallStatus
@@ -34,7 +34,7 @@ def test_s1_4_3_only_the_outcome_of_reasoning_stays() -> None:
         known_risks="tabs inside strings must stay as they are",
         delivery_state="NEEDS_WORK",
     )
-    left = kept(MACRO)
+    left = with_outcome(MACRO)
     assert left.startswith("I read the parser first.")
     assert "ide_reasoning" not in left
     assert "Analyze" not in left

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn import todos
-from quintet.domain.turn.todos import Check, Criterion, Draft, Todo, TodoStatus, with_criteria
-from quintet.domain.turn.tool_spec import Touch
+from quintet.domain.turn.todos import Check, Criterion, Draft, Todo, TodoStatus
+from quintet.domain.turn.tool_spec import Touch, with_criteria
 
 EXPLAINED = "the parser is written and its tests pass"
 RUNS = Criterion("command_exit_zero", command="pytest -q")

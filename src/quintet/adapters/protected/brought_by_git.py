@@ -18,7 +18,7 @@ from quintet.adapters.protected.scan import FROM_GIT, KEPT, Guarded
 from quintet.adapters.sandbox.host_mounts import below
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.protected_paths import Protection, is_from_git, is_held, protected_by
-from quintet.domain.permission.protection_notices import named
+from quintet.domain.permission.protection_notices import path_list
 
 MOST_BYTES = 4_000_000  # of a file that is compared
 MOST_REPOSITORIES = 50
@@ -60,7 +60,7 @@ class BroughtByGit:
         if not self._covered:
             now = dict(self._open_to_all(guarded, tops))
             changed = sorted(path for path, data in now.items() if self._before.get(path) != data)
-            notes += [CHANGED.format(named(changed))] if changed and Effect.COMMIT not in grant.effects else []
+            notes += [CHANGED.format(path_list(changed))] if changed and Effect.COMMIT not in grant.effects else []
         return notes + self._memory.settle(tops, grant.network)
 
     def _open_to_all(self, guarded: Guarded, tops: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:

@@ -32,7 +32,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.git.in_sandbox import brings_by_git
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.protected_paths import Protection
-from quintet.domain.permission.protection_notices import Brought, Note, worded
+from quintet.domain.permission.protection_notices import Brought, Note, notices
 
 if TYPE_CHECKING:
     from quintet.adapters.protected.brought_by_git import BroughtByGit
@@ -168,7 +168,7 @@ class ProjectWatch:
                 self._write_down()
             elif self._record and not self._stuck:
                 self._record.settled()
-            told = worded(tuple(command), found, home()) + worded((), self._notes, home())
+            told = notices(tuple(command), found, home()) + notices((), self._notes, home())
             self._notes.clear()
             self._told += told
         return told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from unicodedata import combining, east_asian_width
 
 GAP = "  "
 LEAST_ROOM = 24  # for a last column that is folded; with less, the terminal may cut it as it likes
@@ -44,8 +45,6 @@ def cells(text: str) -> int:
     """How many cells of a terminal a text takes."""
     if text.isascii():
         return len(text)
-    from unicodedata import combining, east_asian_width
-
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 

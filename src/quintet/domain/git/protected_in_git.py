@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from quintet.domain.permission.protected_paths import protected_at
-from quintet.domain.permission.protection_notices import named
+from quintet.domain.permission.protection_notices import path_list
 
 
 class GitEntry(Struct, frozen=True):
@@ -98,7 +98,7 @@ def contents(lines: Iterable[bytes]) -> frozenset[tuple[str, str]]:
 
 def about_index(paths: list[str], wrong: str = "", where: str = "") -> str:
     """`wrong` is why it could not be put back; `where` names the index of another work tree, which is left alone."""
-    held = f"{named(paths)}: protected, and staged by a command"
+    held = f"{path_list(paths)}: protected, and staged by a command"
     if where:
         return f"{held} in {where}; look before you commit or check out there"
     return f"{held}; it could not be put back ({wrong})" if wrong else f"{held}; the index is put back as it was there"
@@ -110,6 +110,6 @@ def about_replaced(ref: str) -> str:
 
 def about_commit(commit: str, paths: list[str]) -> str:
     return (
-        f"commit {commit[:12]} holds protected content that was not approved: {named(paths)}; "
+        f"commit {commit[:12]} holds protected content that was not approved: {path_list(paths)}; "
         f"look at it before you check it out, merge or push: git show {commit[:12]}"
     )

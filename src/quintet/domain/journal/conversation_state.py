@@ -114,7 +114,7 @@ class ConversationState(Struct):
 
     def replied(self, event: ModelReplied) -> None:
         if event.text or event.calls:
-            text = reasoning.kept(event.text)
+            text = reasoning.with_outcome(event.text)
             self.spoken.append(Message(Role.ASSISTANT, text, event.calls, original=event.original))
         self.unanswered.update({call.id: call.name for call in event.calls})
 
@@ -160,7 +160,7 @@ class ConversationState(Struct):
         first = int(self.summary is not None)  # a summary gives way to the one that has taken it in
         start = max(place for place in compression.boundaries(self.messages) if place <= max(latest, first))
         kept = self.messages[start:]
-        self.messages = [compression.message(event.summary), *kept]
+        self.messages = [compression.summary_message(event.summary), *kept]
         self.summary = event.summary
         self.requests = self.requests[-compression.LAST_REQUESTS :]
         calls = {call.id for message in kept for call in message.calls}

@@ -14,7 +14,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.permission import rules
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.protection_notices import PUT_RIGHT
-from quintet.domain.permission.question import parted
+from quintet.domain.permission.question import split_detail
 from quintet.domain.tasks.executors import STARTING
 from quintet.domain.turn import delivery
 from quintet.domain.turn.messages import EndStatus
@@ -66,7 +66,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.Corrected() as e:
             return [Line(f"sent back  {e.kind.replace('_', ' ')}", "dim")]
         case p.DeliveryChecked() as e:
-            return [Line(delivery.said(e.state, e.reason), "success" if e.state == "DONE" else "warning")]
+            return [Line(delivery.check_line(e.state, e.reason), "success" if e.state == "DONE" else "warning")]
         case p.QaReported() as e:
             return [Line(f"review   {e.report.heading} · /qa shows it", "dim")]
         case p.ReportMade() as e:
@@ -163,7 +163,7 @@ def question(event: p.QuestionAsked) -> list[Line]:
     """What Quintet says of it first, and again at the end where what a model wrote is long."""
     choices = "   ".join(f"[{choice.key}] {choice.label}" for choice in event.choices)
     roles = {"+ ": "success", "- ": "error"}
-    own, rest = parted(event.detail)
+    own, rest = split_detail(event.detail)
     told = [Line(f"  {line}", "dim") for line in own]
     shown = [Line(f"  {line}", roles.get(line[:2], "dim")) for line in rest]
     again = told if len(rest) > FEW_LINES else []

@@ -7,6 +7,7 @@ asked with nobody attached is not run.
 
 from __future__ import annotations
 
+import posixpath
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
@@ -307,9 +308,7 @@ def _folder(pattern: str) -> str:
 
 
 def _whole(path: str, root: str) -> str:
-    from posixpath import join, normpath
-
-    return normpath(join(root, path))
+    return posixpath.normpath(posixpath.join(root, path))
 
 
 def _why_allowed(effects: frozenset[Effect], axes: Axes) -> str:

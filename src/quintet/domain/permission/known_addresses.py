@@ -98,7 +98,7 @@ def take_in(known: set[str], text: str, *, bare: bool = False, tool: str = "", a
     if tool == "mcp_tool":
         known |= listed_in(asked, text)
     elif not tool.startswith("browser_") or is_of_the_web(text):
-        known |= addresses_in(text, bare=bare) | (said_in(text) if bare else set())
+        known |= addresses_in(text, bare=bare) | (named_by_user(text) if bare else set())
 
 
 def composed(addresses: Iterable[str], known: Set[str]) -> str:
@@ -153,7 +153,7 @@ def listed_in(arguments: str, answer: str) -> set[str]:
     return {_key(name, uri) for uri in uris for name in (str(server), "")}  # named, or the only one there is
 
 
-def said_in(text: str) -> set[str]:
+def named_by_user(text: str) -> set[str]:
     """What stands in the user's own words."""
     found = set()
     for match in _URI.finditer(text) if ":" in text else ():

@@ -37,7 +37,7 @@ class Brought(Struct, frozen=True):
 Note = Moved | Brought | str
 
 
-def worded(command: Sequence[str], notes: Sequence[Note], home: str = "") -> list[str]:
+def notices(command: Sequence[str], notes: Sequence[Note], home: str = "") -> list[str]:
     """The notices about one command; without words of its own, it is one that ran in the background."""
     said, moved = list[str](), list[Moved]()
     brought = list(dict.fromkeys(note.path for note in notes if isinstance(note, Brought)))
@@ -48,17 +48,17 @@ def worded(command: Sequence[str], notes: Sequence[Note], home: str = "") -> lis
             moved.append(note)
     out = [one for one in moved if one.now]
     stuck = [one for one in moved if not one.now]
-    who = called(command)
+    who = command_in_words(command)
     found = [_about_moved(who, out, home)] if out else []
     if stuck:
         why = ", ".join(dict.fromkeys(one.wrong for one in stuck))
         found.append(
-            f"{who} made {named([one.path for one in stuck])}, which other programs run. "
+            f"{who} made {path_list([one.path for one in stuck])}, which other programs run. "
             f"It could not be moved out of the project ({why}): remove it."
         )
     if brought:
         found.append(
-            f"{who}: git brought {named(brought)}. Other programs run what such files name: look before you open "
+            f"{who}: git brought {path_list(brought)}. Other programs run what such files name: look before you open "
             "the project with them. Quintet loads them only after you trust them."
         )
     return [*found, *said]
@@ -69,7 +69,9 @@ def _about_moved(who: str, moved: Sequence[Moved], home: str) -> str:
     folder = first.now[: -len(first.path) - 1] if first.now.endswith(f"/{first.path}") else ""
     together = folder and all(one.now == f"{folder}/{one.path}" for one in moved)
     place = "your home" if first.path[:1] == "/" else "the project"
-    lines = [f"{who} made {named([one.path for one in moved])}. Files that other programs run are kept out of {place}."]
+    lines = [
+        f"{who} made {path_list([one.path for one in moved])}. Files that other programs run are kept out of {place}."
+    ]
     if together:
         lines.append(f"{'It is' if len(moved) == 1 else 'They are'} now in")
         lines.append(f"  {_short(folder, home)}")
@@ -85,7 +87,7 @@ def _about_moved(who: str, moved: Sequence[Moved], home: str) -> str:
     return "\n".join(lines)
 
 
-def called(command: Sequence[str]) -> str:
+def command_in_words(command: Sequence[str]) -> str:
     """A command in a few words."""
     line = command[2] if tuple(command[:2]) == ("bash", "-c") and len(command) == 3 else ""
     words = line or posixpath.basename(command[0] if command else "")
@@ -93,7 +95,7 @@ def called(command: Sequence[str]) -> str:
     return f"`{text}`" if text else "A command in the background"
 
 
-def named(paths: Sequence[str]) -> str:
+def path_list(paths: Sequence[str]) -> str:
     """The first few of them, and how many more there are."""
     shown = [_named(path) for path in paths]
     return few(shown, MOST_NAMED) if len(shown) > MOST_NAMED else listed(shown)

@@ -21,7 +21,7 @@ MARK = "› "
 BETWEEN = ""  # stands between the two in a question's detail: what a model wrote begins behind it
 
 
-def parted(detail: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_detail(detail: Sequence[str]) -> tuple[list[str], list[str]]:
     """Quintet's own lines, which stand first, and the rest; every character of them can be seen."""
     own = 0
     while own < len(detail) and _label(detail[own]) and "\n" not in detail[own]:

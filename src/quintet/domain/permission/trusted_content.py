@@ -86,7 +86,7 @@ def shares(rows: int, listed: int, changed: int) -> tuple[int, int]:
     return of_list, changed if changed <= room else max(room - 1, 0)
 
 
-def said(found: list[ContentChange]) -> str:
+def not_loaded(found: list[ContentChange]) -> str:
     """What is left out, for a run that cannot ask."""
     names = few([f"{one.name} ({one.kind})" for one in found], MOST_NAMES)
     return (

@@ -259,7 +259,7 @@ def _lines(texts: Iterable[str], most: int = MOST_LINES) -> tuple[str, ...]:
 # ── as a model reads and writes it
 
 
-def message(summary: Summary) -> Message:
+def summary_message(summary: Summary) -> Message:
     """The summary as the message that stands for what was left out."""
     parts = ["# The conversation so far", "The older messages are left out; this is what they came to."]
     for name, title in _SECTIONS.items():
@@ -287,7 +287,7 @@ def _middle_out(text: str) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:half]} […] {text[-half:]}"
 
 
-def written(reply: str, by_rules: Summary) -> Summary | None:
+def summary_in(reply: str, by_rules: Summary) -> Summary | None:
     """The summary a model wrote, section by section; the requests stay the user's own. None if it wrote nothing."""
     titles = {title.lower(): name for name, title in _SECTIONS.items()}
     found: dict[str, list[str]] = {}

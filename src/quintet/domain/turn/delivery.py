@@ -49,7 +49,7 @@ def claimed(reply: str) -> DeliveryState | None:
     return next((state for state in DeliveryState if first.startswith(state)), None)
 
 
-def said(state: DeliveryState, reason: str) -> str:
+def check_line(state: DeliveryState, reason: str) -> str:
     """How a check ended, in a line."""
     first = reason.strip().partition("\n")[0]
     if state is DeliveryState.DONE:

@@ -75,7 +75,7 @@ def outcome(text: str) -> ReasoningOutcome | None:
     )
 
 
-def kept(text: str) -> str:
+def with_outcome(text: str) -> str:
     """A reply as later requests see it: its answer, and its reasoning's outcome in place of the reasoning."""
     found = outcome(text)
     if found is None:

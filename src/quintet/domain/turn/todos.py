@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from msgspec import Meta, Struct, structs
 
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.permission.effects import Effect
-
-if TYPE_CHECKING:
-    from quintet.domain.turn.tool_spec import Touch
 
 SHORTEST_EXPLANATION = 20  # characters
 
@@ -143,17 +139,6 @@ def _at(todos: Mapping[str, Todo], todo_id: str, wanted: TodoStatus) -> Todo:
         what_now = f"{following} comes {'first' if early else 'next'}" if following else "nothing is left to do"
         raise ToolFailed(f"todo {todo_id} is {todo.status}: {what_now}")
     return todo
-
-
-def with_criteria(touch: Touch, todos: Mapping[str, Todo]) -> Touch:
-    """What verifying a todo touches: what its criteria read, and the lines they run."""
-    todo = todos.get(touch.verifies)
-    if todo is None or todo.status is not TodoStatus.CLAIMED:
-        return touch  # it will be told so, and nothing is checked
-    lines = tuple(c.command for c in todo.criteria if c.type == "command_exit_zero")
-    paths = tuple(c.path for c in todo.criteria if c.type in ("file_exists", "file_contains"))
-    effects = touch.effects | ({Effect.READ} if paths else set())
-    return structs.replace(touch, effects=effects, reads=(*touch.reads, *paths), lines=(*touch.lines, *lines))
 
 
 def listed(todos: Iterable[Todo]) -> str:

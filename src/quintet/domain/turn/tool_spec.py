@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.messages import Finish, Image, ToolSchema, Usage
 from quintet.domain.turn.swe_phases import PhaseMove
-from quintet.domain.turn.todos import Todo
+from quintet.domain.turn.todos import Todo, TodoStatus
 
 Route = Literal["smart", "deep", "vision"]  # of [routing]
 Purpose = Literal["friend", "vision", "library"]  # the page in prompts/advice that the model is told
@@ -123,6 +123,17 @@ class Advisers(Protocol):
         tell: Callable[[str], None] = lambda text: None,
     ) -> Advice:
         """One question, one answer; `tell` hears the answer as it comes."""
+
+
+def with_criteria(touch: Touch, todos: Mapping[str, Todo]) -> Touch:
+    """What verifying a todo touches: what its criteria read, and the lines they run."""
+    todo = todos.get(touch.verifies)
+    if todo is None or todo.status is not TodoStatus.CLAIMED:
+        return touch  # it will be told so, and nothing is checked
+    lines = tuple(c.command for c in todo.criteria if c.type == "command_exit_zero")
+    paths = tuple(c.path for c in todo.criteria if c.type in ("file_exists", "file_contains"))
+    effects = touch.effects | ({Effect.READ} if paths else set())
+    return structs.replace(touch, effects=effects, reads=(*touch.reads, *paths), lines=(*touch.lines, *lines))
 
 
 class MachinePart(Struct, frozen=True):

@@ -60,7 +60,7 @@ def by_rules(core: Core, state: SessionState, reason: str) -> HistoryCompacted |
         reason=reason,
         before_messages=len(messages),
         before_tokens=compression.tokens(messages),
-        after_tokens=compression.tokens([compression.message(summary), *messages[start:]]),
+        after_tokens=compression.tokens([compression.summary_message(summary), *messages[start:]]),
         summary=summary,
         kept=len(messages) - start,
     )
@@ -93,12 +93,12 @@ async def _by_model(core: Core, journal: Journal, turn: str, event: HistoryCompa
         journal.post(ModelFailed(step=step, error=ErrorInfo(error.code, error.message, error.hint)), _instead(name))
         return event
     event = structs.replace(event, step=step, usage=reply.usage, cost=core.turn.models.price(name, reply.usage))
-    summary = compression.written(reply.text, event.summary) if reply.finish is Finish.STOP else None
+    summary = compression.summary_in(reply.text, event.summary) if reply.finish is Finish.STOP else None
     if summary is None:
         journal.post(_instead(name))
         return event
     kept = state.conversation.messages[len(state.conversation.messages) - event.kept :]
-    after = compression.tokens([compression.message(summary), *kept])
+    after = compression.tokens([compression.summary_message(summary), *kept])
     return structs.replace(event, summary=summary, by=name, after_tokens=after)
 
 

@@ -27,9 +27,8 @@ from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.messages import ToolCall, ToolSchema
 from quintet.domain.turn.stage_policy import CallContext, Menu, Stage, StagePlan
-from quintet.domain.turn.todos import with_criteria
 from quintet.domain.turn.tool_menu import FINISH_STEP, MenuManager, Presentation, toolsets_of, with_own
-from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
+from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch, with_criteria
 from quintet.engine.turn.hands import Hands, refused
 
 # What a shell at a terminal takes for more than text: keys, its history, and a line that goes on in the next one.

@@ -23,7 +23,7 @@ from textual.widgets import Input, Static
 from quintet.domain.base.safe_text import exactly
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.effects import Effect
-from quintet.domain.permission.question import parted
+from quintet.domain.permission.question import split_detail
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import Row, Span, clean, side_by_side, wrap
 
@@ -140,7 +140,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def _lines(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """What Quintet says of it, and what is asked about: that may be as long as a model likes."""
         assert self.asked
-        said, written = parted(self.asked.detail)
+        said, written = split_detail(self.asked.detail)
         own = [(clean(line), "") for line in said]
         more = self.asked.text.partition("\n")[2]
         rest = [(clean(exactly(line)), "") for line in more.split("\n")] if more else []
