@@ -40,6 +40,9 @@ class RuleMade(Tagged, frozen=True, kw_only=True, gc=False):
     rule: Rule
 
 
+YES, ALWAYS, NO = "y", "a", "n"  # the keys of an approval's choices; no is n in every question
+
+
 class Choice(Struct, frozen=True, gc=False):
     key: str
     label: str

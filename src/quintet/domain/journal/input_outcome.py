@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from quintet.domain.journal.call_events import NO
 from quintet.domain.journal.protocol import (
     CommandRan,
     CycleStopped,
@@ -21,7 +22,6 @@ from quintet.domain.turn.messages import EndStatus
 
 NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
 OWN_TURN, NEXT_TURN = "", "next"  # what a command says of the turn that follows: its own, or the one that goes on
-NO = "n"  # the choice that begins nothing
 
 
 class InputOutcome(Struct, frozen=True):

@@ -22,13 +22,20 @@ from quintet.domain.journal.state import SessionState
 from quintet.engine.agents import runs
 from quintet.engine.agents.workflow_run import workflow_begun
 from quintet.engine.commands import agents as agent_commands
-from quintet.engine.session.command_context import Begins
 from quintet.engine.session.core import Core
 
 READ = (".md", ".markdown", ".txt", "")  # endings of scripts that are words for the model
 EventType = Literal[
     "SHOW_MENU", "CLARIFY_CHOICE", "RUN_STARTED", "RUN_RESUMED", "AGENT_DISMISSED", "CHAT_RESPONSE", "RUN_MOVED"
 ]
+
+
+class AgentTurn(Struct, frozen=True):
+    """The turn that an input to an agent begins."""
+
+    text: str  # what the model is told; empty where the run goes on by itself
+    run: str = ""  # the run it belongs to
+    own: tuple[str, str] | None = None  # a call of the person's own: tool and arguments
 
 
 class Dispatched(Struct):
@@ -38,7 +45,7 @@ class Dispatched(Struct):
     error: ErrorInfo | None = None
     text: str = ""  # for the person
     events: list[Event] = field(default_factory=list)
-    begins: Begins | None = None
+    begins: AgentTurn | None = None
 
     def answer(self, submission: str, text: str) -> CommandRan:
         """What answers an input that begins no turn."""
@@ -83,7 +90,7 @@ class Dispatcher:
             case CommandKind.RESUME_RUN:
                 return self._resume(command.target or "")
             case CommandKind.CONTINUE_RUN:
-                return Dispatched(begins=Begins(text, self._state.runs.active))
+                return Dispatched(begins=AgentTurn(text, self._state.runs.active))
             case CommandKind.START_WORKFLOW:
                 return self._start(command, command.target or "")
             case CommandKind.EXEC_SCRIPT:
@@ -116,16 +123,16 @@ class Dispatcher:
 
     def _chat(self, command: ResolvedCommand, text: str) -> Dispatched:
         if command.menu_index is None:
-            return Dispatched(begins=Begins(text))
+            return Dispatched(begins=AgentTurn(text))
         if command.details:
-            return Dispatched(begins=Begins(command.details))
+            return Dispatched(begins=AgentTurn(command.details))
         said = f"{self._agent.name} listens: say what it is about."
         return Dispatched(_event("CHAT_RESPONSE", assistant={"role": "assistant", "content": said}), text=said)
 
     def _resume(self, wanted: str) -> Dispatched:
         events = agent_commands.resuming(self._core, self._state, wanted, self._surface)
         run = next(event.run for event in events if isinstance(event, RunTaken))
-        return Dispatched(_event("RUN_RESUMED", run=to_builtins(run)), events=events, begins=Begins("", run.run_id))
+        return Dispatched(_event("RUN_RESUMED", run=to_builtins(run)), events=events, begins=AgentTurn("", run.run_id))
 
     def _start(self, command: ResolvedCommand, ref: str) -> Dispatched:
         workflow, root = self._core.agents.workflow(self._rendered(ref), self._agent)
@@ -134,7 +141,9 @@ class Dispatcher:
         run = started.run.run_id
         events = [started, workflow_begun(self._core, run, self._agent, workflow, root), *data]
         text = _joined(workflow.title or workflow.id, command.details)
-        return Dispatched(_event("RUN_STARTED", run=to_builtins(started.run)), events=events, begins=Begins(text, run))
+        return Dispatched(
+            _event("RUN_STARTED", run=to_builtins(started.run)), events=events, begins=AgentTurn(text, run)
+        )
 
     def _script(self, command: ResolvedCommand) -> Dispatched:
         path = self._rendered(command.target or "")
@@ -146,7 +155,7 @@ class Dispatcher:
         ending = whole[len(whole.rpartition(".")[0]) :] if "." in whole.rpartition("/")[2] else ""
         if ending.lower() in READ:
             text = _joined(self._rendered(body.strip()), command.details)
-            return Dispatched(events=self._data(command), begins=Begins(text))
+            return Dispatched(events=self._data(command), begins=AgentTurn(text))
         if not self._core.agents.trusted:
             raise RunFailed(
                 RunErrorCode.PERMISSION_DENIED,
@@ -154,7 +163,7 @@ class Dispatcher:
                 hint="`quintet trust` lets its agents' programs be run, through the gate.",
             )
         line = shlex.quote(whole)
-        return Dispatched(begins=Begins(f"!{line}", own=("bash", _json({"command": line}))))
+        return Dispatched(begins=AgentTurn(f"!{line}", own=("bash", _json({"command": line}))))
 
     def _action(self, command: ResolvedCommand) -> Dispatched:
         action = (command.target or "").strip()
@@ -178,7 +187,7 @@ class Dispatcher:
                 )
             action = prompt.content.strip()
         text = _joined(self._rendered(action), command.details)
-        return Dispatched(events=self._data(command), begins=Begins(text))
+        return Dispatched(events=self._data(command), begins=AgentTurn(text))
 
     def _data(self, command: ResolvedCommand) -> list[Event]:
         if not command.data_ref:

@@ -10,31 +10,31 @@ from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import AgentDismissed, AgentEntered, Event
 from quintet.domain.journal.state import SessionState
 from quintet.engine.agents import runs
-from quintet.engine.session.command_context import CommandOutcome, Desk
+from quintet.engine.session.command_context import CommandContext, CommandOutcome
 from quintet.engine.session.core import Core
 
 
-def agents(desk: Desk, line: CommandLine) -> CommandOutcome:
+def agents(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if line.words:
-        _not_while_running(desk, "/agents")
-        events = entering(desk.core, desk.state, " ".join(line.words), desk.surface)
+        _not_while_running(context, "/agents")
+        events = entering(context.core, context.state, " ".join(line.words), context.surface)
         agent = next(event.agent for event in events if isinstance(event, AgentEntered))
         return CommandOutcome(f"you are with {headline(agent)}", events, data={"agent": agent.id})
-    rows = [(agent.id, agent.title or agent.persona.role, origin) for agent, origin in desk.core.agents.listed()]
-    here = desk.state.runs.agent
+    rows = [(agent.id, agent.title or agent.persona.role, origin) for agent, origin in context.core.agents.listed()]
+    here = context.state.runs.agent
     said = f"you are with {here.name}; /menu shows what it offers" if here else "/agents NAME enters one"
     return CommandOutcome("\n".join([*table(rows), said]), data={"agents": [row[0] for row in rows]})
 
 
-def menu(desk: Desk, line: CommandLine) -> CommandOutcome:
-    return CommandOutcome(menu_text(_agent(desk), desk.surface), data={"event": {"type": "SHOW_MENU"}})
+def menu(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    return CommandOutcome(menu_text(_agent(context), context.surface), data={"event": {"type": "SHOW_MENU"}})
 
 
-def dismiss(desk: Desk, line: CommandLine) -> CommandOutcome:
-    agent = _agent(desk)
-    _not_while_running(desk, "/dismiss")
+def dismiss(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    agent = _agent(context)
+    _not_while_running(context, "/dismiss")
     data = {"agent": agent.id, "event": {"type": "AGENT_DISMISSED"}}
-    return CommandOutcome(f"{agent.id} is dismissed", leaving(desk.core, desk.state, agent), data=data)
+    return CommandOutcome(f"{agent.id} is dismissed", leaving(context.core, context.state, agent), data=data)
 
 
 def entering(core: Core, state: SessionState, name: str, surface: Surface) -> list[Event]:
@@ -67,12 +67,12 @@ def menu_text(agent: Agent, surface: Surface) -> str:
     return numbered([item.label for item in visible_menu(agent, surface)])
 
 
-def _agent(desk: Desk) -> Agent:
-    if desk.state.runs.agent is None:
+def _agent(context: CommandContext) -> Agent:
+    if context.state.runs.agent is None:
         raise UsageError("no agent is active; /agents lists them, /agents NAME enters one")
-    return desk.state.runs.agent
+    return context.state.runs.agent
 
 
-def _not_while_running(desk: Desk, name: str) -> None:
-    if desk.state.turns.open or desk.state.turns.waiting:
+def _not_while_running(context: CommandContext, name: str) -> None:
+    if context.state.turns.open or context.state.turns.waiting:
         raise UsageError(f"a turn is running: wait for it, or /stop it, before {name}")

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode, merge
-from quintet.domain.dials.transitions import Scope
+from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.journal.call_events import NO
 from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.protocol import Choice, Event, QuestionAnswered, QuestionAsked
 from quintet.domain.journal.state import SessionState
@@ -17,18 +18,17 @@ from quintet.domain.turn.reports import Order
 from quintet.engine.commands.dials import flag_changes, turn_dials
 from quintet.engine.commands.work import begin_work
 from quintet.engine.session import dials
-from quintet.engine.session.command_context import Beginning, CommandOutcome, Desk
+from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome
 from quintet.engine.session.core import Core
-from quintet.engine.session.questions import closed
+from quintet.engine.session.questions import Follow, QuestionAbout
 
-ABOUT_PLAN = "build this plan?"
 NO_PLAN = "no plan waits to be accepted; /plan TEXT makes one"
 PROFILES = {
     "a": PermissionProfile.NORMAL,
     "t": PermissionProfile.TRUSTED,
     "u": PermissionProfile.UNRESTRICTED,
 }
-ONE_BY_ONE, NOT_NOW = "s", "n"  # no is n in every question
+ONE_BY_ONE = "s"
 
 
 def begins_one(core: Core, state: SessionState, text: str, order: Order | None) -> bool:
@@ -46,78 +46,72 @@ def begins_one(core: Core, state: SessionState, text: str, order: Order | None) 
     return is_several(text, lines=by_rules)
 
 
-def plan(desk: Desk, line: CommandLine) -> CommandOutcome:
+def plan(context: CommandContext, line: CommandLine) -> CommandOutcome:
     text = "\n".join(filter(None, (*line.words, line.details.strip())))
     if not text:
         raise UsageError("/plan TEXT, or /plan FILE: say what is to be done")
     source = ""
-    if len(text.split()) == 1 and (content := desk.core.turn.toolbox.content(text)).strip():
+    if len(text.split()) == 1 and (content := context.core.turn.toolbox.content(text)).strip():
         source, text = text, content
-    return begin_work(desk, WorkMode.PLAN, "planning begins", Beginning(text, Order("plan", source)))
+    return begin_work(context, WorkMode.PLAN, "planning begins", BeginWork(text, Order("plan", source)))
 
 
-def accept(desk: Desk, line: CommandLine) -> CommandOutcome:
-    cycle = _at_rest(desk)
+def accept(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    cycle = _at_rest(context)
     if cycle is None or not cycle.plan.pending:
         raise UsageError(NO_PLAN)
-    beginning = Beginning("", Order("build", cycle.run))
+    beginning = BeginWork("", Order("build", cycle.run))
     changes = flag_changes(line)
-    if desk.core.person and not changes:
-        question, accepted = acceptance(desk)
-        desk.follow(question, accepted)
-        asked_anew = [*withdrawn(desk.state, "asked anew"), question]
-        return CommandOutcome("", asked_anew, data={"turn": ""}, begins=beginning)
+    if context.core.person and not changes:
+        question, accepted = acceptance(context.core, context.state, lambda: context.activity)
+        withdrawn = context.questions.withdrawn(QuestionAbout.PLAN, "asked anew")
+        context.questions.follow(question, QuestionAbout.PLAN, accepted)
+        return CommandOutcome("", [*withdrawn, question], begins=beginning)
     change = merge([AxesChange(work_mode=WorkMode.BUILD), *changes])
-    outcome = turn_dials(desk, change, Scope.NOW, "/accept")
-    outcome.data["turn"], outcome.begins = "", beginning
+    outcome = turn_dials(context, change, Scope.NOW, "/accept")
+    outcome.begins = beginning
     return outcome
 
 
-def acceptance(desk: Desk) -> tuple[QuestionAsked, Callable[[QuestionAnswered], list[Event] | None]]:
+def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]) -> tuple[QuestionAsked, Follow]:
     """The question whether a plan is to be built, by whom advanced and with what profile; and what follows from it."""
-    axes = desk.state.axes
+    axes = state.axes
     choices = [
         Choice(key, f"autonomous at {profile}{' (as now)' * (profile is axes.permission_profile)}")
         for key, profile in PROFILES.items()
     ]
     question = QuestionAsked(
-        question=desk.core.ids.new("q"),
+        question=core.ids.new("q"),
         kind="choose",
-        text=ABOUT_PLAN,
-        choices=(*choices, Choice(ONE_BY_ONE, "one unit at a time"), Choice(NOT_NOW, "not now")),
+        text="build this plan?",
+        choices=(*choices, Choice(ONE_BY_ONE, "one unit at a time"), Choice(NO, "not now")),
     )
 
     def follow(answer: QuestionAnswered) -> list[Event] | None:
-        if answer.choice == NOT_NOW:
+        if answer.choice == NO:
             return None
         profile = PROFILES.get(answer.choice)
         control = RunControl.AUTONOMOUS if profile else RunControl.ASSISTED
         change = AxesChange(WorkMode.BUILD, control, profile)
-        return [dials.turn(desk.state, dials.new(desk.core.ids, change, Scope.NOW, "/accept"), desk.activity)]
+        return [dials.turn(state, dials.new(core.ids, change, Scope.NOW, "/accept"), activity())]
 
     return question, follow
 
 
-def withdrawn(state: SessionState, why: str) -> list[Event]:
-    """The end of the question about a plan, where it stands: something else has decided."""
-    return [closed(asked.question, why) for asked in state.questions.values() if asked.text == ABOUT_PLAN]
-
-
-def implement(desk: Desk, line: CommandLine) -> CommandOutcome:
+def implement(context: CommandContext, line: CommandLine) -> CommandOutcome:
     """Build what is planned: the plan that waits, or the tasks that are there."""
-    cycle = _at_rest(desk)
+    cycle = _at_rest(context)
     if cycle and cycle.plan.pending:
-        return accept(desk, line)
+        return accept(context, line)
     change = merge([AxesChange(work_mode=WorkMode.BUILD), *flag_changes(line)])
-    outcome = turn_dials(desk, change, Scope.NOW, "/implement")
-    outcome.data["turn"] = ""
-    outcome.begins = Beginning("", Order("build", cycle.run if cycle else ""))
+    outcome = turn_dials(context, change, Scope.NOW, "/implement")
+    outcome.begins = BeginWork("", Order("build", cycle.run if cycle else ""))
     return outcome
 
 
-def going_on(desk: Desk) -> Beginning | None:
+def going_on(context: CommandContext) -> BeginWork | None:
     """What takes up a cycle that has stopped and can go on; None if there is none."""
-    state = desk.state
+    state = context.state
     cycle = state.live_cycle
     if cycle is None or cycle.at_work or state.turns.open or state.turns.waiting:
         return None
@@ -125,24 +119,24 @@ def going_on(desk: Desk) -> Beginning | None:
         return None
     if cycle.plan.pending and state.axes.run_control is not RunControl.AUTONOMOUS:
         raise UsageError("the plan waits for you: /accept")
-    return Beginning("", Order("build", cycle.run))
+    return BeginWork("", Order("build", cycle.run))
 
 
-def retry(desk: Desk, line: CommandLine) -> CommandOutcome:
-    if not desk.skip_wait():
+def retry(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    if not context.skip_wait():
         raise UsageError("nothing waits to be tried again")
     return CommandOutcome("tries again at once")
 
 
-async def reset(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def reset(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if line.words not in ((), ("yes",)):
         raise UsageError("/reset [yes]")
-    _at_rest(desk)
+    _at_rest(context)
     try:
         if not line.words:
-            told = desk.core.cycle.tasks().would_reset()
+            told = context.core.cycle.tasks().would_reset()
             return CommandOutcome(f"this would {told}; /reset yes does it", data={"confirm": "/reset yes"})
-        done = await desk.core.cycle.tasks().reset(desk.state.runs.active or "reset")
+        done = await context.core.cycle.tasks().reset(context.state.runs.active or "reset")
     except UsageError:
         raise
     except QuintetError as error:
@@ -150,7 +144,7 @@ async def reset(desk: Desk, line: CommandLine) -> CommandOutcome:
     return CommandOutcome("\n".join(done) or "nothing to reset")
 
 
-def _at_rest(desk: Desk) -> CycleState | None:
-    if desk.state.turns.open or desk.state.turns.waiting or (desk.state.cycle and desk.state.cycle.at_work):
+def _at_rest(context: CommandContext) -> CycleState | None:
+    if context.state.turns.open or context.state.turns.waiting or (context.state.cycle and context.state.cycle.at_work):
         raise UsageError("a turn is running: wait for it, or /stop it")
-    return desk.state.live_cycle
+    return context.state.live_cycle

@@ -15,7 +15,7 @@ from quintet.domain.dials import badge
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Recorded, TurnRated
 from quintet.domain.journal.session_summary import brief
-from quintet.engine.session.command_context import CommandOutcome, Desk
+from quintet.engine.session.command_context import CommandContext, CommandOutcome
 from quintet.engine.session.queries import network_words, sandbox_words
 
 LOG_LINES = 20
@@ -24,14 +24,14 @@ RATINGS = ("1", "2", "3", "4", "5")
 PIECE = 1000  # event numbers read at once
 
 
-def status(desk: Desk, line: CommandLine) -> CommandOutcome:
-    state = desk.state
+def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    state = context.state
     rows = [
         ("session", f"{state.session}  {state.status}"),
         ("axes", badge.full(state.axes, paused=state.turns.paused)),
-        ("model", desk.core.turn.models.route(state.dials)),
-        ("sandbox", sandbox_words(desk.core.turn.toolbox.sandbox)),
-        ("network", network_words(desk.core.turn.toolbox.terms.loopback_open)),
+        ("model", context.core.turn.models.route(state.dials)),
+        ("sandbox", sandbox_words(context.core.turn.toolbox.sandbox)),
+        ("network", network_words(context.core.turn.toolbox.terms.loopback_open)),
         (
             "turns",
             f"{state.turns.count}, {state.spent.usage.input_tokens} tokens in, {state.spent.usage.output_tokens} out",
@@ -50,63 +50,63 @@ def status(desk: Desk, line: CommandLine) -> CommandOutcome:
     return CommandOutcome("\n".join(f"{name:<9}{value}" for name, value in rows))
 
 
-async def cost(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:
     from quintet.engine.reports import accounts
 
     by = accounts.one_of("by", str(line.flags.get("by", "model")), accounts.GROUPINGS)
-    found = accounts.costs(accounts.requests([r async for r in _journal(desk, accounts.KINDS)]), by)
-    usage = desk.state.spent.usage
+    found = accounts.costs(accounts.requests([r async for r in _journal(context, accounts.KINDS)]), by)
+    usage = context.state.spent.usage
     told = (
-        f"{desk.state.spent.cost:.4f}   {usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
-        f"{usage.output_tokens} out, {desk.state.turns.count} turns"
+        f"{context.state.spent.cost:.4f}   {usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
+        f"{usage.output_tokens} out, {context.state.turns.count} turns"
     )
     return CommandOutcome("\n".join([told, *(accounts.cost_lines(found) if found.rows else ())]))
 
 
-async def logs(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def logs(context: CommandContext, line: CommandLine) -> CommandOutcome:
     from quintet.engine.reports import accounts
 
     chosen = accounts.wanted(str(line.flags.get("level", "")), str(line.flags.get("stage", "")))
-    every = accounts.requests([r async for r in _journal(desk, accounts.KINDS)])
+    every = accounts.requests([r async for r in _journal(context, accounts.KINDS)])
     shown = [request for request in every if chosen(request)][-LOG_LINES:]
     return CommandOutcome(
         "\n".join(accounts.log_lines(shown, room=LOG_CELLS)) or accounts.nothing_logged(every, chosen)
     )
 
 
-async def session_report(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def session_report(context: CommandContext, line: CommandLine) -> CommandOutcome:
     from quintet.engine.reports.session_report import Reporter, report_lines
 
     reporter = Reporter()
-    async for recorded in _journal(desk):
+    async for recorded in _journal(context):
         reporter.apply(recorded)
     return CommandOutcome("\n".join(report_lines(reporter.report())))
 
 
-async def forensics(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def forensics(context: CommandContext, line: CommandLine) -> CommandOutcome:
     from quintet.engine.reports.forensics import Examiner, allowance
     from quintet.engine.reports.forensics_page import page
 
-    session, turn = desk.state.session, str(line.flags.get("turn", ""))
+    session, turn = context.state.session, str(line.flags.get("turn", ""))
     if line.words or (turn and not turn.isdecimal()):
         raise UsageError("/forensics [--turn N], for example /forensics --turn 3")
-    clip = allowance(0 if turn else desk.core.store.count(session))
+    clip = allowance(0 if turn else context.core.store.count(session))
     examiner = Examiner(clip, int(turn) if turn else None)
-    async for recorded in _journal(desk):
+    async for recorded in _journal(context):
         examiner.apply(recorded)
     found = examiner.findings()
     name = f"forensics-turn-{turn}" if turn else "forensics"
     try:
-        path = await desk.core.commands.keep_page(session, name, page(found))
+        path = await context.core.commands.keep_page(session, name, page(found))
     except OSError as error:
         raise UsageError(f"the page cannot be written: {error}") from error
     return CommandOutcome(f"the page is {path}", data={"path": path})
 
 
-def rate(desk: Desk, line: CommandLine) -> CommandOutcome:
+def rate(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if not line.words or line.words[0] not in RATINGS:
         raise UsageError("/rate 1-5 [WORDS], for example /rate 4 found it at once")
-    turn = desk.state.turns.last
+    turn = context.state.turns.last
     if not turn:
         raise UsageError("there is nothing to rate yet: no turn has finished")
     note = "\n".join(part for part in (" ".join(line.words[1:]), line.details.strip()) if part)
@@ -114,9 +114,9 @@ def rate(desk: Desk, line: CommandLine) -> CommandOutcome:
     return CommandOutcome(f"the last turn is rated {rating} of 5", [TurnRated(turn=turn, rating=rating, note=note)])
 
 
-async def _journal(desk: Desk, kinds: Sequence[str] = ()) -> AsyncIterator[Recorded]:
+async def _journal(context: CommandContext, kinds: Sequence[str] = ()) -> AsyncIterator[Recorded]:
     """This session's events, read in pieces so that a long journal holds up neither the turn nor the inbox."""
-    store, session = desk.core.store, desk.state.session
+    store, session = context.core.store, context.state.session
     last = store.last_seq(session)
     for after in range(0, last, PIECE):
         for recorded in store.read(session, after, min(after + PIECE, last), kinds):
@@ -124,5 +124,5 @@ async def _journal(desk: Desk, kinds: Sequence[str] = ()) -> AsyncIterator[Recor
         await asyncio.sleep(0)
 
 
-def settings(desk: Desk, line: CommandLine) -> CommandOutcome:
-    return CommandOutcome(desk.core.commands.settings_text())
+def settings(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    return CommandOutcome(context.core.commands.settings_text())

@@ -22,42 +22,43 @@ from quintet.engine.checkpoints.rewind_preview import (
     verb,
     worth_showing,
 )
-from quintet.engine.session.command_context import CommandOutcome, Desk
+from quintet.engine.session.command_context import CommandContext, CommandOutcome
+from quintet.engine.session.open_session import fork_session
 
 WHAT = ("files", "conversation", "both")
 MOST_LISTED = 20  # points
 MOST_TOLD = 200  # files in the data
 
 
-async def rewind(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def rewind(context: CommandContext, line: CommandLine) -> CommandOutcome:
     number, what = (*line.words, "", "")[:2]
     if len(line.words) > 2 or what.lower() not in ("", *WHAT):
         raise UsageError(f"/rewind N takes one of {', '.join(WHAT)}; without it, it shows what it would do")
-    if what and desk.busy:
+    if what and context.busy:
         raise UsageError("a run is active; /stop ends it, then /rewind")
-    await desk.settled()
-    points = points_of(desk.core.store, desk.state.session)
+    await context.settled()
+    points = points_of(context.core.store, context.state.session)
     try:
         if not number:
-            return _list(points, await desk.core.checkpoints.kept())
+            return _list(points, await context.core.checkpoints.kept())
         to = point_at(points, number)
-        if what in ("both", "conversation") and to.id not in desk.state.conversation.marks:
+        if what in ("both", "conversation") and to.id not in context.state.conversation.marks:
             raise UsageError(
                 f"the conversation before {number} is no longer kept; /rewind {number} files takes files back"
             )
-        core, seen = desk.core, None
+        core, seen = context.core, None
         if what != "conversation":
             seen = await look_ahead(core.checkpoints, points, to, core.turn.toolbox.terms.protection)
         if not what and seen:
-            return _preview(desk, to, seen)
-        return await _done(desk, to, what.lower(), seen, len(points) + 1)
+            return _preview(context, to, seen)
+        return await _done(context, to, what.lower(), seen, len(points) + 1)
     except ToolFailed as error:
         raise UsageError(f"/rewind could not be done, or not all of it: {error}. It can be repeated") from error
 
 
-async def _done(desk: Desk, to: Point, what: str, seen: Prospect | None, number: int) -> CommandOutcome:
-    point = desk.core.ids.new("rewind")
-    events, left = await take_back(desk.core.checkpoints, seen, point, desk.note) if seen else ([], [])
+async def _done(context: CommandContext, to: Point, what: str, seen: Prospect | None, number: int) -> CommandOutcome:
+    point = context.core.ids.new("rewind")
+    events, left = await take_back(context.core.checkpoints, seen, point, context.note) if seen else ([], [])
     failed = {one.path for one in left}
     restored = sum(not is_folder(one) and one.path not in failed for one in seen.plan.restore) if seen else 0
     rewound = Rewound(
@@ -105,11 +106,11 @@ def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
     }
 
 
-def _preview(desk: Desk, to: Point, seen: Prospect) -> CommandOutcome:
-    lines = preview_lines(desk.core, desk.state, to, seen)
+def _preview(context: CommandContext, to: Point, seen: Prospect) -> CommandOutcome:
+    lines = preview_lines(context.core, context.state, to, seen)
     lines.append(f"/rewind {to.number} both does it; files or conversation does one of them")
     files = worth_showing(seen.plan.restore)
-    mark = desk.state.conversation.marks.get(to.id)
+    mark = context.state.conversation.marks.get(to.id)
     data = {
         "to": to.number,
         "files": len(files),
@@ -127,7 +128,7 @@ def _told(items: Sequence[LeftAlone]) -> list[dict[str, str]]:
     return [{"path": on_one_line(one.path), "reason": one.reason} for one in items[:MOST_TOLD]]
 
 
-async def fork(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def fork(context: CommandContext, line: CommandLine) -> CommandOutcome:
     at = line.words[0] if line.words else ""
-    forked = await desk.fork(at)
+    forked = await fork_session(context.core, context.state.session, at)
     return CommandOutcome(f"forked as {forked}; open it with: quintet --resume {forked}", data={"session": forked})

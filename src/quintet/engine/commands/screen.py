@@ -6,10 +6,10 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.settings.screen import THEMES
-from quintet.engine.session.command_context import CommandOutcome, Desk
+from quintet.engine.session.command_context import CommandContext, CommandOutcome
 
 
-def theme(desk: Desk, line: CommandLine) -> CommandOutcome:
+def theme(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if not line.words:
         return CommandOutcome(f"/theme takes one of: {' '.join(THEMES)}\ndisplay.theme in your settings makes it last")
     name = line.words[0].lower()

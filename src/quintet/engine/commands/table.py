@@ -1,4 +1,4 @@
-"""The slash-command table: one row a command, the same on every surface; `desk` says what a handler is."""
+"""The slash-command table: one row a command, the same on every surface; `context` says what a handler is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quintet.engine.commands import rewind as rewinds
 from quintet.engine.commands import run as runs
 from quintet.engine.commands import screen as screens
 from quintet.engine.commands import tasks as task_list
-from quintet.engine.session.command_context import CommandOutcome, Desk, Handler, SlashCommand
+from quintet.engine.session.command_context import CommandContext, CommandOutcome, Handler, SlashCommand
 from quintet.engine.session.core import FeatureCommands
 
 NO_FEATURES = FeatureCommands()
@@ -25,11 +25,11 @@ AXIS_VALUED = frozenset(AXIS_WORDS)
 AXIS_SWITCHES = frozenset({"autonomous"})
 
 
-def _help(desk: Desk, line: CommandLine) -> CommandOutcome:
+def _help(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if line.words:
-        command = find(line.words[0].lstrip("/"), features=desk.core.commands.features)
+        command = find(line.words[0].lstrip("/"), features=context.core.commands.features)
         return CommandOutcome(f"{command.usage}\n{command.help}")
-    shown = usages(desk.core.commands.features)
+    shown = usages(context.core.commands.features)
     width = max(len(command.name) for command in shown)
     lines = [f"/{command.name:<{width}}  {command.help}" for command in shown]
     return CommandOutcome(
@@ -192,8 +192,8 @@ def find(name: str, others: Iterable[str] = (), features: FeatureCommands = NO_F
     return command
 
 
-async def _of_feature(desk: Desk, line: CommandLine) -> CommandOutcome:
-    return CommandOutcome(await desk.core.commands.features.run(line.name, line.words))
+async def _of_feature(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    return CommandOutcome(await context.core.commands.features.run(line.name, line.words))
 
 
 def parse(

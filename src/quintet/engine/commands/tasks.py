@@ -6,29 +6,29 @@ from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.describe import task_moved
-from quintet.engine.session.command_context import CommandOutcome, Desk
+from quintet.engine.session.command_context import CommandContext, CommandOutcome
 
 
-async def tasks(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def tasks(context: CommandContext, line: CommandLine) -> CommandOutcome:
     from quintet.engine.cycle import task_tables as shown
 
     if line.words[:1] == ("move",):
-        return await _move(desk, line.words[1:])
+        return await _move(context, line.words[1:])
     if line.words[:1] == ("show",):
-        return _show(desk, line.words[1:])
+        return _show(context, line.words[1:])
     wanted = [shown.parse_status(word) for word in line.words]
-    every = desk.core.cycle.tasks().look().tasks
+    every = context.core.cycle.tasks().look().tasks
     lines = shown.list_lines(every, shown.chosen(every, wanted))
     return CommandOutcome("\n".join(lines) or ("no task is " + " or ".join(wanted) if every else shown.NONE_YET))
 
 
-def _show(desk: Desk, words: tuple[str, ...]) -> CommandOutcome:
+def _show(context: CommandContext, words: tuple[str, ...]) -> CommandOutcome:
     from quintet.domain.tasks.order import blocked_by
     from quintet.engine.cycle.task_tables import show_lines
 
     if len(words) != 1:
         raise UsageError("/tasks show ID, for example /tasks show task-001")
-    keeper = desk.core.cycle.tasks()
+    keeper = context.core.cycle.tasks()
     every = keeper.look().tasks
     task = next((task for task in every if task.id == words[0]), None)
     if task is None:
@@ -37,14 +37,14 @@ def _show(desk: Desk, words: tuple[str, ...]) -> CommandOutcome:
     return CommandOutcome("\n".join(show_lines(task, moves, waits_for, keeper.holder(task.id))))
 
 
-async def _move(desk: Desk, words: tuple[str, ...]) -> CommandOutcome:
+async def _move(context: CommandContext, words: tuple[str, ...]) -> CommandOutcome:
     from quintet.engine.cycle.context import task_moved as moved_event
     from quintet.engine.cycle.task_tables import parse_status
 
     if len(words) != 2:
         raise UsageError("/tasks move ID STATUS, for example /tasks move task-001 paused")
     try:
-        task, move = await desk.core.cycle.tasks().move(words[0], parse_status(words[1]), "/tasks move")
+        task, move = await context.core.cycle.tasks().move(words[0], parse_status(words[1]), "/tasks move")
     except UsageError:
         raise
     except QuintetError as error:  # nothing of the session's is wrong: it is the command that cannot be done
@@ -53,18 +53,18 @@ async def _move(desk: Desk, words: tuple[str, ...]) -> CommandOutcome:
     return CommandOutcome(task_moved(event), [event], data={"task": task.id})
 
 
-def queue(desk: Desk, line: CommandLine) -> CommandOutcome:
+def queue(context: CommandContext, line: CommandLine) -> CommandOutcome:
     from quintet.engine.cycle import task_tables as shown
 
-    every = desk.core.cycle.tasks().look().tasks
+    every = context.core.cycle.tasks().look().tasks
     return CommandOutcome("\n".join(shown.queue_lines(every)) or ("no task is open" if every else shown.NONE_YET))
 
 
-async def doctor(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def doctor(context: CommandContext, line: CommandLine) -> CommandOutcome:
     from quintet.engine.cycle.doctor import fix, health_lines
 
     if line.words not in ((), ("fix",)):
         raise UsageError("/doctor [fix]")
-    done = await fix(desk.core.cycle.look(), desk.core.cycle.tasks(), desk.core.store) if line.words else []
-    findings = await desk.core.cycle.look().examined()
+    done = await fix(context.core.cycle.look(), context.core.cycle.tasks(), context.core.store) if line.words else []
+    findings = await context.core.cycle.look().examined()
     return CommandOutcome("\n".join([*done, *health_lines(findings)]))

@@ -9,36 +9,35 @@ from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.turn import review_subject as subjects
 from quintet.domain.turn.reports import Order
 from quintet.engine.commands.dials import turn_dials
-from quintet.engine.session.command_context import Beginning, CommandOutcome, Desk
+from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome
 
 
-async def review(desk: Desk, line: CommandLine) -> CommandOutcome:
+async def review(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if len(line.words) > 1:
         raise UsageError(
             "/review takes one word: working-tree, a range such as main..HEAD, a branch, or a pull request"
         )
     wanted = line.words[0] if line.words else subjects.WORKING_TREE
-    subject = await desk.core.turn.repository.subject(wanted)
+    subject = await context.core.turn.repository.subject(wanted)
     order = Order("review", subject.name, subject.revision)
     said = f"review of {subject.name}: {subjects.size(subject)}"
     request = "\n\n".join(filter(None, (subjects.as_request(subject), line.details.strip())))
-    return begin_work(desk, WorkMode.REVIEW, said, Beginning(request, order))
+    return begin_work(context, WorkMode.REVIEW, said, BeginWork(request, order))
 
 
-def research(desk: Desk, line: CommandLine) -> CommandOutcome:
+def research(context: CommandContext, line: CommandLine) -> CommandOutcome:
     question = "\n".join(filter(None, (*line.words, line.details.strip())))
     if not question:
         raise UsageError("/research QUESTION: say what to find out")
-    beginning = Beginning(f"Research this question: {question}", Order("research", question))
-    return begin_work(desk, WorkMode.RESEARCH, "research begins", beginning)
+    beginning = BeginWork(f"Research this question: {question}", Order("research", question))
+    return begin_work(context, WorkMode.RESEARCH, "research begins", beginning)
 
 
-def begin_work(desk: Desk, work_mode: WorkMode, said: str, beginning: Beginning) -> CommandOutcome:
+def begin_work(context: CommandContext, work_mode: WorkMode, said: str, beginning: BeginWork) -> CommandOutcome:
     """The work mode turns before the turn begins: at once, or when the turn that is running has ended."""
-    there = desk.state.axes.work_mode is work_mode and not desk.state.dials.pending
+    there = context.state.axes.work_mode is work_mode and not context.state.dials.pending
     wanted = AxesChange(work_mode=work_mode)
-    outcome = CommandOutcome() if there else turn_dials(desk, wanted, Scope.AFTER_CURRENT_UNIT, f"/{work_mode}")
+    outcome = CommandOutcome() if there else turn_dials(context, wanted, Scope.AFTER_CURRENT_UNIT, f"/{work_mode}")
     outcome.text = f"{outcome.text}\n{said}".lstrip("\n")
-    outcome.data["turn"] = ""  # the one whose submission is the command's
     outcome.begins = beginning
     return outcome

@@ -8,23 +8,28 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.protocol import Countdown, CycleMoved, TaskMoved
 from quintet.domain.journal.state import SessionState
 from quintet.domain.tasks.cycle import Rest, limit_hit
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.task import Task, TaskMove, TaskStatus
+from quintet.domain.tasks.page import findings_page
+from quintet.domain.tasks.task import Task, TaskMove, TaskStatus, after_failure
 from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.cycle.claims import TaskClaims
 from quintet.engine.cycle.task_keeper import TaskKeeper
+from quintet.engine.session import dials
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn.turn_runner import TurnResult, Turns
 
 T = TypeVar("T")
+MOST_REASON = 200  # characters of what is written beside a move; the page has all of it
 
 
-class Workshop(Struct):
+class CycleContext(Struct):
     core: Core
     journal: Journal
     turns: Turns
@@ -32,7 +37,7 @@ class Workshop(Struct):
     checkpoints: Keeper
     go: asyncio.Event  # clear while the run is paused
     skip: asyncio.Event  # clear while a wait goes on; /retry sets it
-    owner: str  # of this session's claims on tasks
+    claims: TaskClaims
     began: float = 0.0  # when this stretch did, by the monotonic clock
 
     @property
@@ -74,10 +79,34 @@ class Workshop(Struct):
     async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "") -> Task:
         """Move a task that this session has claimed, and put a copy of the move into the journal."""
         moved, move = await self.tasks.move(
-            task.id, after, reason, owner=self.owner, run=self.cycle.run, findings=findings
+            task.id, after, reason, owner=self.claims.owner, run=self.cycle.run, findings=findings
         )
         self.journal.post(task_moved(moved, move, self.cycle.run))
         return moved
+
+    async def claim(self, task: Task) -> bool:
+        """Make the task this session's; False if another process was quicker."""
+        return await self.claims.claim(task, self.cycle.roles.executor)
+
+    async def close_unit(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "") -> None:
+        """Move a task whose unit is over, and let go of it."""
+        await self.move(task, after, reason, findings=findings)
+        await self.release(task)
+
+    async def release(self, task: Task) -> None:
+        await self.claims.let_go(task.id)
+        self.end_unit()
+
+    def end_unit(self) -> None:
+        """Let the dials that wait for the end of a unit land."""
+        if landed := dials.reach(self.state, Boundary.UNIT_END):
+            self.journal.post(*landed)
+
+    async def fail(self, task: Task, by: str, why: str) -> None:
+        """A unit failed, or its verification did: the task goes back with what was found, or has failed for good."""
+        findings = findings_page(task.retries + 1, by, why)
+        first = why.strip().partition("\n")[0][:MOST_REASON]
+        await self.close_unit(task, after_failure(task), f"not done, by {by}: {first}", findings=findings)
 
     async def wait(self, seconds: float, why: str) -> None:
         """Count down; /retry ends it at once, a cancelled one is over."""

@@ -15,6 +15,7 @@ from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.dials.transitions import Activity, Boundary, Scope
+from quintet.domain.journal.call_events import YES
 from quintet.domain.journal.protocol import (
     CycleBegan,
     CycleMoved,
@@ -35,14 +36,13 @@ from quintet.domain.tasks.task import Approval, Task, TaskStatus
 from quintet.domain.tasks.verdicts import VerifyOutcome
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.agents import runs
-from quintet.engine.commands.cycle import withdrawn
-from quintet.engine.cycle.context import Workshop, surely, task_moved
+from quintet.engine.cycle.context import CycleContext, surely, task_moved
 from quintet.engine.cycle.execute import UnitStep
 from quintet.engine.cycle.health_gate import HealthGate
 from quintet.engine.cycle.plan import PlanStep
 from quintet.engine.cycle.verify import VerifyStep
 from quintet.engine.session import dials
-from quintet.engine.session.questions import APPROVAL, YES
+from quintet.engine.session.questions import APPROVAL, QuestionAbout
 
 REF = "cycle"  # what a cycle's run says it works on
 AFTER = {
@@ -54,23 +54,23 @@ AFTER = {
 
 
 class CycleRun:
-    def __init__(self, shop: Workshop, offer: Callable[[], None]) -> None:
-        self._shop = shop
+    def __init__(self, context: CycleContext, offer: Callable[[], None]) -> None:
+        self._context = context
         self._offer = offer  # asks the person whether a plan is to be built
-        self._planner = PlanStep(shop)
-        self._units = UnitStep(shop)
-        self._verifier = VerifyStep(shop)
-        self._health = HealthGate(shop)
-        shop.began = shop.core.clock.monotonic()
+        self._planner = PlanStep(context)
+        self._units = UnitStep(context)
+        self._verifier = VerifyStep(context)
+        self._health = HealthGate(context)
+        context.began = context.core.clock.monotonic()
 
     async def run(self, first: InputReceived) -> None:
         """One stretch; how it ended is on record when this returns."""
-        core = self._shop.core
+        core = self._context.core
         try:
             await self._begin(first)
             rest = await self._steps()
         except asyncio.CancelledError:
-            ending = self._shop.turns.ending
+            ending = self._context.turns.ending
             rest = Rest(ending, "stopped by /stop" if ending is EndStatus.CANCELLED else "interrupted")
         except QuintetError as error:
             rest = Rest(EndStatus.FAILED, str(error))
@@ -82,29 +82,29 @@ class CycleRun:
 
     @property
     def _state(self) -> SessionState:
-        return self._shop.journal.state
+        return self._context.journal.state
 
     # ── the beginning
 
     async def _begin(self, first: InputReceived) -> None:
-        shop, state = self._shop, self._state
-        for event in withdrawn(state, "the cycle goes on"):
-            shop.journal.post(event)
+        context, state = self._context, self._state
+        for event in context.questions.withdrawn(QuestionAbout.PLAN, "the cycle goes on"):
+            context.journal.post(event)
         cycle, wanted = state.cycle, first.order.subject if first.order else ""
         goes_on = bool(first.order and first.order.kind == "build" and cycle and cycle.run == wanted)
-        put_back = await shop.tasks.recover(state.session, cycle.unit.unsure if cycle else "")
+        put_back = await context.tasks.recover(state.session, cycle.unit.unsure if cycle else "")
         if goes_on and cycle and wanted in state.runs.known:
             resumed = CycleResumed(run=wanted, submission=first.submission, reason=first.text or "goes on")
-            taken = [] if state.runs.active == wanted else runs.put_aside(shop.core, state, "a cycle goes on")
-            await shop.journal.append(*taken, resumed, *runs.begun(shop.core, state, wanted))
+            taken = [] if state.runs.active == wanted else runs.put_aside(context.core, state, "a cycle goes on")
+            await context.journal.append(*taken, resumed, *runs.begun(context.core, state, wanted))
         else:
-            await shop.journal.append(*self._fresh(first))
+            await context.journal.append(*self._fresh(first))
         for task, move in put_back:
-            shop.journal.post(task_moved(task, move, shop.cycle.run))
+            context.journal.post(task_moved(task, move, context.cycle.run))
         self._moved(CyclePhase.CHECKING_DONE)
 
     def _fresh(self, first: InputReceived) -> list[Event]:
-        core, state, settings = self._shop.core, self._state, self._shop.core.settings.cycle
+        core, state, settings = self._context.core, self._state, self._context.core.settings.cycle
         plans = not (first.order and first.order.kind == "build")
         started = runs.create(core, REF, None)
         run = started.run.run_id
@@ -126,12 +126,12 @@ class CycleRun:
     # ── the steps
 
     async def _steps(self) -> Rest:
-        shop = self._shop
+        context = self._context
         while True:
-            await shop.go.wait()
-            found = shop.tasks.board(shop.cycle.scope, shop.owner)
+            await context.go.wait()
+            found = context.tasks.board(context.cycle.scope, context.claims.owner)
             step = self._next(found)
-            begun = shop.cycle.plan.planned or not shop.cycle.plans
+            begun = context.cycle.plan.planned or not context.cycle.plans
             if begun and not isinstance(step, Verify | Approve | Execute | Accept):
                 self._complete(found)
             rest = await self._carried_out(step, found)
@@ -139,16 +139,16 @@ class CycleRun:
                 return rest
 
     def _next(self, found: Board) -> Step:
-        shop, axes = self._shop, self._state.axes
+        context, axes = self._context, self._state.axes
         step = next_step(
-            shop.cycle,
+            context.cycle,
             found,
             axes.run_control,
             axes.permission_profile,
-            shop.core.settings.cycle,
+            context.core.settings.cycle,
             replans=self._replans(),
-            seconds=shop.seconds,
-            person=shop.core.person,
+            seconds=context.seconds,
+            person=context.core.person,
         )
         if isinstance(step, Execute | Verify) and axes.work_mode is not WorkMode.BUILD:
             return Rest(
@@ -158,8 +158,8 @@ class CycleRun:
 
     def _replans(self) -> bool:
         """The offline rules plan what was said, once; who can think may think again."""
-        cycle = self._shop.cycle
-        return cycle.plans and (cycle.roles.planner != NATIVE or self._shop.staged)
+        cycle = self._context.cycle
+        return cycle.plans and (cycle.roles.planner != NATIVE or self._context.staged)
 
     async def _carried_out(self, step: Step, found: Board) -> Rest | None:
         match step:
@@ -178,31 +178,31 @@ class CycleRun:
 
     def _complete(self, found: Board) -> None:
         """Nothing is left to do of what was planned: one iteration is complete, and with it a milestone."""
-        cycle = self._shop.cycle
+        cycle = self._context.cycle
         if cycle.phase in (CyclePhase.CYCLE_COMPLETE, *TERMINAL) or found.ready or cycle.plan.pending:
             return
         if cycle.phase is CyclePhase.CHECKING_DONE:
             self._moved(CyclePhase.CHECKING_TODO)
         self._moved(CyclePhase.CYCLE_COMPLETE)
         if not found.left and (landed := dials.reach(self._state, Boundary.MILESTONE_END)):
-            self._shop.journal.post(*landed)
+            self._context.journal.post(*landed)
 
     async def _accept(self) -> Rest | None:
-        shop, cycle = self._shop, self._shop.cycle
+        context, cycle = self._context, self._context.cycle
         by = "user" if cycle.plan.accepted else str(RunControl.AUTONOMOUS)
-        added = shop.tasks.of_milestone(cycle.plan.pending)  # a crash may have come right behind
+        added = context.tasks.of_milestone(cycle.plan.pending)  # a crash may have come right behind
         if not added:
-            pages = shop.core.cycle.plans.pages(cycle.run)
+            pages = context.core.cycle.plans.pages(cycle.run)
             if not pages:
                 return Rest(
                     EndStatus.FAILED,
-                    f"the plan is gone from {shop.core.cycle.plans.folder(cycle.run)}; /plan makes it again",
+                    f"the plan is gone from {context.core.cycle.plans.folder(cycle.run)}; /plan makes it again",
                 )
-            texts = new_tasks(read_pages(pages), (), shop.tasks.ids())  # another plan may have been quicker
+            texts = new_tasks(read_pages(pages), (), context.tasks.ids())  # another plan may have been quicker
             pages = [(f"{text.id}.md", write_page(text)) for text in texts]
-            retries = shop.core.settings.cycle.max_retries
+            retries = context.core.settings.cycle.max_retries
             axes = AxesChange(work_mode=WorkMode.BUILD).applied_to(self._state.axes)
-            tasks = await shop.tasks.add(
+            tasks = await context.tasks.add(
                 pages, axes, milestone=cycle.plan.pending, max_retries=retries, reason=f"plan accepted by {by}"
             )
             added = [task.id for task in tasks]
@@ -210,8 +210,8 @@ class CycleRun:
             PlanAccepted(run=cycle.run, milestone=cycle.plan.pending, tasks=tuple(added), by=by),
             *self._to_build(),
         ]
-        await shop.journal.append(*events)
-        shop.core.cycle.plans.clear(cycle.run)
+        await context.journal.append(*events)
+        context.core.cycle.plans.clear(cycle.run)
         self._moved(CyclePhase.CHECKING_TODO)
         return None
 
@@ -220,7 +220,7 @@ class CycleRun:
         if self._state.axes.work_mode is not WorkMode.PLAN:
             return []
         change = AxesChange(work_mode=WorkMode.BUILD)
-        wanted = dials.new(self._shop.core.ids, change, Scope.NOW, "the plan is accepted")
+        wanted = dials.new(self._context.core.ids, change, Scope.NOW, "the plan is accepted")
         return [dials.turn(self._state, wanted, Activity())]
 
     async def _execute(self, task: Task, found: Board) -> Rest | None:
@@ -228,22 +228,22 @@ class CycleRun:
             return rest
         if self._state.axes.work_mode is not WorkMode.BUILD:  # a dial was turned while something was asked
             return None
-        if self._shop.cycle.phase is CyclePhase.CHECKING_DONE:
+        if self._context.cycle.phase is CyclePhase.CHECKING_DONE:
             self._moved(CyclePhase.CHECKING_TODO)
         self._moved(CyclePhase.PROCESSING, task, current=found.place, total=found.total)
         return await self._units.execute(task, found.place, found.total)
 
     async def _verify(self, task: Task) -> Rest | None:
-        shop, cycle = self._shop, self._shop.cycle
-        if not await self._units.claim(task):
+        context, cycle = self._context, self._context.cycle
+        if not await self._context.claim(task):
             return None
-        await shop.checkpoints.settle()  # what its unit changed is part of what shows that it is done
+        await context.checkpoints.settle()  # what its unit changed is part of what shows that it is done
         self._moved(CyclePhase.VERIFYING, task, by=cycle.roles.verifier)
         verdict = await self._verifier.verify(task)
         if isinstance(verdict, Rest):
-            await surely(self._units.let_go(task.id))
+            await surely(context.claims.let_go(task.id))
             return verdict
-        await shop.journal.append(
+        await context.journal.append(
             TaskVerified(
                 run=cycle.run,
                 task=task.id,
@@ -258,33 +258,23 @@ class CycleRun:
         )
         self._moved(CyclePhase.CLEANING_UP, task)
         if verdict.outcome is VerifyOutcome.FAILED:
-            await surely(self._units.failed(task, verdict.by, verdict.findings))
+            await surely(self._context.fail(task, verdict.by, verdict.findings))
         elif verdict.outcome is VerifyOutcome.NOT_VERIFIED:
-            await surely(self._left_open(task, f"{VerifyOutcome.NOT_VERIFIED}: {verdict.findings}"))
+            open_reason = f"{VerifyOutcome.NOT_VERIFIED}: {verdict.findings}"
+            await surely(context.close_unit(task, TaskStatus.REVIEWING, open_reason))  # for a person to say
         elif task.text.approval is Approval.AFTER:
-            await surely(shop.move(task, TaskStatus.REVIEWING, "verified; waits for approval"))
+            await surely(context.move(task, TaskStatus.REVIEWING, "verified; waits for approval"))
         else:
-            await surely(self._done(task, f"verified by {verdict.by}"))
+            await surely(context.close_unit(task, TaskStatus.DONE, f"verified by {verdict.by}"))
         return None
 
-    async def _left_open(self, task: Task, reason: str) -> None:
-        """Nothing shows that it is done: that is for a person to say."""
-        await self._shop.move(task, TaskStatus.REVIEWING, reason)
-        await self._units.let_go(task.id)
-        self._units.unit_over()
-
-    async def _done(self, task: Task, reason: str) -> None:
-        await self._shop.move(task, TaskStatus.DONE, reason)
-        await self._units.let_go(task.id)
-        self._units.unit_over()
-
     async def _approve(self, task: Task) -> Rest | None:
-        core, why = self._shop.core, self._shop.tasks.why(task.id)
+        core, why = self._context.core, self._context.tasks.why(task.id)
         unverified = why if why.startswith(VerifyOutcome.NOT_VERIFIED) else ""
         if not core.person:
             stands = f"is {unverified}" if unverified else "is verified and wants your approval"
             return Rest(EndStatus.BLOCKED, f"task {task.id} {stands}; nobody is attached to ask")
-        if not await self._units.claim(task):
+        if not await self._context.claim(task):
             return None
         question = QuestionAsked(
             question=core.ids.new("q"),
@@ -293,43 +283,43 @@ class CycleRun:
             choices=APPROVAL,
             detail=(unverified,) if unverified else (),
         )
-        answer = await self._shop.questions.ask(question)
+        answer = await self._context.questions.ask(question)
         if answer.choice == YES:
-            await surely(self._done(task, "approved by the user"))
+            await surely(self._context.close_unit(task, TaskStatus.DONE, "approved by the user"))
         else:
-            await surely(self._units.failed(task, "the user", answer.note or "not approved"))
+            await surely(self._context.fail(task, "the user", answer.note or "not approved"))
         return None
 
     def _moved(self, phase: CyclePhase, task: Task | None = None, **more: Any) -> None:
-        self._shop.journal.post(self._shop.at(phase, task, **more))
+        self._context.journal.post(self._context.at(phase, task, **more))
 
     # ── the end
 
     async def _stop(self, rest: Rest) -> None:
-        shop, cycle = self._shop, self._shop.cycle
-        await self._units.close()
-        found = shop.tasks.board(cycle.scope, shop.owner)
+        context, cycle = self._context, self._context.cycle
+        await context.claims.close()
+        found = context.tasks.board(cycle.scope, context.claims.owner)
         if rest.phase:
             self._moved(rest.phase)
         run = self._state.runs.known.get(cycle.run)
         after = AFTER.get(rest.status, RunPhase.WAITING_USER)
-        moved = runs.moved(shop.core, run, after, rest.reason) if run else []
+        moved = runs.moved(context.core, run, after, rest.reason) if run else []
         stopped = CycleStopped(
             run=cycle.run,
             submission=cycle.submission,
             status=rest.status,
             phase=rest.phase or cycle.phase,
             reason=rest.reason,
-            answer=shop.tasks.report(cycle.scope),
+            answer=context.tasks.report(cycle.scope),
             done=found.done,
             failed=found.failed,
             left=found.left,
             units=cycle.spent.units,
             iterations=cycle.iteration,
-            seconds=round(cycle.spent.seconds + shop.seconds, 3),
+            seconds=round(cycle.spent.seconds + context.seconds, 3),
             usage=cycle.spent.usage,
             cost=cycle.spent.cost,
         )
-        await shop.journal.append(stopped, *moved)
-        if rest.status == EndStatus.WAITING and cycle.plan.pending and shop.core.person:
+        await context.journal.append(stopped, *moved)
+        if rest.status == EndStatus.WAITING and cycle.plan.pending and context.core.person:
             self._offer()

@@ -35,7 +35,7 @@ from quintet.domain.tasks.executors import (
 )
 from quintet.domain.turn.messages import ToolCall, Usage
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch
-from quintet.engine.cycle.context import Workshop, surely
+from quintet.engine.cycle.context import CycleContext, surely
 from quintet.engine.turn.gatekeeper import Blocked, Gatekeeper, finished_call
 from quintet.engine.turn.model_request import LimitReached
 from quintet.engine.turn.toolbox import Prepared
@@ -65,8 +65,8 @@ SPEC = ToolSpec(
 class ExecutorGate(Gatekeeper):
     """Decides about one executor in one role."""
 
-    def __init__(self, shop: Workshop, name: str, role: ExecutorRole, folder: str) -> None:
-        super().__init__(shop.core, shop.journal, shop.questions)
+    def __init__(self, context: CycleContext, name: str, role: ExecutorRole, folder: str) -> None:
+        super().__init__(context.core, context.journal, context.questions)
         self._name = name
         self._role = role
         self._folder = folder
@@ -108,13 +108,13 @@ def why(name: str, ended: Ended) -> str:
 
 
 class ExecutorStart:
-    def __init__(self, shop: Workshop, name: str, role: ExecutorRole, turn: Turn, folder: str = "") -> None:
-        self._shop = shop
+    def __init__(self, context: CycleContext, name: str, role: ExecutorRole, turn: Turn, folder: str = "") -> None:
+        self._context = context
         self._name = name
         self._role = role
         self._turn = turn
         self._folder = folder
-        self._gate = ExecutorGate(shop, name, role, folder)
+        self._gate = ExecutorGate(context, name, role, folder)
         self.acted = 0  # calls that it made by itself, and that went well
 
     async def run(self, prompt: str) -> Ended:
@@ -123,33 +123,33 @@ class ExecutorStart:
         Raises Blocked where it may not be started, LimitReached where the cycle's budget is spent, or would be before
         the next attempt, and ExecutorFailed where the task has nothing to do with it.
         """
-        shop, attempt = self._shop, 0
+        context, attempt = self._context, 0
         while True:
             attempt += 1
-            await shop.go.wait()
+            await context.go.wait()
             ended, wait = await self._once(prompt, attempt)
             if ended.ok:
                 return ended
-            if hit := shop.limit_hit():
+            if hit := context.limit_hit():
                 raise LimitReached(hit)
             if wait is None:
                 break
-            if hit := shop.limit_hit(wait.seconds):
+            if hit := context.limit_hit(wait.seconds):
                 raise LimitReached(f"{hit}; {why(self._name, ended)}, and the next attempt would be too late")
-            await shop.wait(wait.seconds, f"{why(self._name, ended)}; {wait.reason}")
+            await context.wait(wait.seconds, f"{why(self._name, ended)}; {wait.reason}")
         if self._role is ExecutorRole.EXECUTE and ended.failure in MAY_BE_THE_TASKS:
             return ended
         raise ExecutorFailed(why(self._name, ended), hint=ended.hint)
 
     async def _once(self, prompt: str, attempt: int) -> tuple[Ended, executors.Again | None]:
-        shop, core, journal = self._shop, self._shop.core, self._shop.journal
+        context, core, journal = self._context, self._context.core, self._context.journal
         about = {"executor": self._name, "role": str(self._role), "attempt": attempt}
         call = ToolCall(core.ids.new("c"), STARTING, json.encode(about).decode())
         prepared = await self._gate.admit(call)
         if prepared is None:
             raise Blocked(f"{self._name}: {journal.state.calls.last_result}")
         turn = self._turn.id
-        watched, kept = await shop.checkpoints.before(turn, [prepared])
+        watched, kept = await context.checkpoints.before(turn, [prepared])
         await journal.append(*kept, ToolStarted(call=call.id, turn=turn, tool=STARTING, arguments=call.arguments))
         began, heard = core.clock.monotonic(), StartRecord()
         try:
@@ -158,7 +158,7 @@ class ExecutorStart:
             journal.post(finished_call(call, ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)))
             stopped = Ended(False, reason="interrupted")
             journal.post(self._ended(call.id, attempt, stopped, heard, core.clock.monotonic() - began))
-            journal.post(*await surely(shop.checkpoints.after(watched)))
+            journal.post(*await surely(context.checkpoints.after(watched)))
             raise
         finally:
             self._turn.spend(heard.usage, heard.cost)
@@ -170,53 +170,53 @@ class ExecutorStart:
         seconds = core.clock.monotonic() - began
         status = CallStatus.OK if ended.ok else CallStatus.ERROR
         text = (ended.answer or ended.reason)[:MOST_OUTPUT]
-        changed = await surely(shop.checkpoints.after(watched))
+        changed = await surely(context.checkpoints.after(watched))
         journal.post(*changed, finished_call(call, ToolResult(text, status, summary=self._name), round(seconds, 3)))
         journal.post(self._ended(call.id, attempt, ended, heard, seconds, wait))
         return ended, wait
 
     async def _listen(self, call: str, prepared: Prepared, prompt: str, heard: StartRecord) -> None:
-        shop = self._shop
-        settings = shop.core.settings.cycle
+        context = self._context
+        settings = context.core.settings.cycle
         times = [settings.executor_seconds] if settings.executor_seconds else []
-        times += (
-            [max(settings.max_seconds - shop.cycle.spent.seconds - shop.seconds, 1.0)] if settings.max_seconds else []
-        )
+        if settings.max_seconds:
+            taken = context.cycle.spent.seconds + context.seconds
+            times.append(max(settings.max_seconds - taken, 1.0))
         assignment = Assignment(
             executor=self._name,
             role=self._role,
             prompt=prompt,
             grant=prepared.decision.grant,
-            profile=shop.state.axes.permission_profile,
+            profile=context.state.axes.permission_profile,
             folder=self._folder,
-            whole=shop.core.cycle.plans.output(shop.cycle.run, call),
+            whole=context.core.cycle.plans.output(context.cycle.run, call),
             silence=settings.silence_seconds,
             timeout=min(times, default=0.0),
         )
-        async for part in shop.core.cycle.executors().run(assignment):
+        async for part in context.core.cycle.executors().run(assignment):
             match part:
                 case Said():
-                    shop.journal.post(ExecutorSaid(call=call, text=part.text, reasoning=part.reasoning))
+                    context.journal.post(ExecutorSaid(call=call, text=part.text, reasoning=part.reasoning))
                 case CallBegan():
                     heard.begun[part.id] = part
-                    shop.journal.signal(Progress(call=call, text=f"{part.tool} {part.summary}\n"))
+                    context.journal.signal(Progress(call=call, text=f"{part.tool} {part.summary}\n"))
                 case CallEnded():
                     begun = heard.begun.pop(part.id, CallBegan(part.id, "?"))
                     self.acted += part.ok
                     shown = part.output[:MOST_OUTPUT]
                     acted = ExecutorActed(call=call, tool=begun.tool, summary=begun.summary, ok=part.ok, output=shown)
-                    shop.journal.post(acted)
+                    context.journal.post(acted)
                 case Changed():
                     heard.changed.append(part.path)
                 case Spent():
                     heard.usage, heard.cost = heard.usage.plus(part.usage), heard.cost + part.cost
                 case Printed():
-                    shop.journal.signal(Progress(call=call, text=f"{part.line}\n"))
+                    context.journal.signal(Progress(call=call, text=f"{part.line}\n"))
                 case Ended():
                     heard.ended = part
 
     def _follows(self, attempt: int, ended: Ended) -> executors.Again | executors.GiveUp:
-        retry = self._shop.core.settings.retry
+        retry = self._context.core.settings.retry
         return executors.retry_after(attempt, ended.failure or ExecutorFailure.CRASHED, ended.resets_in, retry)
 
     def _ended(
@@ -228,11 +228,11 @@ class ExecutorStart:
         seconds: float,
         again: executors.Again | None = None,
     ) -> ExecutorEnded:
-        state = self._shop.state
+        state = self._context.state
         return ExecutorEnded(
             call=call,
             turn=self._turn.id,
-            run=self._shop.cycle.run,
+            run=self._context.cycle.run,
             conversation=state.session,
             axes=state.axes,
             executor=self._name,

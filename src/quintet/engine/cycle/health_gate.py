@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from quintet.domain.dials.axes import Axes, AxesChange, PermissionProfile, WorkMode
 from quintet.domain.dials.transitions import Activity, Actor, Scope
+from quintet.domain.journal.call_events import YES
 from quintet.domain.journal.protocol import DialsTurned, Noticed, QuestionAsked
 from quintet.domain.tasks.cycle import Rest
 from quintet.domain.tasks.health import Finding, Severity
 from quintet.domain.turn.messages import EndStatus
-from quintet.engine.cycle.context import Workshop
+from quintet.engine.cycle.context import CycleContext
 from quintet.engine.cycle.doctor import fix
 from quintet.engine.session import dials
-from quintet.engine.session.questions import APPROVAL, YES
+from quintet.engine.session.questions import APPROVAL
 
 # What can be mended and would lead a unit astray; other warnings are said and hold nothing up.
 STOPPING = frozenset({"TASK_CLAIM_STALE", "TASK_WRONG_FOLDER", "TASK_ROW_WITHOUT_FILE", "TASK_EDITED_ID"})
@@ -27,18 +28,18 @@ def stops(finding: Finding) -> bool:
 
 
 class HealthGate:
-    def __init__(self, shop: Workshop) -> None:
-        self._shop = shop
+    def __init__(self, context: CycleContext) -> None:
+        self._context = context
         self._said: set[str] = set()
 
     async def check(self) -> Rest | None:
         """None if a unit may be dispatched."""
-        found = await self._shop.core.cycle.look().examined()
+        found = await self._context.core.cycle.look().examined()
         wrong = [finding for finding in found if stops(finding)]
         self._say([finding for finding in found if not stops(finding)], "warning")
         if not wrong:
             return None
-        policy = self._shop.core.settings.repair.auto_transition
+        policy = self._context.core.settings.repair.auto_transition
         if policy == "log-only":
             self._say(wrong, "error")
             errors = [finding for finding in wrong if finding.severity is Severity.ERROR]
@@ -48,7 +49,7 @@ class HealthGate:
         return await self._repair(wrong, Actor.RULE if policy == "auto" else Actor.USER)
 
     async def _told_to(self, wrong: list[Finding]) -> bool:
-        core = self._shop.core
+        core = self._context.core
         if not core.person:
             return False
         question = QuestionAsked(
@@ -58,14 +59,14 @@ class HealthGate:
             choices=APPROVAL,
             detail=tuple(f"{finding.code}  {finding.problem}" for finding in wrong[:MOST_SAID]),
         )
-        return (await self._shop.questions.ask(question)).choice == YES
+        return (await self._context.questions.ask(question)).choice == YES
 
     async def _repair(self, wrong: list[Finding], actor: Actor) -> Rest | None:
-        shop, core = self._shop, self._shop.core
-        before = shop.state.axes
+        context, core = self._context, self._context.core
+        before = context.state.axes
         self._turn(_lowered(before), f"before a unit: {wrong[0].problem}", actor)
-        for line in await fix(core.cycle.look(), shop.tasks, core.store):
-            shop.journal.post(Noticed(level="info", code="MENDED", text=f"mended   {line}"))
+        for line in await fix(core.cycle.look(), context.tasks, core.store):
+            context.journal.post(Noticed(level="info", code="MENDED", text=f"mended   {line}"))
         left = [finding for finding in await core.cycle.look().examined() if stops(finding)]
         if left:
             return _blocked(left)
@@ -74,17 +75,17 @@ class HealthGate:
         return None
 
     def _turn(self, change: AxesChange, reason: str, actor: Actor) -> None:
-        shop = self._shop
-        event = dials.turn(shop.state, dials.new(shop.core.ids, change, Scope.NOW, reason, actor), Activity())
+        context = self._context
+        event = dials.turn(context.state, dials.new(context.core.ids, change, Scope.NOW, reason, actor), Activity())
         assert isinstance(event, DialsTurned)
-        shop.journal.post(event)
+        context.journal.post(event)
 
     def _say(self, findings: list[Finding], level: str) -> None:
         for finding in findings:
             text = f"{finding.code}: {finding.problem}. {finding.advice}"
             if text not in self._said and finding.scope != "session":
                 self._said.add(text)
-                self._shop.journal.post(Noticed(level=level, code=finding.code, text=text))
+                self._context.journal.post(Noticed(level=level, code=finding.code, text=text))
 
 
 def _lowered(axes: Axes) -> AxesChange:

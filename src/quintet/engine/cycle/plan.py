@@ -17,7 +17,7 @@ from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import new_tasks, pages_in, read_pages, write_page
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
-from quintet.engine.cycle.context import Workshop, rest_after
+from quintet.engine.cycle.context import CycleContext, rest_after
 from quintet.engine.cycle.executor import ExecutorStart
 from quintet.engine.session import dials
 from quintet.engine.turn.turn import Turn
@@ -28,86 +28,88 @@ PAGES = tuple[tuple[str, str], ...]
 
 
 class PlanStep:
-    def __init__(self, shop: Workshop) -> None:
-        self._shop = shop
+    def __init__(self, context: CycleContext) -> None:
+        self._context = context
 
     async def make(self) -> Rest | None:
         """None if a plan was made, be it that it adds nothing."""
-        shop, cycle = self._shop, self._shop.cycle
-        shop.journal.post(shop.at(CyclePhase.PLANNING, iteration=cycle.iteration + 1, by=cycle.roles.planner))
+        context, cycle = self._context, self._context.cycle
+        context.journal.post(context.at(CyclePhase.PLANNING, iteration=cycle.iteration + 1, by=cycle.roles.planner))
         answer = await (self._native() if cycle.roles.planner == NATIVE else self._by_cli())
         if isinstance(answer, Rest):
             return answer
         try:
-            texts = new_tasks(read_pages(answer), shop.tasks.standing(cycle.plan.milestones), shop.tasks.ids())
-            shop.tasks.check(texts)
+            texts = new_tasks(read_pages(answer), context.tasks.standing(cycle.plan.milestones), context.tasks.ids())
+            context.tasks.check(texts)
         except UsageError as error:
             return Rest(EndStatus.FAILED, f"the plan cannot be taken. {error.message}")
-        shop.core.cycle.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
+        context.core.cycle.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
         planned = tuple(PlannedTask(t.id, t.title, t.depends_on, t.verification) for t in texts)
-        milestone = shop.core.ids.new("m")
-        await shop.journal.append(PlanMade(run=cycle.run, milestone=milestone, by=cycle.roles.planner, tasks=planned))
+        milestone = context.core.ids.new("m")
+        await context.journal.append(
+            PlanMade(run=cycle.run, milestone=milestone, by=cycle.roles.planner, tasks=planned)
+        )
         if not planned:
             self.turn(WorkMode.BUILD, only_from=WorkMode.PLAN)
         return None
 
     def turn(self, work_mode: WorkMode, *, only_from: WorkMode) -> None:
         """The user's request for a cycle is one for plan, then build: the change is theirs, and on record as such."""
-        state = self._shop.state
+        state = self._context.state
         if state.axes.work_mode is only_from:
             change = AxesChange(work_mode=work_mode)
-            wanted = dials.new(self._shop.core.ids, change, Scope.NOW, "the cycle you asked for")
-            self._shop.journal.post(dials.turn(state, wanted, Activity()))
+            wanted = dials.new(self._context.core.ids, change, Scope.NOW, "the cycle you asked for")
+            self._context.journal.post(dials.turn(state, wanted, Activity()))
 
     async def _native(self) -> PAGES | Rest:
-        shop, cycle = self._shop, self._shop.cycle
-        staged = shop.staged
+        context, cycle = self._context, self._context.cycle
+        staged = context.staged
         if staged:
             self.turn(WorkMode.PLAN, only_from=WorkMode.BUILD)
-            if shop.state.axes.work_mode is not WorkMode.PLAN:
+            if context.state.axes.work_mode is not WorkMode.PLAN:
                 return Rest(
-                    EndStatus.PAUSED, f"plans are made in work mode plan, and this is {shop.state.axes.work_mode}"
+                    EndStatus.PAUSED, f"plans are made in work mode plan, and this is {context.state.axes.work_mode}"
                 )
         text = self._told(cycle.text) if staged else cycle.text
         work = TurnWork(
             text,
-            shop.state.axes.surface,
+            context.state.axes.surface,
             order=Order("plan", cycle.run),
             run=cycle.run,
             alone=False,
             in_any_mode=not staged,  # the rules plan by splitting what was said
         )
-        result = await shop.turns.run(work)
+        result = await context.turns.run(work)
         if result.finished.status is EndStatus.DONE:
             return tuple(pages_in(result.finished.answer))
         return rest_after(result)
 
     async def _by_cli(self) -> PAGES | Rest:
-        shop, cycle = self._shop, self._shop.cycle
-        folder = shop.core.cycle.plans.folder(cycle.run)
-        shop.core.cycle.plans.clear(cycle.run)
+        context, cycle = self._context, self._context.cycle
+        folder = context.core.cycle.plans.folder(cycle.run)
+        context.core.cycle.plans.clear(cycle.run)
 
         async def step(turn: Turn) -> StepResult[PAGES]:
-            start = ExecutorStart(shop, cycle.roles.planner, ExecutorRole.PLAN, turn, folder)
-            answer = (await start.run(shop.core.turn.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
-            return StepResult(answer, tuple(shop.core.cycle.plans.pages(cycle.run)) or tuple(pages_in(answer)))
+            start = ExecutorStart(context, cycle.roles.planner, ExecutorRole.PLAN, turn, folder)
+            answer = (await start.run(context.core.turn.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
+            return StepResult(answer, tuple(context.core.cycle.plans.pages(cycle.run)) or tuple(pages_in(answer)))
 
-        work = TurnWork("", shop.state.axes.surface, run=cycle.run, alone=False)
-        result = await shop.turns.run_step(work, step)
+        work = TurnWork("", context.state.axes.surface, run=cycle.run, alone=False)
+        result = await context.turns.run_step(work, step)
         return rest_after(result) if result.value is None else result.value
 
     def _told(self, text: str) -> str:
         """What a model is asked to plan: the text, what is done, what is open."""
         parts = [text.strip()]
-        if done := self._shop.tasks.summary():
+        if done := self._context.tasks.summary():
             parts.append(f"Completed so far:\n\n{done}")
-        if open_tasks := self._shop.tasks.open_list(self._shop.cycle.scope):
+        if open_tasks := self._context.tasks.open_list(self._context.cycle.scope):
             parts.append(f"Open tasks:\n{open_tasks}")
         return "\n\n".join(parts)
 
     def _values(self, folder: str) -> dict[str, str]:
         return {
-            "project_root": self._shop.core.project,
-            "user_input": self._told(self._shop.cycle.text),
+            "project_root": self._context.core.project,
+            "user_input": self._told(self._context.cycle.text),
             "last_step_outcome": folder,
         }

@@ -20,7 +20,7 @@ from quintet.domain.turn.reasoning import without
 from quintet.domain.turn.reports import Order
 from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.engine.cycle.context import Workshop, rest_after
+from quintet.engine.cycle.context import CycleContext, rest_after
 from quintet.engine.cycle.executor import ExecutorStart
 from quintet.engine.turn.gatekeeper import Blocked
 from quintet.engine.turn.turn import Turn
@@ -41,24 +41,24 @@ class Verification(Struct, frozen=True):
 
 
 class VerifyStep:
-    def __init__(self, shop: Workshop) -> None:
-        self._shop = shop
+    def __init__(self, context: CycleContext) -> None:
+        self._context = context
 
     async def verify(self, task: Task) -> Verification | Rest:
         """The verdict; or why there is none yet."""
-        shop, cycle = self._shop, self._shop.cycle
+        context, cycle = self._context, self._context.cycle
 
         async def step(turn: Turn) -> StepResult[Verification]:
             verdict = await self._judged(turn, task)
             return StepResult(verdict.findings or "verified", verdict)
 
         order = Order("verify", task.id)
-        work = TurnWork("", shop.state.axes.surface, order=order, run=cycle.run, alone=False)
-        result = await shop.turns.run_step(work, step)
+        work = TurnWork("", context.state.axes.surface, order=order, run=cycle.run, alone=False)
+        result = await context.turns.run_step(work, step)
         return rest_after(result) if result.value is None else result.value
 
     async def _judged(self, turn: Turn, task: Task) -> Verification:
-        cycle, staged = self._shop.cycle, self._shop.staged
+        cycle, staged = self._context.cycle, self._context.staged
         by, line = cycle.roles.verifier, task.text.verification
         changed = cycle.unit.changed if cycle.unit.changed_by == task.id else ()
         evidence = ""
@@ -84,14 +84,14 @@ class VerifyStep:
 
     def _may_run(self, task: Task) -> bool:
         """A page that came with an untrusted folder runs nothing."""
-        return self._shop.core.agents.trusted or not self._shop.tasks.is_found(task.id)
+        return self._context.core.agents.trusted or not self._context.tasks.is_found(task.id)
 
     async def _ran(self, turn: Turn, line: str) -> tuple[bool, str]:
-        seconds = self._shop.core.settings.cycle.verify_seconds
+        seconds = self._context.core.settings.cycle.verify_seconds
         arguments = {"command": line, "timeout": seconds, "description": "verify the task"}
-        call = ToolCall(self._shop.core.ids.new("c"), "bash", json.encode(arguments).decode())
+        call = ToolCall(self._context.core.ids.new("c"), "bash", json.encode(arguments).decode())
         status = await turn.own_call(call)
-        said = self._shop.state.calls.last_result
+        said = self._context.state.calls.last_result
         if status is None:
             raise Blocked(f"`{line}`: {said}")
         return status is CallStatus.OK, "\n".join(said.strip().splitlines()[-EVIDENCE_LINES:])
@@ -106,16 +106,16 @@ class VerifyStep:
         return False, f"the verifier read for {MOST_STEPS} steps and came to no verdict", True
 
     async def _by_cli(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:
-        shop, name = self._shop, self._shop.cycle.roles.verifier
-        folder = shop.core.cycle.plans.folder(shop.cycle.run)
+        context, name = self._context, self._context.cycle.roles.verifier
+        folder = context.core.cycle.plans.folder(context.cycle.run)
         values = {
-            "project_root": shop.core.project,
+            "project_root": context.core.project,
             "user_input": _asked(task),
             "last_step_outcome": evidence,
-            "tool_summary": shop.tasks.summary(),
+            "tool_summary": context.tasks.summary(),
         }
-        start = ExecutorStart(shop, name, ExecutorRole.VERIFY, turn, folder)
-        answer = (await start.run(shop.core.turn.prompts.filled(VERIFY_PAGE, values))).answer
+        start = ExecutorStart(context, name, ExecutorRole.VERIFY, turn, folder)
+        answer = (await start.run(context.core.turn.prompts.filled(VERIFY_PAGE, values))).answer
         return *_verdict(answer), start.acted > 0
 
 

@@ -13,11 +13,11 @@ from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
+from quintet.domain.journal.call_events import ALWAYS, NO, YES
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports import accounts
 from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity
-from quintet.engine.session.questions import ALWAYS, NO, YES
 
 TEXT_LENGTH = 60  # of a turn's input, as a report shows it
 

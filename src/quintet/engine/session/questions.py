@@ -1,27 +1,50 @@
-"""Questions a session waits on: asked as events and rows, answered by whoever answers first."""
+"""Questions a session waits on: asked as events and rows, answered by whoever answers first.
+
+A turn waits for its answer; what a command asks has a follow-up, the events that the answer brings about.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from enum import StrEnum
+
+from msgspec import Struct
 
 from quintet.domain.dials.axes import Surface
+from quintet.domain.journal.call_events import ALWAYS, NO, YES
 from quintet.domain.journal.protocol import Answer, Choice, Event, QuestionAnswered, QuestionAsked
 from quintet.domain.journal.state import SessionState
 from quintet.engine.session.journal import Journal
 
-YES, ALWAYS, NO = "y", "a", "n"
 APPROVAL = (Choice(YES, "once"), Choice(NO, "no"))
 APPROVAL_OR_RULE = (Choice(YES, "once"), Choice(ALWAYS, "always here"), Choice(NO, "no"))
+
+Follow = Callable[[QuestionAnswered], list[Event] | None]
+
+
+class QuestionAbout(StrEnum):
+    """What a command asks about."""
+
+    PLAN = "plan"  # whether the one that waits is to be built
+    DEEP_MODEL = "deep_model"  # whether to review with it
+
+
+class FollowUp(Struct, frozen=True):
+    about: QuestionAbout
+    follow: Follow
 
 
 class Questions:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._waiting: dict[str, asyncio.Future[QuestionAnswered]] = {}
+        self._follow_ups: dict[str, FollowUp] = {}
 
     async def ask(self, question: QuestionAsked) -> QuestionAnswered:
         """Ask, and wait for the first answer. A cancelled wait closes the question."""
-        future = self.expect(question)
+        future: asyncio.Future[QuestionAnswered] = asyncio.get_running_loop().create_future()
+        self._waiting[question.question] = future
         await self._journal.append(question)
         try:
             return await future
@@ -30,19 +53,36 @@ class Questions:
                 self._journal.post(closed(question.question, "interrupted"))
             raise
 
-    def expect(self, question: QuestionAsked) -> asyncio.Future[QuestionAnswered]:
-        """Make ready for the answer to a question that another event batch will ask."""
-        future = asyncio.get_running_loop().create_future()
-        self._waiting[question.question] = future
-        return future
+    def follow(self, question: QuestionAsked, about: QuestionAbout, follow: Follow) -> None:
+        """What follows from the answer; with None nothing does, and what was to begin with it does not."""
+        self._follow_ups[question.question] = FollowUp(about, follow)
 
-    def answered(self, event: QuestionAnswered) -> None:
-        future = self._waiting.pop(event.question, None)
+    def begin_with(self, question: QuestionAsked, begun: Event) -> None:
+        """Begin something with the answer, unless nothing follows from it."""
+        known = self._follow_ups[question.question]
+
+        def follow(answer: QuestionAnswered) -> list[Event] | None:
+            events = known.follow(answer)
+            return None if events is None else [*events, begun]
+
+        self._follow_ups[question.question] = FollowUp(known.about, follow)
+
+    def withdrawn(self, about: QuestionAbout, why: str) -> list[Event]:
+        """The end of the questions about something, where they stand: something else has decided."""
+        asked = self._journal.state.questions
+        return [closed(one, why) for one, known in self._follow_ups.items() if one in asked and known.about is about]
+
+    async def answered(self, answer: QuestionAnswered, consumed: str) -> None:
+        """Put an answer on record with what follows from it, and let whoever waits for it go on."""
+        known = self._follow_ups.pop(answer.question, None)
+        events = known.follow(answer) if known else None
+        await self._journal.append(answer, *(events or ()), consumed=consumed)
+        future = self._waiting.pop(answer.question, None)
         if future and not future.done():
-            future.set_result(event)
+            future.set_result(answer)
 
 
-def judge(state: SessionState, answer: Answer, surface: Surface) -> Event | str:
+def judge(state: SessionState, answer: Answer, surface: Surface) -> QuestionAnswered | str:
     """The event for an answer, or why it cannot be taken."""
     question = state.questions.get(answer.question)
     if question is None:

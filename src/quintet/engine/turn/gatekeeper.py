@@ -15,6 +15,7 @@ from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
+from quintet.domain.journal.call_events import ALWAYS, NO, YES
 from quintet.domain.journal.protocol import CallDecided, Choice, Event, Noticed, QuestionAsked, RuleMade, ToolFinished
 from quintet.domain.permission.effects import PARTIAL_LEAVES, Effect
 from quintet.domain.permission.gate import Sandbox, Verdict
@@ -27,7 +28,7 @@ from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
-from quintet.engine.session.questions import ALWAYS, APPROVAL, APPROVAL_OR_RULE, NO, YES, Questions
+from quintet.engine.session.questions import APPROVAL, APPROVAL_OR_RULE, Questions
 from quintet.engine.turn.toolbox import Prepared
 
 PREVIEW_LINES = 20  # of a change that is asked about

@@ -1,0 +1,56 @@
+"""This session's claims on tasks: made before a unit begins, kept by a heartbeat, let go of when it is over."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from quintet.domain.base.errors import QuintetError, TaskTaken
+from quintet.domain.journal.protocol import Interrupt, Submitted
+from quintet.domain.tasks.task import Task
+from quintet.engine.session.core import Core
+from quintet.engine.session.journal import Journal
+from quintet.engine.session.leases import HEARTBEAT_SECONDS
+
+
+class TaskClaims:
+    def __init__(self, core: Core, journal: Journal, owner: str) -> None:
+        self._core = core
+        self._journal = journal
+        self.owner = owner
+        self._beats: dict[str, asyncio.Task[None]] = {}
+
+    async def claim(self, task: Task, executor: str) -> bool:
+        """Make the task this session's; False if another process was quicker."""
+        try:
+            await self._core.cycle.tasks().claim(task.id, self.owner, model=executor)
+        except TaskTaken:
+            return False
+        if task.id not in self._beats:
+            self._beats[task.id] = asyncio.create_task(self._beat(task.id, executor))
+        return True
+
+    async def let_go(self, task: str) -> None:
+        if beat := self._beats.pop(task, None):
+            beat.cancel()
+            await asyncio.gather(beat, return_exceptions=True)
+        await self._core.cycle.tasks().let_go(task, self.owner)
+
+    async def close(self) -> None:
+        for task in list(self._beats):
+            await self.let_go(task)
+
+    async def _beat(self, task: str, executor: str) -> None:
+        """Keep the claim; where it is lost, interrupt the unit: two never work at one task."""
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            try:
+                await self._core.cycle.tasks().beat(task, self.owner, executor)
+            except QuintetError as error:
+                state = self._journal.state
+                turn = state.turns.open.turn if state.turns.open else ""
+                stop = Submitted(f"beat-{task}-{turn}", Interrupt(), state.axes.surface)
+                with contextlib.suppress(QuintetError):
+                    await self._core.store.submit(state.session, stop, "")
+                self._core.log.note(f"task {task}: {error}")
+                return
