@@ -20,12 +20,12 @@ from typing import Any
 
 import apsw
 from _table import say, table, verdict
-from quintet.domain.ports.library import match_query
 
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.domain.settings.settings import Settings
 from quintet.features.library.fill import fill
 from quintet.features.library.library import LocalLibrary
+from quintet.features.library.passages import match_query
 from quintet.features.library.store import LibraryStore
 
 SEARCH_TARGET = 0.050  # seconds

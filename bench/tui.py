@@ -38,7 +38,7 @@ import asyncio, sys
 from quintet.app.open import open_session
 from quintet.domain.turn.messages import EndPart, Finish, TextPart, Usage
 from quintet.domain.settings.settings import Settings
-from quintet.surfaces.tui.context import Surroundings
+from quintet.surfaces.tui.context import TuiContext
 from quintet.surfaces.tui.app import run
 
 class Fast:
@@ -65,7 +65,7 @@ class Fast:
 
 model = Fast()
 open_ = lambda session: open_session(sys.argv[1], surface="tui", person=True, model=model)
-sys.exit(asyncio.run(run(Surroundings("bench", sys.argv[1], "bwrap", Settings(), open_))))
+sys.exit(asyncio.run(run(TuiContext("bench", "bwrap", Settings(), open_))))
 """
 
 

@@ -41,7 +41,7 @@ asyncio.run(move())
 HALFWAY = """
 import asyncio, os, sys, time
 from pathlib import Path
-from quintet.adapters.tasks.task_folder import Step
+from quintet.adapters.tasks.task_folder import FileStep
 from quintet.domain.dials.axes import Axes
 from quintet.domain.tasks.task import TaskStatus
 from tests.engine.task_places import keeping, page
@@ -53,17 +53,17 @@ def stop(step):
 async def work():
     async with keeping(Path(sys.argv[1])) as keeper:
         if sys.argv[2] == "add":
-            Step.commit = stop
+            FileStep.commit = stop
             await keeper.add([page("t9")], Axes())
         elif sys.argv[2] == "cancel":
-            Step.commit = stop
+            FileStep.commit = stop
             await keeper.move("t1", TaskStatus.CANCELLED, "")
         elif sys.argv[2] == "copied":
             os.unlink = stop
             await keeper.move("t1", TaskStatus.CANCELLED, "")
         else:
             await keeper.move("t1", TaskStatus.RUNNING, "")
-            Step.commit = stop
+            FileStep.commit = stop
             await keeper.move("t1", TaskStatus.VERIFYING, "")
 
 asyncio.run(work())
