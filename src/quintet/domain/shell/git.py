@@ -43,10 +43,10 @@ _SUBCOMMANDS: dict[str, Effects] = table(
         "add commit stage write-tree commit-tree mktree hash-object read-tree update-index pack-refs repack notes "
         "rerere replace",
     ),
-    both=(COMMIT | EDIT, "merge rebase cherry-pick revert am init mv checkout-index sparse-checkout"),
+    both=(COMMIT | EDIT, "merge cherry-pick revert am init mv checkout-index sparse-checkout"),
     edit=(EDIT, "format-patch bundle"),
     network=(NETWORK | COMMIT, "fetch"),
-    pull=(NETWORK | COMMIT | EDIT, "pull clone"),
+    pull=(NETWORK | COMMIT | EDIT, "pull"),
     ls_remote=(NETWORK, "ls-remote"),
     destroy=(_LOST, "prune filter-branch filter-repo unpack-objects fast-import"),
     outside=(
@@ -55,7 +55,7 @@ _SUBCOMMANDS: dict[str, Effects] = table(
         "credential credential-store credential-cache shell upload-pack receive-pack http-backend web--browse "
         "send-pack remote-ext remote-fd update-server-info imap-send fsmonitor--daemon scalar",
     ),
-    publish=(PUBLISH, "push send-email request-pull"),
+    publish=(PUBLISH, "send-email request-pull"),
 )
 _BRANCH = (
     "a r v vv all remotes verbose list l show-current contains= no-contains= merged no-merged sort= format= column "
@@ -177,15 +177,13 @@ def _flags(rest: Sequence[Word]) -> set[str]:
     }
 
 
-def _reads(sub: str, rest: Sequence[Word], known: str = "") -> Judged:
-    """git that looks; with flags that are not known where there are such (branch, tag), it is more than that."""
-    got = arguments(rest, specification(known))
+def _reads(sub: str, rest: Sequence[Word]) -> Judged:
+    """git that looks, unless it is told of a file to write."""
+    got = arguments(rest, {})
     reads, globs = names(rest), patterns(rest)
     written = next((w.text for w in rest if abbreviates(w.text, "--output") or w.text[:2] == "-o"), "")
     if written and sub != "ls-files":
         return Judged(EDIT, f"git {sub} {written}: changes files", reads, reads, globs)
-    if known and got.odd:
-        return Judged(EXECUTE, f"git {sub} {got.odd}: a flag Quintet does not know", reads, (), globs)
     if got.dynamic:
         return Judged(EXECUTE, f"git {sub}: reads what is only known when it runs", reads, (), globs)
     return Judged(READ, "git", reads, (), globs)
@@ -194,16 +192,16 @@ def _reads(sub: str, rest: Sequence[Word], known: str = "") -> Judged:
 def _branch(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
     if flags & {"D", "f", "force", "M", "C"}:
         return _LOST
-    return _lists(operands, rest, _BRANCH, {"list", "l", "contains", "no-contains", "merged", "no-merged", "a", "r"})
+    return _lists(rest, _BRANCH, {"list", "l", "contains", "no-contains", "merged", "no-merged", "a", "r"})
 
 
 def _tag(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
     if flags & {"d", "delete", "f", "force"} and not flags & {"list"}:
         return _LOST
-    return _lists(operands, rest, _TAG, {"l", "list", "contains", "no-contains", "merged", "no-merged"})
+    return _lists(rest, _TAG, {"l", "list", "contains", "no-contains", "merged", "no-merged"})
 
 
-def _lists(operands: list[str], rest: Sequence[Word], known: str, listing: set[str]) -> Effects:
+def _lists(rest: Sequence[Word], known: str, listing: set[str]) -> Effects:
     got = arguments(rest, specification(known))
     if got.odd or got.dynamic or (got.operands and not got.flags & listing):
         return COMMIT
