@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import (
@@ -141,8 +141,10 @@ def _subcommand(sub: str, rest: Sequence[Word]) -> Judged:
     if effects == READ:
         return _reads(sub, rest)
     named = _without_messages(rest) if sub in ("commit", "tag", "merge", "notes", "stash", "revert") else rest
-    if special := _SPECIAL.get(sub):
-        effects = special(frozenset(_flags(rest)), [word.text for word in rest if word.text[:1] != "-"], rest)
+    if row := _BY_FLAG.get(sub):
+        effects = row[1] if _flags(rest) & row[0] else row[2]
+    elif special := _SPECIAL.get(sub):
+        effects = special(_GitCall(rest))
         if effects == READ:
             return _reads(sub, rest)
     if effects is None:
@@ -189,16 +191,26 @@ def _reads(sub: str, rest: Sequence[Word]) -> Judged:
     return Judged(READ, "git", reads, (), globs)
 
 
-def _branch(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    if flags & {"D", "f", "force", "M", "C"}:
-        return _LOST
-    return _lists(rest, _BRANCH, {"list", "l", "contains", "no-contains", "merged", "no-merged", "a", "r"})
+class _GitCall:
+    """The words behind a subcommand."""
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self.words = words
+        self.flags = frozenset(_flags(words))
+        self.operands = [word.text for word in words if word.text[:1] != "-"]
+        self.dynamic = any(word.dynamic for word in words)
 
 
-def _tag(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    if flags & {"d", "delete", "f", "force"} and not flags & {"list"}:
+def _branch(call: _GitCall) -> Effects:
+    if call.flags & {"D", "f", "force", "M", "C"}:
         return _LOST
-    return _lists(rest, _TAG, {"l", "list", "contains", "no-contains", "merged", "no-merged"})
+    return _lists(call.words, _BRANCH, {"list", "l", "contains", "no-contains", "merged", "no-merged", "a", "r"})
+
+
+def _tag(call: _GitCall) -> Effects:
+    if call.flags & {"d", "delete", "f", "force"} and not call.flags & {"list"}:
+        return _LOST
+    return _lists(call.words, _TAG, {"l", "list", "contains", "no-contains", "merged", "no-merged"})
 
 
 def _lists(rest: Sequence[Word], known: str, listing: set[str]) -> Effects:
@@ -208,95 +220,79 @@ def _lists(rest: Sequence[Word], known: str, listing: set[str]) -> Effects:
     return NONE
 
 
-def _stash(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    sub = operands[0] if operands else ""
+def _stash(call: _GitCall) -> Effects:
+    sub = call.operands[0] if call.operands else ""
     if sub in ("list", "show"):
         return READ
     return _LOST if sub in ("drop", "clear") else COMMIT | EDIT
 
 
-def _remote(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    if not operands or operands[0] == "get-url":
-        return NONE if flags <= {"v", "verbose", "all", "push"} else EXECUTE
-    if operands[0] in ("show", "update", "prune"):
+def _remote(call: _GitCall) -> Effects:
+    if not call.operands or call.operands[0] == "get-url":
+        return NONE if call.flags <= {"v", "verbose", "all", "push"} else EXECUTE
+    if call.operands[0] in ("show", "update", "prune"):
         return NETWORK | COMMIT
     return OUTSIDE | COMMIT
 
 
-def _config(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
+def _config(call: _GitCall) -> Effects:
     places = {"global", "local", "system", "worktree", "show-origin", "show-scope", "z", "null", "name-only", "bool"}
-    if any(word.dynamic for word in rest) or flags & {"f", "file", "blob"}:
+    if call.dynamic or call.flags & {"f", "file", "blob"}:
         return OUTSIDE | COMMIT
-    if flags & {"get", "get-all", "get-regexp", "list", "l", "get-urlmatch"}:
-        return NONE if not flags - places - {"get", "get-all", "get-regexp", "list", "l", "type"} else OUTSIDE
-    if flags <= places and (len(operands) == 1 or operands[:1] in (["get"], ["list"])):
+    if call.flags & {"get", "get-all", "get-regexp", "list", "l", "get-urlmatch"}:
+        return NONE if not call.flags - places - {"get", "get-all", "get-regexp", "list", "l", "type"} else OUTSIDE
+    if call.flags <= places and (len(call.operands) == 1 or call.operands[:1] in (["get"], ["list"])):
         return NONE
     return OUTSIDE | COMMIT
 
 
-def _checkout(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    new = flags & {"b", "orphan"}
-    loses = flags & {"f", "force", "B", "p", "patch", "ours", "theirs", "pathspec-from-file"}
-    paths = any(word.text == "--" for word in rest) or any(_FILE_LIKE.search(o) for o in operands)
-    if loses or (not new and (paths or len(operands) > 1)) or any(word.dynamic for word in rest):
+def _checkout(call: _GitCall) -> Effects:
+    new = call.flags & {"b", "orphan"}
+    loses = call.flags & {"f", "force", "B", "p", "patch", "ours", "theirs", "pathspec-from-file"}
+    paths = any(word.text == "--" for word in call.words) or any(_FILE_LIKE.search(o) for o in call.operands)
+    if loses or (not new and (paths or len(call.operands) > 1)) or call.dynamic:
         return _LOST | EDIT
     return COMMIT | EDIT
 
 
-def _switch(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return _LOST | EDIT if flags & {"f", "force", "discard-changes", "C", "force-create"} else COMMIT | EDIT
+def _restore(call: _GitCall) -> Effects:
+    return COMMIT if call.flags & {"staged", "S"} and not call.flags & {"worktree", "W"} else _LOST | EDIT
 
 
-def _restore(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return COMMIT if flags & {"staged", "S"} and not flags & {"worktree", "W"} else _LOST | EDIT
+def _reset(call: _GitCall) -> Effects:
+    return _LOST if call.flags & {"hard", "merge", "keep"} or call.dynamic else COMMIT
 
 
-def _reset(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return _LOST if flags & {"hard", "merge", "keep"} or any(word.dynamic for word in rest) else COMMIT
+def _clean(call: _GitCall) -> Effects:
+    return NONE if call.flags & {"n", "dry-run"} and not call.flags - {"n", "dry-run", "d", "x", "X"} else DESTROY
 
 
-def _clean(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return NONE if flags & {"n", "dry-run"} and not flags - {"n", "dry-run", "d", "x", "X"} else DESTROY
+def _remove(call: _GitCall) -> Effects:
+    return COMMIT if "cached" in call.flags and not call.dynamic else _LOST
 
 
-def _remove(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return COMMIT if "cached" in flags and not any(word.dynamic for word in rest) else _LOST
-
-
-def _worktree(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    sub = operands[0] if operands else ""
+def _worktree(call: _GitCall) -> Effects:
+    sub = call.operands[0] if call.operands else ""
     if sub == "list":
         return NONE
-    return _LOST | EDIT if sub == "remove" or flags & {"f", "force"} else COMMIT | EDIT
+    return _LOST | EDIT if sub == "remove" or call.flags & {"f", "force"} else COMMIT | EDIT
 
 
-def _reflog(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return _LOST if operands and operands[0] in ("expire", "delete", "drop") else READ
+def _reflog(call: _GitCall) -> Effects:
+    return _LOST if call.operands and call.operands[0] in ("expire", "delete", "drop") else READ
 
 
-def _push(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    forced = flags & _FORCE or any(o[:1] in "+:" for o in operands) or any(word.dynamic for word in rest)
+def _push(call: _GitCall) -> Effects:
+    forced = call.flags & _FORCE or any(o[:1] in "+:" for o in call.operands) or call.dynamic
     return PUBLISH | COMMIT | (DESTROY if forced else NONE)  # it writes refs/remotes
 
 
-def _rebase(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return OUTSIDE | COMMIT | EDIT if flags & {"x", "exec"} else COMMIT | EDIT
+def _symbolic_ref(call: _GitCall) -> Effects:
+    return COMMIT if len(call.operands) > 1 or call.flags & {"d", "delete"} else NONE
 
 
-def _update_ref(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return _LOST if flags & {"d", "stdin"} else COMMIT
-
-
-def _symbolic_ref(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return COMMIT if len(operands) > 1 or flags & {"d", "delete"} else NONE
-
-
-def _gc(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return _LOST if flags & {"prune", "aggressive"} else COMMIT
-
-
-def _submodule(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    sub = operands[0] if operands else "status"
+def _submodule(call: _GitCall) -> Effects:
+    sub = call.operands[0] if call.operands else "status"
     if sub in ("status", "summary"):
         return NONE
     if sub == "foreach":
@@ -304,33 +300,30 @@ def _submodule(flags: frozenset[str], operands: list[str], rest: Sequence[Word])
     return _LOST | EDIT if sub == "deinit" else NETWORK | COMMIT | EDIT
 
 
-def _bisect(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    sub = operands[0] if operands else ""
+def _bisect(call: _GitCall) -> Effects:
+    sub = call.operands[0] if call.operands else ""
     if sub in ("log", "view", "visualize"):
         return NONE if sub == "log" else OUTSIDE
     return OUTSIDE | COMMIT | EDIT if sub == "run" else COMMIT | EDIT
 
 
-def _archive(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return EDIT if flags & {"o", "output"} else NONE
-
-
-def _apply(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return EDIT | COMMIT if flags & {"index", "cached", "3", "3way"} else EDIT
-
-
-def _clone(flags: frozenset[str], operands: list[str], rest: Sequence[Word]) -> Effects:
-    return NETWORK | COMMIT | EDIT | (OUTSIDE if flags & {"c", "u"} else NONE)
-
-
-_SPECIAL = {
+# subcommand → flags, what it does with one of them, and what without
+_BY_FLAG: dict[str, tuple[frozenset[str], Effects, Effects]] = {
+    "switch": (listed("f force discard-changes C force-create"), _LOST | EDIT, COMMIT | EDIT),
+    "rebase": (listed("x exec"), OUTSIDE | COMMIT | EDIT, COMMIT | EDIT),
+    "update-ref": (listed("d stdin"), _LOST, COMMIT),
+    "gc": (listed("prune aggressive"), _LOST, COMMIT),
+    "archive": (listed("o output"), EDIT, NONE),
+    "apply": (listed("index cached 3 3way"), EDIT | COMMIT, EDIT),
+    "clone": (listed("c u"), NETWORK | COMMIT | EDIT | OUTSIDE, NETWORK | COMMIT | EDIT),
+}
+_SPECIAL: dict[str, Callable[[_GitCall], Effects]] = {
     "branch": _branch,
     "tag": _tag,
     "stash": _stash,
     "remote": _remote,
     "config": _config,
     "checkout": _checkout,
-    "switch": _switch,
     "restore": _restore,
     "reset": _reset,
     "clean": _clean,
@@ -338,15 +331,9 @@ _SPECIAL = {
     "worktree": _worktree,
     "reflog": _reflog,
     "push": _push,
-    "rebase": _rebase,
-    "update-ref": _update_ref,
     "symbolic-ref": _symbolic_ref,
-    "gc": _gc,
     "submodule": _submodule,
     "bisect": _bisect,
-    "archive": _archive,
-    "apply": _apply,
-    "clone": _clone,
 }
 
 _GH_READS = listed("list view status checks diff watch")
