@@ -19,6 +19,16 @@ def told(line: str, folder: str = "") -> Touch:
 
 TABLE = {
     "read": """
+        unzip -l a.zip
+        git --version
+        git config --get user.name
+        git symbolic-ref HEAD
+        git submodule status
+        git bisect log
+        gh version
+        awk -- '{print}' x
+        awk -F , '{print}' x
+        alias
         rg --hostname-bin ./x y
         rg --pre x KEY
         sort --compress-prog=x y
@@ -79,6 +89,7 @@ TABLE = {
         x=1; echo $x
     """,
     "edit": """
+        sed --in-place s/a/b/ x
         mkdir -p a/b
         mkdir -p src/{a,b}
         cp a b
@@ -111,6 +122,10 @@ TABLE = {
         patch -p1 -i x.diff
     """,
     "execute": """
+        python -m cProfile -o prof.out a.py
+        git -C sub
+        git log $x
+        fd x
         sed -f x y
         awk 'BEGIN{system("x")}'
         awk '{print > "f"}' x
@@ -139,6 +154,10 @@ TABLE = {
         i=0; while [ $i -lt 5 ]; do i=$((i+1)); done
     """,
     "build": """
+        coverage run -m pytest
+        coverage run --module pytest
+        coverage report
+        node --test
         mypy --python-executable x
         rustc -C linker=./x a.rs
         python3 -m pytest -q
@@ -149,10 +168,17 @@ TABLE = {
         cargo test
         go test ./...
     """,
+    "execute build": """
+        coverage run x.py
+        python -m cProfile -s time -m pytest
+        make $x
+    """,
     "build install": """
         uv run pytest -q
     """,
     "install": """
+        npm
+        yarn
         pip install x
         python3 -m pip install x
         npm ci
@@ -188,6 +214,8 @@ TABLE = {
         git worktree remove --force x
     """,
     "network": """
+        gh api repos/x
+        hub status
         curl example.com
         gh pr view 5
         git ls-remote
@@ -274,6 +302,7 @@ TABLE = {
         brew install x
     """,
     "destroy": """
+        read $x
         setarch x86_64 rm -rf src
         linux64 sh -c x
         linux32 rm x
