@@ -155,16 +155,16 @@ def exported(recording: tape.Recording, redacted: Redaction) -> bytes:
 
 
 def _redacted_header(header: Header, redacted: Redaction) -> Header:
-    return msgspec.convert(redacted.value(msgspec.to_builtins(header)), Header)
+    return msgspec.convert(redacted.clean(msgspec.to_builtins(header)), Header)
 
 
 def _redacted_event(event: Event, redacted: Redaction) -> Event:
-    made: Event = msgspec.convert(redacted.value(msgspec.to_builtins(event)), Event)
+    made: Event = msgspec.convert(redacted.clean(msgspec.to_builtins(event)), Event)
     return made
 
 
 def _redacted_entries(entries: list[RecordEntry], redacted: Redaction) -> list[RecordEntry]:
-    found = [msgspec.convert(redacted.value(msgspec.to_builtins(entry)), RecordEntry) for entry in entries]
+    found = [msgspec.convert(redacted.clean(msgspec.to_builtins(entry)), RecordEntry) for entry in entries]
     streams: dict[str, list[int]] = {}
     for place, entry in enumerate(entries):
         if entry.kind in TEXTS:

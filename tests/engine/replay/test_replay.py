@@ -426,7 +426,7 @@ def test_redaction_keeps_lengths_and_finds_what_stands_across_pieces() -> None:
     assert redaction.text("by its name, longenough, /usr/bin:/x") == "***********, **********, /usr/bin:/x"
     assert redaction.pieces(["a long", "enough b"]) == ["a ****", "****** b"]
     places = Redaction((), {"/home/ada": "/home/user", "/home/ada/code/tally": "/project"})
-    assert places.value({"/home/ada/code/tally/x": ["/home/ada/y", 7]}) == {
+    assert places.clean({"/home/ada/code/tally/x": ["/home/ada/y", 7]}) == {
         "/project____________/x": ["/home/use/y", 7]
     }
 

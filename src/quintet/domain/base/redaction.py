@@ -168,17 +168,6 @@ class Redaction:
                 return items if isinstance(value, list) else tuple(items)
         return value
 
-    def value(self, value: Any) -> Any:
-        """Plain data with every text in it redacted."""
-        match value:
-            case str():
-                return self.text(value)
-            case dict():
-                return {self.value(key): self.value(inner) for key, inner in value.items()}
-            case list() | tuple():
-                return [self.value(inner) for inner in value]
-        return value
-
     def texts(self) -> Stream:
         return Stream(self._words)
 
