@@ -10,7 +10,7 @@ from quintet.domain.input.prompt import (
     RAPID_RESET_SECONDS,
     RAPID_SECONDS,
     Pastes,
-    Rapid,
+    RapidKeys,
     Recall,
     cleaned,
     is_long,
@@ -120,7 +120,7 @@ def test_folding_and_unfolding_is_the_same_text(pieces: list[tuple[str, str, int
 
 
 def keys(*apart: float) -> list[bool]:
-    rapid, now = Rapid(), 100.0
+    rapid, now = RapidKeys(), 100.0
     came = []
     for seconds in (0.0, *apart):
         now += seconds

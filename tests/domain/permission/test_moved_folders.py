@@ -3,7 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.permission.moved_folders import Below, above_own, completes_repository, judged, stays_foreign
+from quintet.domain.permission.moved_folders import (
+    FolderContents,
+    above_own,
+    completes_repository,
+    judged,
+    stays_foreign,
+)
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
 
 NAMES = st.sampled_from(["a", "b.txt", ".env", ".git", ".vscode", "HEAD", "objects", "refs", ".quintet", "x.pem"])
@@ -11,7 +17,7 @@ NAMES = st.sampled_from(["a", "b.txt", ".env", ".git", ".vscode", "HEAD", "objec
 
 @given(st.lists(st.tuples(st.sampled_from(["", "s", "s/t"]), st.lists(NAMES, max_size=4).map(tuple)), max_size=3))
 def test_a_folder_goes_unasked_only_if_each_entry_would(folders: list[tuple[str, tuple[str, ...]]]) -> None:
-    found = judged(Below(tuple(folders)), "from", "to", PROTECTION)
+    found = judged(FolderContents(tuple(folders)), "from", "to", PROTECTION)
     names = {name for _, inner in folders for name in inner}
     if names & {".env", ".git", "x.pem"}:
         assert found.refused
@@ -20,11 +26,11 @@ def test_a_folder_goes_unasked_only_if_each_entry_would(folders: list[tuple[str,
 
 
 def test_what_is_closed_or_too_much_is_not_taken_for_nothing() -> None:
-    assert judged(Below(closed="x"), "a", "b", PROTECTION).refused == (
+    assert judged(FolderContents(closed="x"), "a", "b", PROTECTION).refused == (
         "a/x cannot be looked into, so what it holds is not known"
     )
-    assert judged(Below(more=True), "a", "b", PROTECTION).asks
-    many = Below((("", tuple(f"{number}.code-workspace" for number in range(101))),))
+    assert judged(FolderContents(more=True), "a", "b", PROTECTION).asks
+    many = FolderContents((("", tuple(f"{number}.code-workspace" for number in range(101))),))
     assert judged(many, "a", "b", PROTECTION).refused
 
 

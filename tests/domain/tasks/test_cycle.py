@@ -14,7 +14,7 @@ from quintet.domain.journal.cycle_state import CycleState, after, from_record
 from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.settings.settings import CycleSettings
 from quintet.domain.tasks import cycle
-from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Rest, Verify, board, next_step
+from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Stop, Verify, board, next_step
 from quintet.domain.tasks.cycle_phases import PHASE_MOVES, TERMINAL, CyclePhase
 from quintet.domain.tasks.drift import summarise
 from quintet.domain.tasks.page import FINDINGS, findings_page, new_tasks, pages_in, plan_text, read_page, request_of
@@ -61,16 +61,16 @@ STEPS = [
     (planned(), Board(ready=task("a"), left=1, total=1), Execute(task("a"))),
     (planned(), Board(verifying=task("a"), ready=task("b"), left=2, total=2), Verify(task("a"))),
     (planned(), Board(reviewing=task("a"), ready=task("b"), left=2, total=2), Approve(task("a"))),
-    (planned(), Board(done=2, total=2), Rest("done", "", CyclePhase.COMPLETED)),
-    (planned(), Board(), Rest("done", "the planner found nothing to do", CyclePhase.NO_TODO)),
+    (planned(), Board(done=2, total=2), Stop("done", "", CyclePhase.COMPLETED)),
+    (planned(), Board(), Stop("done", "the planner found nothing to do", CyclePhase.NO_TODO)),
     (
         planned(),
         Board(done=1, failed=1, given_up=("b",), total=2),
-        Rest("failed", "given up: b; `quintet tasks show b` says why", CyclePhase.FAILED),
+        Stop("failed", "given up: b; `quintet tasks show b` says why", CyclePhase.FAILED),
     ),
-    (planned(), Board(left=1, total=1, held=("b is blocked",)), Rest("blocked", "b is blocked")),
-    (planned(), Board(left=1, total=2, failed=1, held=("b waits for a",)), Rest("failed", "b waits for a")),
-    (planned(), Board(left=1, total=1, running=("a",)), Rest("blocked", "at work in another process: a")),
+    (planned(), Board(left=1, total=1, held=("b is blocked",)), Stop("blocked", "b is blocked")),
+    (planned(), Board(left=1, total=2, failed=1, held=("b waits for a",)), Stop("failed", "b waits for a")),
+    (planned(), Board(left=1, total=1, running=("a",)), Stop("blocked", "at work in another process: a")),
 ]
 
 
@@ -84,10 +84,10 @@ def test_s4_what_is_begun_is_ended_first_and_it_goes_on_until_nothing_is_open(
 def test_s4_the_planner_is_asked_again_until_it_adds_nothing() -> None:
     over = Board(done=1, total=1)
     assert step(planned(added_nothing=False), over, replans=True) == Plan()
-    assert step(planned(added_nothing=True), over, replans=True) == Rest("done", "", CyclePhase.COMPLETED)
-    assert step(planned(added_nothing=False), over, replans=False) == Rest("done", "", CyclePhase.COMPLETED)
+    assert step(planned(added_nothing=True), over, replans=True) == Stop("done", "", CyclePhase.COMPLETED)
+    assert step(planned(added_nothing=False), over, replans=False) == Stop("done", "", CyclePhase.COMPLETED)
     held = Board(left=1, total=1, held=("b is blocked",))
-    assert step(planned(added_nothing=False), held, replans=True) == Rest("blocked", "b is blocked")
+    assert step(planned(added_nothing=False), held, replans=True) == Stop("blocked", "b is blocked")
     stuck = Board(left=1, failed=1, total=2, held=("b waits for a",))
     assert step(planned(added_nothing=False), stuck, replans=True) == Plan()
 
@@ -99,20 +99,20 @@ def test_s3_4_assisted_does_one_unit_then_pauses_and_manual_one_step() -> None:
         (M, planned(steps_since=1), cycle.ONE_TURN),
     ):
         assert step(planned(), ready, control) == Execute(task("b"))
-        assert step(one, ready, control) == Rest("paused", wanted)
+        assert step(one, ready, control) == Stop("paused", wanted)
         assert step(one, ready, A) == Execute(task("b"))
-        assert step(one, Board(done=2, total=2), control) == Rest("done", "", CyclePhase.COMPLETED)
+        assert step(one, Board(done=2, total=2), control) == Stop("done", "", CyclePhase.COMPLETED)
     still = structs.replace(ready, verifying=task("a"))
     assert step(planned(units_since=1), still, RunControl.ASSISTED) == Verify(task("a"))
 
 
 def test_s3_3_2_a_plan_waits_for_its_acceptance_unless_the_run_is_autonomous() -> None:
     waits = planned(pending="m-2")
-    assert step(waits, Board(), RunControl.ASSISTED) == Rest("waiting", cycle.WAITS)
+    assert step(waits, Board(), RunControl.ASSISTED) == Stop("waiting", cycle.WAITS)
     assert step(planned(pending="m-2", accepted=True), Board(), RunControl.ASSISTED) == Accept()
     for control, status in ((A, "blocked"), (RunControl.ASSISTED, "waiting")):
         rest = step(waits, Board(), control, profile=PermissionProfile.RESTRICTED)
-        assert isinstance(rest, Rest) and rest.status == status and "--permission-profile normal" in rest.reason
+        assert isinstance(rest, Stop) and rest.status == status and "--permission-profile normal" in rest.reason
 
 
 LIMITS = {
@@ -129,17 +129,17 @@ def test_s3_4_each_budget_names_itself_when_it_stops_the_run(name: str) -> None:
     value, state = LIMITS[name]
     found = Board(done=1, total=1) if name == "max_iterations" else Board(ready=task("a"), left=1, total=1)
     free = step(state, found, replans=True, seconds=5.0)
-    assert not (isinstance(free, Rest) and free.status == "limit")
+    assert not (isinstance(free, Stop) and free.status == "limit")
     tight = structs.replace(SETTINGS, **{name: value})
     rest = step(state, found, settings=tight, replans=True, seconds=5.0)
-    assert isinstance(rest, Rest) and rest.status == "limit"
+    assert isinstance(rest, Stop) and rest.status == "limit"
     assert rest.reason.startswith(f"cycle.{name} = {value:g}")
 
 
 def test_a_budget_that_the_last_unit_used_up_stops_nothing() -> None:
     spent, settings = planned(cost=0.6), CycleSettings(max_cost=0.5)
     over = step(spent, Board(done=2, total=2), settings=settings)
-    assert over == Rest("done", "", CyclePhase.COMPLETED)
+    assert over == Stop("done", "", CyclePhase.COMPLETED)
 
 
 def test_only_the_tasks_of_its_milestones_are_a_cycles_own_and_none_that_another_process_has() -> None:
@@ -178,10 +178,10 @@ def test_a_cycle_over_any_tasks_ends_with_every_task_over_and_none_begun_twice_a
             case Verify(task=one):
                 worse = one.retries < one.max_retries and dice.random() < 0.3
                 tasks[one.id] = moved(one, S.RETRYING if worse else S.DONE, "now")
-            case Rest(status="paused"):
+            case Stop(status="paused"):
                 assert control is not A
                 state = after(state, CycleResumed(run="run-1", submission="", reason="/next"))
-            case Rest(status=status):
+            case Stop(status=status):
                 assert status == "done"
                 assert {one.status for one in tasks.values()} == {S.DONE}
                 return

@@ -24,8 +24,8 @@ from quintet.domain.permission.moved_folders import (
     FOREIGN,
     MOST_DEPTH,
     MOST_ENTRIES,
-    Below,
-    Carried,
+    FolderContents,
+    MoveCheck,
     above_own,
     completes_repository,
     judged,
@@ -186,20 +186,20 @@ class ProjectFiles:
             else:
                 os.unlink(name, dir_fd=at)
 
-    def carried(self, source: str, destination: str) -> Carried:
+    def carried(self, source: str, destination: str) -> MoveCheck:
         folder, name = os.path.split(self.relative(source))
         above, new = os.path.split(self.relative(destination))
         to = self.relative(os.path.join(os.path.realpath(os.path.join(self.root, above)), new))
         with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
             return self._carried(at, name, to)
 
-    def _carried(self, at: int, name: str, destination: str) -> Carried:
+    def _carried(self, at: int, name: str, destination: str) -> MoveCheck:
         """By where the paths really are."""
         source = self._real(at, name)
         if refused := above_own(source, destination, self.protection):
-            return Carried(refused)
+            return MoveCheck(refused)
         if not _is_folder(name, at) or stays_foreign(source, destination):
-            return Carried()
+            return MoveCheck()
         return judged(_look_below(name, at), source, destination, self.protection)
 
     def _real(self, at: int, name: str) -> str:
@@ -373,11 +373,11 @@ def _is_folder(name: str, at: int) -> bool:
         return False
 
 
-def _look_below(name: str, at: int) -> Below:
+def _look_below(name: str, at: int) -> FolderContents:
     """What there is below the folder `name` of the folder that `at` is open on."""
     look = _Look()
     look.into(name, at, "", 0)
-    return Below(tuple(look.folders), look.closed, look.more)
+    return FolderContents(tuple(look.folders), look.closed, look.more)
 
 
 class _Look:

@@ -113,7 +113,7 @@ class Pastes:
         self._texts.clear()
 
 
-class Rapid:
+class RapidKeys:
     """Tells keys that come as fast as a paste from those that somebody types."""
 
     def __init__(self) -> None:

@@ -20,13 +20,13 @@ MOST_ASKED = 200  # for one yes
 BY_COMMAND = "a file tool does not carry that along; mv, as a command, can"
 
 
-class Carried(Struct, frozen=True):
+class MoveCheck(Struct, frozen=True):
     refused: str = ""  # why nobody can say yes to the move
     asked: tuple[str, ...] = ()  # what takes a yes, relative to the project, as it is or as it would be
     asks: str = ""  # why the move as a whole takes one
 
 
-class Below(Struct, frozen=True):
+class FolderContents(Struct, frozen=True):
     """What a look below a folder found."""
 
     folders: tuple[tuple[str, tuple[str, ...]], ...] = ()  # each relative to the moved folder, with its entries
@@ -47,24 +47,24 @@ def above_own(source: str, destination: str, protection: Protection) -> str:
     return ""
 
 
-def judged(below: Below, source: str, destination: str, protection: Protection) -> Carried:
+def judged(below: FolderContents, source: str, destination: str, protection: Protection) -> MoveCheck:
     """What to say of moving a folder; the paths are relative to the project."""
     if below.closed:
-        return Carried(f"{_joined(source, below.closed)} cannot be looked into, so what it holds is not known")
+        return MoveCheck(f"{_joined(source, below.closed)} cannot be looked into, so what it holds is not known")
     asked: dict[str, None] = {}
     for folder, names in below.folders:
         if is_repository(names):
-            return Carried(f"{_joined(source, folder)} is a git repository: {BY_COMMAND}")
+            return MoveCheck(f"{_joined(source, folder)} is a git repository: {BY_COMMAND}")
         for name in names:
             for place in (source, destination):
                 path = _joined(_joined(place, folder), name)
                 if why := _refused(path, protection):
-                    return Carried(f"{_joined(_joined(source, folder), name)} {why}")
+                    return MoveCheck(f"{_joined(_joined(source, folder), name)} {why}")
                 if protection.asks(path):
                     asked[path] = None
     if len(asked) > MOST_ASKED:
-        return Carried(f"{source} holds {len(asked)} files that need approval, too many for one yes")
-    return Carried(asked=tuple(asked), asks=f"{source} holds too much to look through" if below.more else "")
+        return MoveCheck(f"{source} holds {len(asked)} files that need approval, too many for one yes")
+    return MoveCheck(asked=tuple(asked), asks=f"{source} holds too much to look through" if below.more else "")
 
 
 def completes_repository(there: Iterable[str], name: str) -> bool:

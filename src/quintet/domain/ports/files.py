@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from quintet.domain.permission.moved_folders import Carried
+from quintet.domain.permission.moved_folders import MoveCheck
 from quintet.domain.permission.protected_paths import Protection
 
 
@@ -64,7 +64,7 @@ class Files(Protocol):
     def move(self, source: str, destination: str) -> None:
         """Move without overwriting anything."""
 
-    def carried(self, source: str, destination: str) -> Carried:
+    def carried(self, source: str, destination: str) -> MoveCheck:
         """What moving this would carry along; an OSError or ToolFailed where it cannot be moved at all."""
 
     def relative(self, path: str) -> str:

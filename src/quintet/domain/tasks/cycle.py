@@ -63,7 +63,7 @@ class Execute(Struct, frozen=True, tag=True):
     task: Task
 
 
-class Rest(Struct, frozen=True, tag=True):
+class Stop(Struct, frozen=True, tag=True):
     """Return control to the person."""
 
     status: EndStatus
@@ -71,7 +71,7 @@ class Rest(Struct, frozen=True, tag=True):
     phase: CyclePhase | None = None  # the terminal one it comes to; none: it can go on
 
 
-Step = Verify | Approve | Plan | Accept | Execute | Rest
+Step = Verify | Approve | Plan | Accept | Execute | Stop
 
 
 def board(tasks: Sequence[Task], milestones: Collection[str] | None, busy: Collection[str] = ()) -> Board:
@@ -127,22 +127,22 @@ def next_step(
     With no `person` attached, what wants one's approval waits until nothing else can be done.
     """
     if hit := limit_hit(cycle, settings, seconds):
-        return _unless_over(cycle, found, replans, Rest(EndStatus.LIMIT, hit))
+        return _unless_over(cycle, found, replans, Stop(EndStatus.LIMIT, hit))
     if control is RunControl.MANUAL and cycle.spent.steps_since:
-        return _unless_over(cycle, found, replans, Rest(EndStatus.PAUSED, ONE_TURN))
+        return _unless_over(cycle, found, replans, Stop(EndStatus.PAUSED, ONE_TURN))
     if found.verifying:
         return Verify(found.verifying)
     if found.reviewing and (person or not (found.ready or cycle.plan.pending)):
         return Approve(found.reviewing)
     if control is RunControl.ASSISTED and cycle.spent.units_since:
-        return _unless_over(cycle, found, replans, Rest(EndStatus.PAUSED, ONE_UNIT))
+        return _unless_over(cycle, found, replans, Stop(EndStatus.PAUSED, ONE_UNIT))
     if cycle.plan.pending:
         return _acceptance(cycle, control, profile)
     if cycle.plans and not cycle.plan.planned:
         return Plan() if not _too_often(cycle, settings) else _iterations(settings)
     if found.ready:
         if settings.max_units and cycle.spent.units >= settings.max_units:
-            return Rest(EndStatus.LIMIT, f"cycle.max_units = {settings.max_units}")
+            return Stop(EndStatus.LIMIT, f"cycle.max_units = {settings.max_units}")
         return Execute(found.ready)
     waits = found.running or (found.left and not found.failed)  # for another process, or for a person
     if replans and not cycle.plan.added_nothing and not waits:
@@ -150,7 +150,7 @@ def next_step(
     return _end(found)
 
 
-def _unless_over(cycle: CycleState, found: Board, replans: bool, rest: Rest) -> Rest:
+def _unless_over(cycle: CycleState, found: Board, replans: bool, rest: Stop) -> Stop:
     """Return control, unless nothing is left to do: then it is over, whoever advances the loop and whatever it cost."""
     over = not (found.left or cycle.plan.pending or (cycle.plans and not cycle.plan.planned))
     return _end(found) if over and not (replans and not cycle.plan.added_nothing) else rest
@@ -159,30 +159,30 @@ def _unless_over(cycle: CycleState, found: Board, replans: bool, rest: Rest) -> 
 def _acceptance(cycle: CycleState, control: RunControl, profile: PermissionProfile) -> Step:
     accepted = cycle.plan.accepted or control is RunControl.AUTONOMOUS
     if profile is PermissionProfile.RESTRICTED:
-        return Rest(EndStatus.BLOCKED if accepted else EndStatus.WAITING, NEEDS_FLAG)
-    return Accept() if accepted else Rest(EndStatus.WAITING, WAITS)
+        return Stop(EndStatus.BLOCKED if accepted else EndStatus.WAITING, NEEDS_FLAG)
+    return Accept() if accepted else Stop(EndStatus.WAITING, WAITS)
 
 
-def _end(found: Board) -> Rest:
+def _end(found: Board) -> Stop:
     if found.running:
-        return Rest(EndStatus.BLOCKED, f"at work in another process: {', '.join(found.running)}")
+        return Stop(EndStatus.BLOCKED, f"at work in another process: {', '.join(found.running)}")
     if found.left:
         status = EndStatus.FAILED if found.failed else EndStatus.BLOCKED
-        return Rest(status, "; ".join(found.held) or f"{found.left} tasks cannot begin")
+        return Stop(status, "; ".join(found.held) or f"{found.left} tasks cannot begin")
     if found.failed:
         why = f"given up: {', '.join(found.given_up)}; `quintet tasks show {found.given_up[0]}` says why"
-        return Rest(EndStatus.FAILED, why, CyclePhase.FAILED)
+        return Stop(EndStatus.FAILED, why, CyclePhase.FAILED)
     if not found.total:
-        return Rest(EndStatus.DONE, "the planner found nothing to do", CyclePhase.NO_TODO)
-    return Rest(EndStatus.DONE, "", CyclePhase.COMPLETED)
+        return Stop(EndStatus.DONE, "the planner found nothing to do", CyclePhase.NO_TODO)
+    return Stop(EndStatus.DONE, "", CyclePhase.COMPLETED)
 
 
 def _too_often(cycle: CycleState, settings: CycleSettings) -> bool:
     return bool(settings.max_iterations) and cycle.iteration >= settings.max_iterations
 
 
-def _iterations(settings: CycleSettings) -> Rest:
-    return Rest(EndStatus.LIMIT, f"cycle.max_iterations = {settings.max_iterations}")
+def _iterations(settings: CycleSettings) -> Stop:
+    return Stop(EndStatus.LIMIT, f"cycle.max_iterations = {settings.max_iterations}")
 
 
 def limit_hit(cycle: CycleState, settings: CycleSettings, seconds: float) -> str:

@@ -16,7 +16,7 @@ from quintet.domain.turn.tool_spec import MachinePart
 
 class Severity(StrEnum):
     WARNING = "warning"
-    ERROR = "error"  # nothing is dispatched until it is mended
+    ERROR = "error"  # nothing is dispatched until it is fixed
 
 
 class HealthScope(StrEnum):

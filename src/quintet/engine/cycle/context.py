@@ -12,7 +12,7 @@ from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.protocol import Countdown, CycleMoved, TaskMoved
 from quintet.domain.journal.state import SessionState
-from quintet.domain.tasks.cycle import Rest, limit_hit
+from quintet.domain.tasks.cycle import Stop, limit_hit
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.page import findings_page
 from quintet.domain.tasks.task import Task, TaskMove, TaskStatus, after_failure
@@ -128,12 +128,12 @@ class CycleContext(Struct):
             self.skip.set()
 
 
-def rest_after(result: TurnResult[Any]) -> Rest:
+def rest_after(result: TurnResult[Any]) -> Stop:
     """Control returns for what ended a turn of the cycle, with what to do about it."""
     ending = result.finished
     hint = ending.error.hint if ending.error else ""
     said = ending.answer if result.refused else ending.reason
-    return Rest(ending.status, "\n".join(filter(None, (said, hint))))
+    return Stop(ending.status, "\n".join(filter(None, (said, hint))))
 
 
 def task_moved(task: Task, move: TaskMove, run: str = "") -> TaskMoved:

@@ -28,7 +28,7 @@ from quintet.domain.journal.protocol import (
     TaskVerified,
 )
 from quintet.domain.journal.state import SessionState
-from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Rest, Step, Verify, next_step
+from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Step, Stop, Verify, next_step
 from quintet.domain.tasks.cycle_phases import TERMINAL, CyclePhase
 from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.tasks.page import new_tasks, read_pages, write_page
@@ -71,12 +71,12 @@ class CycleRun:
             rest = await self._steps()
         except asyncio.CancelledError:
             ending = self._context.turns.ending
-            rest = Rest(ending, "stopped by /stop" if ending is EndStatus.CANCELLED else "interrupted")
+            rest = Stop(ending, "stopped by /stop" if ending is EndStatus.CANCELLED else "interrupted")
         except QuintetError as error:
-            rest = Rest(EndStatus.FAILED, str(error))
+            rest = Stop(EndStatus.FAILED, str(error))
         except Exception as error:
             core.log.crash(error)
-            rest = Rest(EndStatus.FAILED, f"{type(error).__name__}: {error}")
+            rest = Stop(EndStatus.FAILED, f"{type(error).__name__}: {error}")
         if self._state.cycle and self._state.cycle.at_work:
             await surely(self._stop(rest))
 
@@ -125,7 +125,7 @@ class CycleRun:
 
     # ── the steps
 
-    async def _steps(self) -> Rest:
+    async def _steps(self) -> Stop:
         context = self._context
         while True:
             await context.go.wait()
@@ -151,7 +151,7 @@ class CycleRun:
             person=context.core.person,
         )
         if isinstance(step, Execute | Verify) and axes.work_mode is not WorkMode.BUILD:
-            return Rest(
+            return Stop(
                 EndStatus.PAUSED, f"tasks are done in work mode build, and this is {axes.work_mode}; /implement goes on"
             )
         return step
@@ -161,9 +161,9 @@ class CycleRun:
         cycle = self._context.cycle
         return cycle.plans and (cycle.roles.planner != NATIVE or self._context.staged)
 
-    async def _carried_out(self, step: Step, found: Board) -> Rest | None:
+    async def _carried_out(self, step: Step, found: Board) -> Stop | None:
         match step:
-            case Rest():
+            case Stop():
                 return step
             case Plan():
                 return await self._planner.make()
@@ -187,14 +187,14 @@ class CycleRun:
         if not found.left and (landed := dials.reach(self._state, Boundary.MILESTONE_END)):
             self._context.journal.post(*landed)
 
-    async def _accept(self) -> Rest | None:
+    async def _accept(self) -> Stop | None:
         context, cycle = self._context, self._context.cycle
         by = "user" if cycle.plan.accepted else str(RunControl.AUTONOMOUS)
         added = context.tasks.of_milestone(cycle.plan.pending)  # a crash may have come right behind
         if not added:
             pages = context.core.cycle.plans.pages(cycle.run)
             if not pages:
-                return Rest(
+                return Stop(
                     EndStatus.FAILED,
                     f"the plan is gone from {context.core.cycle.plans.folder(cycle.run)}; /plan makes it again",
                 )
@@ -223,7 +223,7 @@ class CycleRun:
         wanted = dials.new(self._context.core.ids, change, Scope.NOW, "the plan is accepted")
         return [dials.turn(self._state, wanted, Activity())]
 
-    async def _execute(self, task: Task, found: Board) -> Rest | None:
+    async def _execute(self, task: Task, found: Board) -> Stop | None:
         if rest := await self._health.check():
             return rest
         if self._state.axes.work_mode is not WorkMode.BUILD:  # a dial was turned while something was asked
@@ -233,14 +233,14 @@ class CycleRun:
         self._moved(CyclePhase.PROCESSING, task, current=found.place, total=found.total)
         return await self._units.execute(task, found.place, found.total)
 
-    async def _verify(self, task: Task) -> Rest | None:
+    async def _verify(self, task: Task) -> Stop | None:
         context, cycle = self._context, self._context.cycle
         if not await self._context.claim(task):
             return None
         await context.checkpoints.settle()  # what its unit changed is part of what shows that it is done
         self._moved(CyclePhase.VERIFYING, task, by=cycle.roles.verifier)
         verdict = await self._verifier.verify(task)
-        if isinstance(verdict, Rest):
+        if isinstance(verdict, Stop):
             await surely(context.claims.let_go(task.id))
             return verdict
         await context.journal.append(
@@ -268,12 +268,12 @@ class CycleRun:
             await surely(context.close_unit(task, TaskStatus.DONE, f"verified by {verdict.by}"))
         return None
 
-    async def _approve(self, task: Task) -> Rest | None:
+    async def _approve(self, task: Task) -> Stop | None:
         core, why = self._context.core, self._context.tasks.why(task.id)
         unverified = why if why.startswith(VerifyOutcome.NOT_VERIFIED) else ""
         if not core.person:
             stands = f"is {unverified}" if unverified else "is verified and wants your approval"
-            return Rest(EndStatus.BLOCKED, f"task {task.id} {stands}; nobody is attached to ask")
+            return Stop(EndStatus.BLOCKED, f"task {task.id} {stands}; nobody is attached to ask")
         if not await self._context.claim(task):
             return None
         question = QuestionAsked(
@@ -295,7 +295,7 @@ class CycleRun:
 
     # ── the end
 
-    async def _stop(self, rest: Rest) -> None:
+    async def _stop(self, rest: Stop) -> None:
         context, cycle = self._context, self._context.cycle
         await context.claims.close()
         found = context.tasks.board(cycle.scope, context.claims.owner)

@@ -13,7 +13,7 @@ from quintet.domain.base.errors import QuintetError, TaskTaken
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.call_events import YES
 from quintet.domain.journal.protocol import QuestionAsked
-from quintet.domain.tasks.cycle import Rest
+from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import request_of
@@ -35,7 +35,7 @@ class UnitStep:
     def __init__(self, context: CycleContext) -> None:
         self._context = context
 
-    async def execute(self, task: Task, current: int, total: int) -> Rest | None:
+    async def execute(self, task: Task, current: int, total: int) -> Stop | None:
         """None if the cycle goes on, whatever became of the task."""
         context, journal = self._context, self._context.journal
         if rest := await self._approved(task):
@@ -59,12 +59,12 @@ class UnitStep:
             raise
         return rest
 
-    async def _approved(self, task: Task) -> Rest | None:
+    async def _approved(self, task: Task) -> Stop | None:
         if task.text.approval is not Approval.BEFORE or self._context.tasks.units(task.id):
             return None
         core = self._context.core
         if not core.person:
-            return Rest(
+            return Stop(
                 EndStatus.BLOCKED, f"task {task.id} wants your approval before it begins; nobody is attached to ask"
             )
         detail = (f"changes    {task.text.mutation}", f"risk       {task.text.risk}", *task.text.body.splitlines()[:10])
@@ -78,7 +78,7 @@ class UnitStep:
         answer = await self._context.questions.ask(question)
         if answer.choice == YES:
             return None
-        return Rest(EndStatus.PAUSED, f"task {task.id} was not approved{f': {answer.note}' if answer.note else ''}")
+        return Stop(EndStatus.PAUSED, f"task {task.id} was not approved{f': {answer.note}' if answer.note else ''}")
 
     async def _carried_out(self, task: Task) -> TurnResult[None]:
         context, cycle = self._context, self._context.cycle
@@ -99,7 +99,7 @@ class UnitStep:
 
         return await context.turns.run_step(TurnWork("", surface, run=cycle.run, alone=False), step)
 
-    async def _settled(self, task: Task, result: TurnResult[None]) -> Rest | None:
+    async def _settled(self, task: Task, result: TurnResult[None]) -> Stop | None:
         context, ending = self._context, result.finished
         await context.tasks.note(task.id, ending.cost, ending.turn)
         match ending.status:
@@ -120,10 +120,10 @@ class UnitStep:
         await context.fail(task, context.cycle.roles.executor, ending.answer or ending.reason)
         return None
 
-    def _overspent(self, task: Task) -> Rest | None:
+    def _overspent(self, task: Task) -> Stop | None:
         spent = self._context.tasks.find(task.id)
         if spent.cost_budget and spent.cost_spent > spent.cost_budget:
-            return Rest(
+            return Stop(
                 EndStatus.LIMIT, f"task {task.id} has a budget of {spent.cost_budget:g}, spent {spent.cost_spent:.4f}"
             )
         return None

@@ -10,7 +10,7 @@ from quintet.domain.dials.axes import Axes, AxesChange, PermissionProfile, WorkM
 from quintet.domain.dials.transitions import Activity, Actor, Scope
 from quintet.domain.journal.call_events import YES
 from quintet.domain.journal.protocol import DialsTurned, Noticed, QuestionAsked
-from quintet.domain.tasks.cycle import Rest
+from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.health import Finding, Severity
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.cycle.context import CycleContext
@@ -32,7 +32,7 @@ class HealthGate:
         self._context = context
         self._said: set[str] = set()
 
-    async def check(self) -> Rest | None:
+    async def check(self) -> Stop | None:
         """None if a unit may be dispatched."""
         found = await self._context.core.cycle.look().examined()
         wrong = [finding for finding in found if stops(finding)]
@@ -61,7 +61,7 @@ class HealthGate:
         )
         return (await self._context.questions.ask(question)).choice == YES
 
-    async def _repair(self, wrong: list[Finding], actor: Actor) -> Rest | None:
+    async def _repair(self, wrong: list[Finding], actor: Actor) -> Stop | None:
         context, core = self._context, self._context.core
         before = context.state.axes
         self._turn(_lowered(before), f"before a unit: {wrong[0].problem}", actor)
@@ -93,6 +93,6 @@ def _lowered(axes: Axes) -> AxesChange:
     return AxesChange(work_mode=WorkMode.REPAIR, permission_profile=PermissionProfile.NORMAL if lower else None)
 
 
-def _blocked(wrong: list[Finding]) -> Rest:
+def _blocked(wrong: list[Finding]) -> Stop:
     said = "; ".join(f"{finding.code}: {finding.problem}" for finding in wrong[:MOST_SAID])
-    return Rest(EndStatus.BLOCKED, f"nothing is dispatched: {said}")
+    return Stop(EndStatus.BLOCKED, f"nothing is dispatched: {said}")

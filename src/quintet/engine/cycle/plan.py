@@ -11,7 +11,7 @@ from quintet.domain.dials.axes import AxesChange, WorkMode
 from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.journal.cycle_events import PlannedTask
 from quintet.domain.journal.protocol import PlanMade
-from quintet.domain.tasks.cycle import Rest
+from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import new_tasks, pages_in, read_pages, write_page
@@ -31,18 +31,18 @@ class PlanStep:
     def __init__(self, context: CycleContext) -> None:
         self._context = context
 
-    async def make(self) -> Rest | None:
+    async def make(self) -> Stop | None:
         """None if a plan was made, be it that it adds nothing."""
         context, cycle = self._context, self._context.cycle
         context.journal.post(context.at(CyclePhase.PLANNING, iteration=cycle.iteration + 1, by=cycle.roles.planner))
         answer = await (self._native() if cycle.roles.planner == NATIVE else self._by_cli())
-        if isinstance(answer, Rest):
+        if isinstance(answer, Stop):
             return answer
         try:
             texts = new_tasks(read_pages(answer), context.tasks.standing(cycle.plan.milestones), context.tasks.ids())
             context.tasks.check(texts)
         except UsageError as error:
-            return Rest(EndStatus.FAILED, f"the plan cannot be taken. {error.message}")
+            return Stop(EndStatus.FAILED, f"the plan cannot be taken. {error.message}")
         context.core.cycle.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
         planned = tuple(PlannedTask(t.id, t.title, t.depends_on, t.verification) for t in texts)
         milestone = context.core.ids.new("m")
@@ -61,13 +61,13 @@ class PlanStep:
             wanted = dials.new(self._context.core.ids, change, Scope.NOW, "the cycle you asked for")
             self._context.journal.post(dials.turn(state, wanted, Activity()))
 
-    async def _native(self) -> PAGES | Rest:
+    async def _native(self) -> PAGES | Stop:
         context, cycle = self._context, self._context.cycle
         staged = context.staged
         if staged:
             self.turn(WorkMode.PLAN, only_from=WorkMode.BUILD)
             if context.state.axes.work_mode is not WorkMode.PLAN:
-                return Rest(
+                return Stop(
                     EndStatus.PAUSED, f"plans are made in work mode plan, and this is {context.state.axes.work_mode}"
                 )
         text = self._told(cycle.text) if staged else cycle.text
@@ -84,7 +84,7 @@ class PlanStep:
             return tuple(pages_in(result.finished.answer))
         return rest_after(result)
 
-    async def _by_cli(self) -> PAGES | Rest:
+    async def _by_cli(self) -> PAGES | Stop:
         context, cycle = self._context, self._context.cycle
         folder = context.core.cycle.plans.folder(cycle.run)
         context.core.cycle.plans.clear(cycle.run)

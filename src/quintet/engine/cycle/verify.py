@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct, json
 
-from quintet.domain.tasks.cycle import Rest
+from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import request_of
 from quintet.domain.tasks.task import Task
@@ -44,7 +44,7 @@ class VerifyStep:
     def __init__(self, context: CycleContext) -> None:
         self._context = context
 
-    async def verify(self, task: Task) -> Verification | Rest:
+    async def verify(self, task: Task) -> Verification | Stop:
         """The verdict; or why there is none yet."""
         context, cycle = self._context, self._context.cycle
 

@@ -11,7 +11,7 @@ from textual import events
 from textual.binding import Binding
 from textual.widgets import TextArea
 
-from quintet.domain.input.prompt import Pastes, Rapid, cleaned
+from quintet.domain.input.prompt import Pastes, RapidKeys, cleaned
 
 NEWLINE_KEYS = ("shift+enter", "alt+enter", "ctrl+j")
 SUBMIT_KEYS = ("ctrl+enter",)
@@ -53,7 +53,7 @@ class PromptArea(TextArea, inherit_bindings=False):
         self._look = look  # whether somebody else takes a key
         self._submit = submit  # at once: the keys behind it belong to the next input
         self._submits = ("enter", *SUBMIT_KEYS) if enter_submits else ("ctrl+d", *SUBMIT_KEYS)
-        self._rapid: Rapid | None = Rapid() if rapid else None
+        self._rapid: RapidKeys | None = RapidKeys() if rapid else None
 
     async def _on_key(self, event: events.Key) -> None:
         typed = event.is_printable or event.key in ("enter", "tab", "ctrl+j")
