@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import LinePart
-from quintet.domain.shell import escape_hatches, file_programs, git, interpreters, programs, wrappers
+from quintet.domain.shell import git, interpreters, program_handlers, programs, wrappers
 from quintet.domain.shell.arguments import (
     BUILD,
     COMMIT,
@@ -36,13 +36,12 @@ from quintet.domain.shell.arguments import (
 from quintet.domain.shell.paths import SAFE_DEVICES, WILD, guarded, is_system, joined, secrets
 from quintet.domain.shell.plain_reading import only_reads
 from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word
-from quintet.domain.shell.variables import TooMany, Values
+from quintet.domain.shell.variables import KNOWN_VARIABLES, TooMany, Values, is_hook
 
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     **interpreters.HANDLERS,
-    **file_programs.HANDLERS,
+    **program_handlers.HANDLERS,
     **wrappers.HANDLERS,
-    **escape_hatches.HANDLERS,
     "git": git.git,
     "gh": git.gh,
     "glab": git.gh,
@@ -96,7 +95,7 @@ def by_table(program: str, words: Sequence[Word]) -> Judged:
             return plain(program, DESTROY, words[1:])
         return plain(program, EXECUTE, words[1:])
     if effects == BUILD:
-        return escape_hatches.build(program, words)
+        return program_handlers.build(program, words)
     if program in ("docker", "podman", "skopeo", "helm") and any(w.text in ("push", "publish") for w in words[1:]):
         effects |= PUBLISH
     judged = plain(program, effects, words[1:], "deletes" if program in ("rm", "rmdir", "unlink") else "")
@@ -334,7 +333,7 @@ class LineTally:
 
     def hooks(self, words: Sequence[Word]) -> None:
         """A builtin that may set a variable by its name."""
-        if any(escape_hatches.is_hook(word.text) for word in words):
+        if any(is_hook(word.text) for word in words):
             self.take(OUTSIDE, "a variable that makes programs do something else")
 
     def variables(self, words: Sequence[Word]) -> None:
@@ -348,7 +347,7 @@ class LineTally:
         program = command.words[0].text if command.words else ""
         if variable == "IFS" and program == "read":
             return  # how it splits, and nothing else
-        if escape_hatches.is_hook(variable):
+        if is_hook(variable):
             self.take(OUTSIDE, f"{variable}: a variable that makes programs do something else")
         elif "$(" in value.text or "`" in value.text:
             self.take(DESTROY, f"{variable}: holds code")
@@ -357,7 +356,7 @@ class LineTally:
                 "i" in w.text for w in command.words if w.text[:1] == "-"
             ):
                 self.take(DESTROY, f"{variable}: is run as an expression")
-        elif program not in ("", "for") and variable not in escape_hatches.KNOWN_VARIABLES:
+        elif program not in ("", "for") and variable not in KNOWN_VARIABLES:
             self.take(EXECUTE, f"{variable}: a variable Quintet does not know")
         if value.text and not value.dynamic:
             self.name(Judged(READ, "", name(value.text), (), [value.text] if value.glob else ()))

@@ -1,4 +1,4 @@
-"""What the variables of a line may hold, as far as the line itself says it.
+"""What the variables of a line may hold, as far as the line itself says it, and those that change what programs do.
 
 Assignments, loops, `$(echo x)`, pipes into xargs and read are followed wherever they stand in the line, without regard
 to order: what comes out are further commands a command may turn out to be, never fewer.
@@ -234,3 +234,42 @@ def self_calling(script: Script) -> str:
 def _called(command: ShellCommand) -> str:
     texts = [word.text for word in command.words if word.text not in ("time", "-p", "!")]
     return texts[0] if texts else ""
+
+
+# Variables that make a program do something else than what it is called for.
+_HOOKS = listed(
+    "PATH IFS BASH_ENV ENV PAGER EDITOR VISUAL BROWSER PROMPT_COMMAND PS0 PS1 PS2 PS4 SHELLOPTS BASHOPTS SHELL HOME "
+    "CDPATH LESSOPEN LESSCLOSE LESS LESSKEY MANPAGER MANOPT MORE CLASSPATH http_proxy https_proxy HTTP_PROXY "
+    "HTTPS_PROXY all_proxy ALL_PROXY no_proxy FTP_PROXY MAKEFLAGS MAKEFILES RUSTC RUSTDOC RUSTFLAGS GOFLAGS GOROOT "
+    "GOPROXY GOTOOLCHAIN CC CXX LD AR AS CPP CFLAGS CXXFLAGS CPPFLAGS LDFLAGS TMPDIR GZIP ZIPOPT UNZIP RSYNC_RSH "
+    "FIGNORE GLOBIGNORE HISTFILE INPUTRC TERMINFO TERMCAP OPENSSL_CONF CURL_HOME WGETRC SUDO_ASKPASS SUDO_EDITOR "
+    "DBUS_SESSION_BUS_ADDRESS AWKPATH AWKLIBPATH EXINIT VIMINIT EMACSLOADPATH TEXEDIT GCONV_PATH LOCPATH NLSPATH "
+    "HOSTALIASES RESOLV_HOST_CONF EXECIGNORE POSIXLY_CORRECT FPATH ZDOTDIR PSQLRC KUBECONFIG OLDPWD PWD MAILPATH "
+    "COVERAGE_PROCESS_START COVERAGE_RCFILE MYPY_CONFIG_FILE ELECTRON_RUN_AS_NODE COMSPEC FCEDIT HGRCPATH"
+)
+_HOOK_STARTS = tuple(
+    listed(
+        "LD_ DYLD_ GIT_ SSH_ BASH_ npm_config_ NPM_CONFIG_ PIP_ AWS_ GPG_ PYTEST_ PYTHON PERL RUBY NODE_ JAVA_ _JAVA "
+        "JDK_ MAVEN_ GRADLE_ ANT_ SBT_ CARGO_ RUSTC_ UV_ POETRY_ BUNDLE_ GEM_ XDG_ DOCKER_ QUINTET_ CMAKE_ TS_NODE_ "
+        "FZF_ SVN_"
+    )
+)
+_HOOK_ENDS = tuple(
+    listed(
+        "_PAGER _EDITOR _proxy _PROXY _COMMAND _ASKPASS _WRAPPER _OPTIONS _OPTS _SHELL _CONFIG_PATH _CONFIG_FILE "
+        "_PRELOAD"
+    )
+)
+KNOWN_VARIABLES = listed(
+    "PYTHONPATH PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONHASHSEED PYTHONUTF8 PYTHONIOENCODING PYTHONDEVMODE "
+    "PYTHONASYNCIODEBUG PYTHONTRACEMALLOC PYTHONFAULTHANDLER LANG LANGUAGE TZ LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES "
+    "CI DEBUG VERBOSE NO_COLOR FORCE_COLOR CLICOLOR TERM COLUMNS LINES NODE_ENV RUST_BACKTRACE RUST_LOG GO111MODULE "
+    "CGO_ENABLED GOOS GOARCH DJANGO_SETTINGS_MODULE FLASK_ENV FLASK_APP LOG_LEVEL HYPOTHESIS_PROFILE COVERAGE_FILE "
+    "TOX_ENV CARGO_TERM_COLOR"
+)
+
+
+def is_hook(variable: str) -> bool:
+    if variable in KNOWN_VARIABLES:
+        return False
+    return variable in _HOOKS or variable.startswith(_HOOK_STARTS) or variable.endswith(_HOOK_ENDS)

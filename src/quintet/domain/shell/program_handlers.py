@@ -1,4 +1,4 @@
-"""Programs that carry files about and have rules of their own: archives, transfers, rights."""
+"""Programs with rules of their own: archives, transfers, rights, connections, test runners, and what runs another."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from collections.abc import Callable, Sequence
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import (
+    BUILD,
     DESTROY,
     EDIT,
     EXECUTE,
     NETWORK,
     NONE,
     OUTSIDE,
+    PUBLISH,
     READ,
     Effects,
     Judged,
+    abbreviates,
     arguments,
+    letters,
     listed,
     name,
     names,
     patterns,
+    plain,
     specification,
+    written,
 )
+from quintet.domain.shell.programs import edit_program
 from quintet.domain.shell.syntax import Word
+from quintet.domain.shell.variables import PIPED
 
 _TAR = specification(
     "c x t z j J f= C= v k p O h a r u A exclude= strip-components= directory= file= gzip bzip2 xz zstd verbose list "
@@ -141,6 +149,81 @@ def chmod(words: Sequence[Word]) -> Judged:
     return Judged(EDIT, "chmod: changes files", files, files, patterns(operands))
 
 
+def fd(words: Sequence[Word]) -> Judged:
+    for place, word in enumerate(words):
+        if abbreviates(word.text, "--exec", "--exec-batch") or letters(word.text) & set("xX"):
+            command = [PIPED if "{" in w.text else w for w in words[place + 1 :] if w.text != ";"]
+            stuck = [Word(word.text.partition("=")[2])] if "=" in word.text else []
+            inner = [*stuck, *command, PIPED]
+            return Judged(EXECUTE, "fd: runs a command", names(words[1:place]), (), patterns(words), (inner,))
+    return plain("fd", EXECUTE, words[1:])
+
+
+def zip_(words: Sequence[Word]) -> Judged:
+    judged = edit_program("zip", words)
+    if any("m" in letters(w.text) or abbreviates(w.text, "--move", "--delete") for w in words[1:]):
+        files = names(words[1:])
+        return Judged(judged.effects | DESTROY, "zip -m: deletes what it packs", files, files, judged.globs)
+    return judged
+
+
+def connection(words: Sequence[Word]) -> Judged:
+    """nc, socat and their like: raw connections, with a program at this end of it or not."""
+    program = words[0].text
+    for word in words[1:]:
+        address = word.text.upper()
+        if letters(word.text) & set("ec") or abbreviates(word.text, "--exec", "--sh-exec", "--lua-exec"):
+            return plain(program, NETWORK | DESTROY, words[1:], "a program to run")
+        if program == "socat" and any(kind in address for kind in ("EXEC", "SYSTEM", "SHELL")):
+            return plain(program, NETWORK | DESTROY, words[1:], "a program to run")
+    return Judged(NETWORK | OUTSIDE, f"{program}: a raw connection", [n for n in names(words[1:]) if "/" in n])
+
+
+_LOOKS = listed("status why permit sessions settings tools help --version --help -h")
+
+
+def quintet(words: Sequence[Word]) -> Judged:
+    """Quintet looks at itself, but a call does not use it to do what it may not."""
+    if len(words) > 1 and words[1].text in _LOOKS and not any(w.dynamic or w.text[:1] == "-" for w in words[2:]):
+        return Judged(READ, f"quintet {words[1].text}: reads", names(words[2:]))
+    return plain("quintet", OUTSIDE, words[1:], "asked to do it instead")
+
+
+_HUB_READS = listed("browse ci-status help status version")
+
+
+def hub(words: Sequence[Word]) -> Judged:
+    if len(words) > 1 and words[1].text in _HUB_READS and not words[1].dynamic:
+        return plain("hub", NETWORK, words[1:])
+    return plain("hub", PUBLISH, words[1:], "publishes")
+
+
+_EMPTIES = ("--basetemp",)
+
+
+def build(program: str, words: Sequence[Word]) -> Judged:
+    """Compilers, linters, test runners: what they are told to write is named."""
+    rest = words[1:]
+    for word in rest:
+        if word.text.startswith(_EMPTIES):
+            return plain(program, DESTROY, rest, f"{word.text}: a folder to empty")
+    return Judged(BUILD, program, names(rest), written(rest), patterns(rest))
+
+
+def coverage(words: Sequence[Word]) -> Judged:
+    """coverage run: Python, with another name."""
+    if len(words) > 1 and words[1].text == "run":
+        got = arguments(words[2:], {})
+        place = 2
+        while place < len(words) and words[place].text[:1] == "-" and words[place].text not in ("-m", "--module"):
+            place += 1
+        rest = words[place:]
+        if rest and rest[0].text == "--module":
+            rest = (Word("-m"), *rest[1:])
+        return Judged(BUILD, "coverage run: builds or tests", got.values, (), (), ((Word("python"), *rest),))
+    return build("coverage", words)
+
+
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "tar": tar,
     "unzip": unzip,
@@ -148,4 +231,11 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "wget": wget,
     "rsync": rsync,
     "chmod": chmod,
+    "fd": fd,
+    "fdfind": fd,
+    "zip": zip_,
+    "quintet": quintet,
+    "hub": hub,
+    "coverage": coverage,
+    **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), connection),
 }
