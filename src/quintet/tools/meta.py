@@ -18,7 +18,7 @@ from quintet.tools.declare import tool
 @tool(effects=set())
 async def menu_list(bench: Workbench) -> ToolResult:
     """Show where you are in the tool menu and which toolsets there are."""
-    return ToolResult(bench.menu.list(), summary=bench.menu.toolset or "ROOT")
+    return ToolResult(bench.turn.menu.list(), summary=bench.turn.menu.toolset or "ROOT")
 
 
 @tool(effects=set(), wire={"toolset": "mode"})
@@ -27,14 +27,14 @@ async def menu_enter(bench: Workbench, toolset: str) -> ToolResult:
 
     :mode: name of the toolset, for example swe
     """
-    text = bench.menu.enter(toolset)
+    text = bench.turn.menu.enter(toolset)
     return ToolResult(text, summary=toolset, toolset=toolset)
 
 
 @tool(effects=set())
 async def menu_exit(bench: Workbench) -> ToolResult:
     """Leave the toolset you are in and go back to ROOT."""
-    text = bench.menu.exit()
+    text = bench.turn.menu.exit()
     return ToolResult(text, summary="ROOT", toolset="")
 
 
@@ -45,7 +45,7 @@ async def complete(bench: Workbench, final_answer: str, status: Literal["done", 
     :final_answer: what you did and what shows it, or what you could not do
     :status: done, or blocked if you could not go on
     """
-    phase = swe_phases.finish(bench.swe) if status == "done" else None
+    phase = swe_phases.finish(bench.turn.swe) if status == "done" else None
     return ToolResult("the task ends here", summary=status, ends=status, answer=final_answer, phase=phase)
 
 
@@ -71,7 +71,7 @@ async def message_user(
     named = f"\n{', '.join(attachments)}" if attachments else ""
     if not block_on_user:
         return ToolResult("said", summary="said", message=message + named)
-    if bench.may_wait:
+    if bench.turn.may_wait:
         return ToolResult("the user will answer", summary="asked", ends="done", answer=message + named)
     return ToolResult(
         "nobody will answer: go on with what you can find out yourself, or complete with status blocked",
@@ -91,15 +91,15 @@ async def request_tools(
     :list_categories: only list the toolsets
     """
     if list_categories or not (category or tool_names):
-        return ToolResult(bench.menu.list(), summary=bench.menu.toolset or "ROOT")
+        return ToolResult(bench.turn.menu.list(), summary=bench.turn.menu.toolset or "ROOT")
     if category:
-        return ToolResult(bench.menu.enter(category), summary=category, toolset=category)
-    found = bench.menu.find(tool_names)
+        return ToolResult(bench.turn.menu.enter(category), summary=category, toolset=category)
+    found = bench.turn.menu.find(tool_names)
     if not found:
-        raise ToolFailed(f"no tool fits {' '.join(tool_names)}.\n{bench.menu.list()}")
-    toolset = bench.menu.home(found[0])
+        raise ToolFailed(f"no tool fits {' '.join(tool_names)}.\n{bench.turn.menu.list()}")
+    toolset = bench.turn.menu.home(found[0])
     others = f" Also: {', '.join(found[1:5])}." if found[1:] else ""
-    return ToolResult(f"{found[0]} it is.{others}\n{bench.menu.enter(toolset)}", summary=toolset, toolset=toolset)
+    return ToolResult(f"{found[0]} it is.{others}\n{bench.turn.menu.enter(toolset)}", summary=toolset, toolset=toolset)
 
 
 @tool(effects=set())
@@ -109,7 +109,7 @@ async def finish_step(bench: Workbench, way: str = "", result: str = "") -> Tool
     :way: the name of the way on, where there are several
     :result: what the step came to, for the steps after it
     """
-    place = bench.step
+    place = bench.turn.step
     if place is None or place.done:
         raise ToolFailed("no step is open: the workflow is complete")
     if not place.begun:

@@ -41,7 +41,7 @@ async def advance_phase(bench: Workbench, values: dict[str, Any]) -> ToolResult:
 
     :values: by phase: suspect_files, hypothesis; root_cause; modified_files; pass_to_pass_status; fail_to_pass_status
     """
-    return _moved(bench, swe_phases.advance(bench.swe, values))
+    return _moved(bench, swe_phases.advance(bench.turn.swe, values))
 
 
 @tool(effects=set())
@@ -50,17 +50,17 @@ async def return_to_fix_phase(bench: Workbench, reason: str) -> ToolResult:
 
     :reason: what the fix does not do yet
     """
-    return _moved(bench, swe_phases.return_to_fix(bench.swe, reason))
+    return _moved(bench, swe_phases.return_to_fix(bench.turn.swe, reason))
 
 
 @tool(effects=set())
 async def get_phase_status(bench: Workbench) -> ToolResult:
     """Show the SWE phases: where you are, calls spent, what is needed to advance, what is known."""
-    return ToolResult(swe_phases.status(bench.swe), summary=bench.swe.phase)
+    return ToolResult(swe_phases.status(bench.turn.swe), summary=bench.turn.swe.phase)
 
 
 def _moved(bench: Workbench, move: PhaseMove) -> ToolResult:
-    after = swe_phases.moved(bench.swe, move)
+    after = swe_phases.moved(bench.turn.swe, move)
     assert after
     return ToolResult(f"In {move.after}.\n{swe_phases.status(after)}", summary=move.after, phase=move)
 

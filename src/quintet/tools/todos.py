@@ -23,15 +23,15 @@ async def TodoCreate(bench: Workbench, todos: tuple[Draft, ...]) -> ToolResult:
 
     :todos: what is to be done, each with its content and criteria
     """
-    made = checklist.create(bench.todos, todos)
+    made = checklist.create(bench.turn.todos, todos)
     return ToolResult(checklist.listed(made), summary=counted(len(made), "todo"), todos=made)
 
 
 @tool(effects=set())
 async def TodoRead(bench: Workbench) -> ToolResult:
     """Show your checklist: each todo with its status, criteria and findings."""
-    text = checklist.listed(bench.todos.values()) or "there are no todos yet; TodoCreate makes them"
-    return ToolResult(text, summary=counted(len(bench.todos), "todo"))
+    text = checklist.listed(bench.turn.todos.values()) or "there are no todos yet; TodoCreate makes them"
+    return ToolResult(text, summary=counted(len(bench.turn.todos), "todo"))
 
 
 @tool(effects=set(), wire={"todo_id": "id"})
@@ -40,7 +40,7 @@ async def TodoStart(bench: Workbench, todo_id: str | int) -> ToolResult:
 
     :id: its number
     """
-    return _moved(checklist.start(bench.todos, str(todo_id)))
+    return _moved(checklist.start(bench.turn.todos, str(todo_id)))
 
 
 @tool(effects=set(), wire={"todo_id": "id"})
@@ -51,7 +51,7 @@ async def TodoClaim(bench: Workbench, todo_id: str | int, explanation: str, evid
     :explanation: what was done and what shows it, at least 20 characters
     :evidence: output, paths or commits that show it
     """
-    return _moved(checklist.claim(bench.todos, str(todo_id), explanation, evidence))
+    return _moved(checklist.claim(bench.turn.todos, str(todo_id), explanation, evidence))
 
 
 def _verifies(arguments: dict[str, Any]) -> Touch:
@@ -64,7 +64,7 @@ async def TodoVerify(bench: Workbench, todo_id: str | int) -> ToolResult:
 
     :id: its number
     """
-    todo = checklist.claimed(bench.todos, str(todo_id))
+    todo = checklist.claimed(bench.turn.todos, str(todo_id))
     checks = [await _checked(bench, criterion) for criterion in todo.criteria]
     after = checklist.verified(todo, tuple(checks))
     if after.status is TodoStatus.VERIFIED:

@@ -299,6 +299,16 @@ class Agents(Protocol):
         """The folder that what the run leaves behind goes to."""
 
 
+class TurnPlace(Struct, frozen=True):
+    """Where the turn stands that a call is part of."""
+
+    menu: MenuManager = field(default_factory=lambda: MenuManager({}))
+    todos: Mapping[str, Todo] = field(default_factory=dict)
+    swe: PhaseState = PhaseState()
+    step: WorkflowProgress | None = None  # how far the run has come in its workflow
+    may_wait: bool = False  # whether the model may wait for the user's answer
+
+
 class Workbench(Struct):
     """What a running tool has at hand. `seen` holds the content hash of each file read in this run."""
 
@@ -310,11 +320,7 @@ class Workbench(Struct):
     outputs: str  # folder for outputs too long to show
     call: ToolCall = ToolCall("", "")  # the call that is carried out
     grant: Grant = Grant()
-    menu: MenuManager = field(default_factory=lambda: MenuManager({}))
-    todos: Mapping[str, Todo] = field(default_factory=dict)
-    swe: PhaseState = PhaseState()
-    step: WorkflowProgress | None = None  # how far the run has come in its workflow
-    may_wait: bool = False  # whether the model may wait for the user's answer
+    turn: TurnPlace = field(default_factory=lambda: TurnPlace())
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)
     services: Mapping[str, Any] = field(default_factory=dict)  # what the session holds of each feature, by its name

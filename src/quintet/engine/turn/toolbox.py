@@ -22,7 +22,7 @@ from quintet.domain.permission.gate import Decision, Sandbox, Terms
 from quintet.domain.permission.protection_notices import PUT_RIGHT
 from quintet.domain.permission.question import access, is_command
 from quintet.domain.permission.rules import subject_of
-from quintet.domain.ports.ports import ShellGrammar, ShellState
+from quintet.domain.ports.ports import ShellGrammar, ShellState, TurnPlace
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.messages import ToolCall, ToolSchema
@@ -214,11 +214,13 @@ class Toolbox:
             "call": prepared.call,
             "grant": prepared.decision.grant,
             "progress": progress,
-            "menu": self._manager(context),
-            "todos": context.todos,
-            "swe": context.swe or swe_phases.PhaseState(),
-            "step": context.step,
-            "may_wait": person and context.axes.run_control is not RunControl.AUTONOMOUS,
+            "turn": TurnPlace(
+                menu=self._manager(context),
+                todos=context.todos,
+                swe=context.swe or swe_phases.PhaseState(),
+                step=context.step,
+                may_wait=person and context.axes.run_control is not RunControl.AUTONOMOUS,
+            ),
         }
         return await self.hands.run(prepared.spec, prepared.arguments, at_hand)
 
