@@ -18,7 +18,7 @@ from typing import Any
 from _table import say, table, verdict
 
 from quintet.adapters.files.file_finder import ProjectFinder
-from quintet.app.open import find_ripgrep
+from quintet.app.machine_parts import find_ripgrep
 
 TARGET = 0.060  # seconds, at the 95th percentile
 PER_FOLDER = 100

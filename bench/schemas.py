@@ -59,7 +59,7 @@ async def _sent(folder: str, presentation: Presentation, axes: Axes, places: dic
     core = make_core(project, config.load(project, {"tools.presentation": str(presentation)}))
     figures = []
     for toolset, name in places.items():
-        tools = core.turn.toolbox.schemas(core.turn.toolbox.plan(CallContext(axes, toolset)))
+        tools = core.turn.toolbox.schemas(core.turn.toolbox.plan(CallContext(axes, toolset)).tools)
         body = WIRE._body(Request("m", (Message(Role.USER, "x"),), tools))
         figures.append({"sent": name, "tools": len(tools), "bytes": len(msgspec.json.encode(body["tools"]))})
     await core.store.close()

@@ -19,7 +19,8 @@ from _table import say, table, verdict
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
-from quintet.app.open import find_ripgrep, make_core
+from quintet.app.machine_parts import find_ripgrep
+from quintet.app.open import make_core
 from quintet.domain.dials.axes import Axes
 from quintet.domain.turn.messages import ToolCall
 from quintet.domain.turn.stage_policy import CallContext

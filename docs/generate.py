@@ -17,11 +17,11 @@ from types import NoneType, UnionType
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import msgspec
-from msgspec import NODEFAULT, Struct
+from msgspec import NODEFAULT, UNSET, Struct, UnsetType
 from msgspec.structs import FieldInfo, fields
 
 from quintet.app.tool_registry import ALL
-from quintet.cli import main as cli
+from quintet.cli import commands as cli
 from quintet.domain.agents.run import RunErrorCode
 from quintet.domain.base import errors
 from quintet.domain.dials.axes import AXIS_WORDS
@@ -157,7 +157,7 @@ def _tools() -> Iterator[str]:
             (
                 f"`{name}`",
                 _schema_kind(body),
-                "required" if name in required else f"`{_json(body['default'])}`",
+                "required" if name in required else f"`{_json(body['default'])}`" if "default" in body else "none",
                 _prose(body.get("description", "")),
             )
             for name, body in schema["properties"].items()
@@ -237,7 +237,7 @@ def _caught(arguments: list[str]) -> argparse.ArgumentParser:
     original = argparse.ArgumentParser.parse_args
     argparse.ArgumentParser.parse_args = parse_args  # type: ignore[method-assign, assignment]
     try:
-        cli._dispatch(arguments)
+        cli.dispatch(arguments)
     except _Parsed as caught:
         return caught.parser
     finally:
@@ -327,7 +327,8 @@ def _kind(kind: Any, nothing: str = "nothing") -> str:
             return "a submission"
         if set(get_args(kind)) == set(get_args(protocol.Event)):
             return "an event"
-        words = (nothing if part is NoneType else _kind(part) for part in get_args(kind))
+        parts = (part for part in get_args(kind) if part is not UnsetType)  # a field that is left out of the JSON
+        words = (nothing if part is NoneType else _kind(part) for part in parts)
         return " or ".join(word for word in words if word)
     if get_origin(kind) is tuple:
         inner = get_args(kind)[0]
@@ -356,6 +357,8 @@ def _schema_kind(body: dict[str, Any]) -> str:
 
 
 def _field_default(info: FieldInfo) -> str:
+    if info.default is UNSET:
+        return "left out"
     if info.default is not NODEFAULT:
         return _default(info.default)
     if info.default_factory is not NODEFAULT:
@@ -366,6 +369,8 @@ def _field_default(info: FieldInfo) -> str:
 def _default(value: Any) -> str:
     if value is None:
         return "none"
+    if value is UNSET:
+        return "left out"
     if isinstance(value, Struct | tuple):
         return "empty" if not value or not msgspec.to_builtins(value) else "its defaults"
     return f"`{_json(value)}`"
@@ -373,7 +378,8 @@ def _default(value: Any) -> str:
 
 def _setting_default(info: SettingInfo) -> str:
     if info.default is None:
-        return "by surface" if NoneType in get_args(info.kind) else "required"
+        unset = "by surface" if info.key.startswith("dials.") else "unset"
+        return unset if NoneType in get_args(info.kind) else "required"
     return _default(info.default)
 
 

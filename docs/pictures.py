@@ -76,16 +76,16 @@ async def sit(folder: str, script: Callable[[Sitting], Awaitable[None]]) -> None
     from quintet.surfaces.tui.app import TerminalUi
 
     ui = TerminalUi(surroundings(folder, {"settings": {"display.theme": "dark"}}))
-    ui.wear("dark")
+    ui.use_theme("dark")
     async with ui.run_test(size=SIZE) as pilot:
         at = Sitting(ui, pilot)
         await at.until(lambda: ui.state.session and ui.query("Prompt"))
         await script(at)
-    await ui.let_go()
+    await ui.close_session()
 
 
 def main() -> int:
-    from quintet.app import sample_project
+    from quintet.app import tour
 
     os.makedirs(HERE, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="quintet-pictures-") as place:
@@ -99,7 +99,7 @@ def main() -> int:
         for number, script in enumerate((question_and_board, plan_and_build)):
             folder = os.path.join(place, str(number), "slugs")
             os.makedirs(folder)
-            sample_project.make(folder)
+            tour.make(folder)
             if not number:
                 subprocess.run([sys.executable, "-m", "quintet", "tasks", "add", *pages], cwd=folder, check=True)
             asyncio.run(sit(folder, script))

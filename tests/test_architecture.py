@@ -4,7 +4,7 @@ import ast
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -43,21 +43,55 @@ def layer(path: Path) -> str:
     return parts[0] if len(parts) > 1 else ""
 
 
+@dataclass(frozen=True)
+class Source:
+    """What the tests ask of a file. Its tree is not kept: a million objects slow down every test that comes after."""
+
+    text: str
+    docstring: str | None
+    imports: tuple[str, ...]
+    public_classes: tuple[str, ...]
+    attributes: frozenset[str]
+    by_a_bare_name: tuple[str, ...]
+    named_mode: tuple[int, ...]
+    imports_late: bool  # inside a function
+
+
 @cache
-def nodes(path: Path) -> list[ast.AST]:
-    return list(ast.walk(ast.parse(path.read_text())))
+def source(path: Path) -> Source:
+    text = path.read_text()
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    return Source(
+        text,
+        ast.get_docstring(tree),
+        imports=tuple(name for node in nodes for name in _imported(node)),
+        public_classes=tuple(name for name in classes if not name.startswith("_")),
+        attributes=frozenset(node.attr for node in nodes if isinstance(node, ast.Attribute)),
+        by_a_bare_name=tuple(wrong for node in nodes if (wrong := _by_a_bare_name(node, place(path)))),
+        named_mode=tuple(line for node in nodes if (line := _named_mode(node))),
+        imports_late=any(
+            isinstance(inner, ast.Import | ast.ImportFrom)
+            for node in nodes
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            for inner in ast.walk(node)
+        ),
+    )
 
 
-def imports(path: Path) -> Iterator[str]:
-    for node in nodes(path):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    return []
 
 
 def test_a_file_imports_only_what_its_layer_may() -> None:
-    wrong = [f"{path.relative_to(SRC)}: {name}" for path in FILES for name in imports(path) if not may(path, name)]
+    wrong = [
+        f"{path.relative_to(SRC)}: {name}" for path in FILES for name in source(path).imports if not may(path, name)
+    ]
     assert wrong == [], "not for their layer, or of another surface"
 
 
@@ -75,12 +109,63 @@ def may(path: Path, name: str) -> bool:
     return target in MAY_IMPORT[home]
 
 
+# Where an import may stand inside a function, and why. Elsewhere `load("module:name")` of `quintet.package` names what
+# a registry, a table of commands or a surface's door loads.
+LATE_IMPORTS = {
+    "cli/main.py": "the program's door: its version is told before anything else is loaded",
+    "features/registry.py": "a start without plugins or tools does without what they need",
+    "features/browser/chromium.py": "Playwright takes half a second, and may not be installed",
+    "features/browser/page_view.py": "difflib, which only a page that has changed needs",
+    "features/mcp/serve.py": "the SDK of MCP may not be installed, which is said first",
+    "features/mcp/server.py": "uvicorn, which only a server over HTTP needs",
+    "features/otel/observer.py": "OpenTelemetry may not be installed",
+    "features/web_search/page_child.py": "trafilatura may not be installed",
+    "adapters/files/paths.py": "git's settings, which only a folder of another user's asks for",
+    "adapters/files/pdf_text.py": "the reader of PDF files",
+    "adapters/http/client.py": "email.utils, for an answer that says when to come again",
+    "adapters/models/discovery.py": "http.client, for a look at servers of this machine",
+    "adapters/processes/python_environment.py": "importlib.metadata takes 15 ms",
+    "adapters/processes/system.py": "commands that only look have no event loop",
+    "adapters/protected/left_behind.py": "for a project that a killed process left something in",
+    "adapters/sandbox/__init__.py": "the door of the sandboxes: one of them is loaded",
+    "adapters/sandbox/containment.py": "for a sandbox that has to watch the project",
+    "adapters/sandbox/project_watch.py": "for a command that runs git",
+    "adapters/sandbox/user_network.py": "runs apart, and starts with little",
+    "adapters/secrets/store.py": "keyring takes long, and may not be installed",
+    "adapters/settings/file.py": "tomlkit, to change a settings file",
+    "adapters/settings/model_tables.py": "tomlkit, to change a settings file",
+    "adapters/settings/layers.py": "tomllib, where there is a settings file",
+    "adapters/settings/trust.py": "tomllib, where a project brings settings",
+    "adapters/shell_grammar/parse.py": "tree-sitter, at the first line that is parsed",
+    "adapters/sqlite/database.py": "shutil, for a database that is put aside",
+    "adapters/sqlite/rows.py": "the journal's events, which a list of sessions does without",
+    "app/lookups.py": "the keys of models, which a look at sessions does without",
+    "domain/base/wording.py": "difflib, for a name that is not there",
+    "domain/permission/trusted_content.py": "difflib and hashlib, where a project brings something",
+    "domain/edits/match.py": "difflib, for text that is not there to the letter",
+    "domain/edits/edit.py": "difflib, for text that is not there at all",
+    "engine/commands/table.py": "the door of the slash commands",
+    "engine/session/input_runner.py": "for a cycle, or the run of an agent",
+    "engine/turn/gatekeeper.py": "for a call that asks",
+    "engine/turn/toolbox.py": "for a shell line",
+    "surfaces/tui/keys.py": "dialogs, when the first one opens",
+    "surfaces/tui/transcript/highlight.py": "Pygments, at the first code that is shown",
+    "tools/files.py": "for a kind of file",
+}
+
+
+def test_imports_stand_at_the_top() -> None:
+    found = {place(path) for path in FILES if source(path).imports_late}
+    assert found - LATE_IMPORTS.keys() == set(), "import it at the top, or say in LATE_IMPORTS why not"
+    listed = {name for name in LATE_IMPORTS if (SRC / name).exists()}  # a feature may have been taken out
+    assert listed - found == set(), "they have none any more: take them off the list"
+
+
 def test_a_public_class_has_a_name_of_its_own() -> None:
     homes: dict[str, list[str]] = {}
     for path in FILES:
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, []).append(place(path))
+        for name in source(path).public_classes:
+            homes.setdefault(name, []).append(place(path))
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
@@ -98,12 +183,14 @@ def test_every_room_is_on_the_map() -> None:
 def test_the_domain_is_pure() -> None:
     pure = (sys.stdlib_module_names | {"msgspec", "quintet"}) - IMPURE
     paths = sorted((SRC / "domain").rglob("*.py"))
-    assert [f"{path.name}: {name}" for path in paths for name in imports(path) if name.split(".")[0] not in pure] == []
+    assert [
+        f"{path.name}: {name}" for path in paths for name in source(path).imports if name.split(".")[0] not in pure
+    ] == []
 
 
 STARTS = {"run", "Popen", "check_output", "check_call", "call", "create_subprocess_exec", "create_subprocess_shell"}
 LOOKS_ONLY = {  # whether something is there; or in folders that were chosen
-    "adapters/tasks/health_look.py",
+    "adapters/tasks/health_probe.py",
     "features/language_servers/registry.py",
     "surfaces/tour.py",
 }
@@ -112,15 +199,14 @@ LOOKS_ONLY = {  # whether something is there; or in folders that were chosen
 def test_programs_on_the_host_are_found_by_host_programs() -> None:
     """A bare name is looked for on PATH, where a project may stand first; so are `which` and a shell."""
     for path in FILES:
-        assert place(path) in LOOKS_ONLY or not {"shutil.which", "webbrowser"} & set(imports(path)), path
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                assert not (wrong := _by_a_bare_name(node, place(path))), f"{path}: {wrong}"
+        assert place(path) in LOOKS_ONLY or not {"shutil.which", "webbrowser"} & set(source(path).imports), path
+        assert source(path).by_a_bare_name == (), path
 
 
-def _by_a_bare_name(node: ast.Call, file: str) -> str:
+def _by_a_bare_name(node: ast.AST, file: str) -> str:
     """The call, if it has PATH or a shell look for a program."""
-    assert isinstance(node.func, ast.Attribute)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return ""
     name, owner = node.func.attr, node.func.value
     of = owner.id if isinstance(owner, ast.Name) else owner.attr if isinstance(owner, ast.Attribute) else ""
     if (of, name) == ("shutil", "which") and file in LOOKS_ONLY:
@@ -140,7 +226,7 @@ def _by_a_bare_name(node: ast.Call, file: str) -> str:
 
 
 TEMPORARY = {
-    "app/open.py": "the tour's project, which is a project like any other",
+    "app/tour.py": "the tour's project, which is a project like any other",
 }
 
 
@@ -148,47 +234,43 @@ def test_temporary_folders_are_quintets_own() -> None:
     """The machine's temporary folder may lie in a project, where a command changes what we run or read."""
     named = {"tempfile", "mkdtemp", "mkstemp", "gettempdir", "NamedTemporaryFile", "TemporaryDirectory"}
     for path in FILES:
-        found = [name for name in imports(path) if name.split(".")[0] == "tempfile"]
-        assert not found or place(path) in TEMPORARY, f"{path}: {found}; use own_temporary"
-        uses = {node.attr for node in nodes(path) if isinstance(node, ast.Attribute)} & named
-        assert not uses or place(path) in TEMPORARY, f"{path}: {uses}; use own_temporary"
+        found = [name for name in source(path).imports if name.split(".")[0] == "tempfile"]
+        assert not found or place(path) in TEMPORARY, f"{path}: {found}; use temporary_folders"
+        uses = source(path).attributes & named
+        assert not uses or place(path) in TEMPORARY, f"{path}: {uses}; use temporary_folders"
 
 
 def test_no_source_file_is_too_long() -> None:
     long = {
         str(path.relative_to(SRC)): lines
         for path in FILES
-        if (lines := len(path.read_text().splitlines())) > MOST_LINES
+        if (lines := len(source(path).text.splitlines())) > MOST_LINES
     }
     assert long == {}
 
 
 def test_nothing_of_ours_is_named_mode() -> None:
-    found = [f"{path.relative_to(SRC)}:{line}" for path in FILES for line in named_mode(path)]
+    found = [f"{path.relative_to(SRC)}:{line}" for path in FILES for line in source(path).named_mode]
     assert found == [], "say which: work_mode, model_mode, …"
 
 
-def named_mode(path: Path) -> Iterator[int]:
-    for node in nodes(path):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            names = [node.name]
-            if not isinstance(node, ast.ClassDef):
-                names += [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names = [node.id]
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            names = [node.target.id]
-        else:
-            continue
-        if "mode" in names:
-            yield node.lineno
+def _named_mode(node: ast.AST) -> int:
+    """The line that gives something this name."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        names = [node.name, *(argument.arg for argument in (*node.args.args, *node.args.kwonlyargs))]
+    elif isinstance(node, ast.ClassDef):
+        names = [node.name]
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        names = [node.id]
+    elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        names = [node.target.id]
+    else:
+        return 0
+    return node.lineno if "mode" in names else 0
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    bare = [
-        str(path) for path in FILES if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
-    ]
-    assert bare == []
+    assert [str(path) for path in FILES if source(path).text.strip() and not source(path).docstring] == []
 
 
 def loaded_by(code: str) -> set[str]:
@@ -240,7 +322,7 @@ def test_opening_a_session_loads_no_model_no_settings_parser_and_no_client_of_la
         "quintet.features.language_servers.client",
         "quintet.adapters.agents.agents",
         "quintet.adapters.shell_grammar.parse",
-        "quintet.domain.permission.trust_words",
+        "quintet.domain.permission.trust_summary",
         "pypdf",
         "pypdfium2",
     }

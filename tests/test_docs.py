@@ -12,7 +12,7 @@ import pytest
 
 from quintet.adapters.agents.package import read_package
 from quintet.app.tool_registry import ALL, BY_NAME
-from quintet.cli import main as commands
+from quintet.cli import commands
 from quintet.domain.agents.route import resolve
 from quintet.domain.base import errors
 from quintet.domain.dials.axes import AXIS_WORDS, Axes, PermissionProfile, Surface, WorkMode
@@ -20,6 +20,7 @@ from quintet.domain.dials.transitions import Scope
 from quintet.domain.journal import protocol
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Sandbox, Terms, Verdict, decide
+from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 from quintet.engine.commands.table import TABLE
 from quintet.features.registry import tables
@@ -95,7 +96,13 @@ def test_the_glossary_names_each_term() -> None:
     page = (DOCS / "glossary.md").read_text()
     terms = [term.strip() for term in TERMS.replace("\n", " ").split(";")]
     assert [term for term in terms if f"**{term}** — " not in page] == []
-    assert [word for kind in (Effect, Scope) for word in kind if f"`{word}`" not in page] == []
+    assert [word for kind in (Effect, Scope, Stage) for word in kind if f"`{word}`" not in page] == []
+
+
+def test_the_glossary_explains_each_word_once() -> None:
+    heads = re.findall(r"^\*\*(.+?)\*\* — ", (DOCS / "glossary.md").read_text(), re.M)
+    words = [word.lower() for head in heads for word in head.split(", ")]
+    assert sorted(words) == sorted(set(words))
 
 
 def test_the_readme_has_every_value_of_every_dial() -> None:
@@ -151,6 +158,51 @@ def anchors(page: Path) -> set[str]:
     """Heading anchors as code hosts make them."""
     headings = re.findall(r"^#+ (.+)$", prose(page), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+PACKAGE = ROOT / "src" / "quintet"
+ROOMS = "domain|engine|adapters|features|surfaces|scripts|bench"
+COMMON = "app|cli|tools|src|docs|tests|examples"  # names that folders of other projects have too
+FOR_USERS = ("README.md", "docs/tutorial.md", "docs/library.md", "docs/howto/", "docs/reference/")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    if name(page).startswith(FOR_USERS):
+        paths = paths_in(prose(page), ROOMS)
+    else:
+        paths = paths_in(page.read_text(), f"{ROOMS}|{COMMON}") + re.findall(r"`(\w+\.py)`", page.read_text())
+    assert [path for path in paths if not there(path)] == []
+
+
+def paths_in(text: str, folders: str) -> list[str]:
+    """Paths of ours, from the repository's root or from the package's; `tests/PATH` stands for any."""
+    found = re.findall(rf"(?<![\w./~$>-])(?:{folders})/[\w./*-]*", text)
+    return [path.rstrip(".") for path in found if not path.endswith("/PATH")]
+
+
+def there(path: str) -> bool:
+    if "/" not in path:
+        return any(PACKAGE.rglob(path)) or any((ROOT / "tests").rglob(path))
+    return any(any(root.glob(path)) for root in (ROOT, PACKAGE))
+
+
+@pytest.mark.parametrize("walk", ["The walk of a prompt", "The walk of a task"])
+def test_every_file_of_a_walk_exists(walk: str) -> None:
+    section = (DOCS / "architecture.md").read_text().split(f"## {walk}\n")[1].split("\n## ")[0]
+    files = re.findall(r"^\| `([^`]+)` \|", section, re.M)
+    assert len(files) > 20
+    assert [file for file in files if not (PACKAGE / file).is_file()] == []
+
+
+@pytest.mark.parametrize(
+    ("script", "file"),
+    [("bench", "bench/{}.py"), ("check", "scripts/checks/{}.py"), ("faults", "tests/faults/campaign_{}.py")],
+)
+def test_every_measurement_check_and_campaign_that_a_page_names_exists(script: str, file: str) -> None:
+    named = {found for page in PAGES for found in re.findall(rf"scripts/{script} ([a-z][\w-]*)", page.read_text())}
+    assert named
+    assert [one for one in named if not (ROOT / file.format(one.replace("-", "_"))).is_file()] == []
 
 
 def test_every_page_is_reached_from_the_readme() -> None:

@@ -1,13 +1,21 @@
-"""Takes each feature out of a copy of the project, its folder and its line in the registry, and looks whether all else
-still holds: the architecture test, the types, and the tests of the core.
+"""Takes features out of a copy of the project, their folders and their lines in the registry, and looks whether all
+else still holds.
 
-Usage: scripts/check features [--collect] [NAME…]; all of them if none is named. --collect only imports the tests.
+Usage: scripts/check features [--collect] [--whole] [NAME…]; all of them if none is named.
+
+Each feature alone: the architecture test, the types, that every test of the core can be imported, and those of them
+that name the registry, the tools or the settings of features. Then all features at once: the same, with all of the
+core's tests. What one feature's absence can break beyond that is what another's presence then still holds up, and for
+that the two would have to know each other, which the architecture test rules out. --whole runs all of the core's tests
+for each feature too, which takes hours; --collect runs none.
+
 A test is the core's unless it stands in tests/features, or says that it looks at everything there is
 (`pytestmark = pytest.mark.everything`). Exit code 1 if anything does not hold.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -17,56 +25,77 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SHIPPED = re.compile(r"SHIPPED = \(\n(.*?)\)", re.S)
+SHIPPED = re.compile(r"SHIPPED: tuple\[str, \.\.\.\] = \(\n(.*?)\)", re.S)
+CORE_TESTS = ("-m", "pytest", "-q", "-m", "not everything")
+NEAR = re.compile(r"quintet\.features|tool_registry|\.features\b|\"plugins\"|\"doctor\"")
 TESTS = ("tests/domain", "tests/adapters", "tests/tools", "tests/engine", "tests/cli")
 
 
 def main(words: list[str]) -> int:
-    collect = "--collect" in words
     named = [word for word in words if not word.startswith("-")]
     registry = ROOT / "src/quintet/features/registry.py"
     listed = re.findall(r'"(\w+)"', (SHIPPED.search(registry.read_text()) or [""])[0])
-    wrong = 0
-    for name in named or listed:
+    for name in named:
         if name not in listed:
             print(f"{name}: no such feature; there are {', '.join(listed)}")
             return 2
+    tests = "none" if "--collect" in words else "all" if "--whole" in words else "near"
+    runs = [((name,), tests) for name in named or listed]
+    if not named:
+        runs.append((tuple(listed), "none" if tests == "none" else "all"))
+    wrong = 0
+    for names, which in runs:
         begun = time.monotonic()
-        problem = without(name, collect)
+        problem = without(names, which)
         wrong += bool(problem)
-        print(f"{name:<18} {problem or 'holds'}  ({time.monotonic() - begun:.0f} s)", flush=True)
+        shown = names[0] if len(names) == 1 else "all of them"
+        print(f"{shown:<18} {problem or 'holds'}  ({time.monotonic() - begun:.0f} s)", flush=True)
     return 1 if wrong else 0
 
 
-def without(name: str, collect: bool) -> str:
-    """What does not hold without a feature; empty if all does."""
+def without(names: tuple[str, ...], tests: str) -> str:
+    """What does not hold without these features; empty if all does. `tests` of the core's: none, near or all."""
     with tempfile.TemporaryDirectory(prefix="quintet-without-") as folder:
         copy = Path(folder)
-        files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        for file in files.splitlines():
-            if (ROOT / file).is_file():
-                (copy / file).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / file, copy / file)
-        shutil.rmtree(copy / "src/quintet/features" / name)
-        shutil.rmtree(copy / "tests/features" / name, ignore_errors=True)
-        registry = copy / "src/quintet/features/registry.py"
-        registry.write_text(registry.read_text().replace(f'    "{name}",\n', ""))
-        architecture = copy / "docs/architecture.md"
-        row = re.compile(rf"^\| `features/{name}/` .*\n", re.M)
-        architecture.write_text(row.sub("", architecture.read_text()))
+        _copy(copy, names)
         steps = {
             "the architecture test": ("-m", "pytest", "-q", "tests/test_architecture.py"),
             "the types": ("-m", "mypy"),
-            "the core's tests": ("-m", "pytest", "-q", "-n", "4", "-m", "not everything", *TESTS),
+            "importing the core's tests": (*CORE_TESTS, "--collect-only", *TESTS),
+            "the core's tests": (*CORE_TESTS, "-n", "2", *(TESTS if tests == "all" else _near(copy))),
         }
-        if collect:
-            steps["the core's tests"] = ("-m", "pytest", "-q", "--collect-only", "-m", "not everything", *TESTS)
+        if tests == "none":
+            del steps["the core's tests"]
         for what, words in steps.items():
             done = _run(copy, words)
             if done.returncode:
                 lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-                return f"{what} fail{'s' if what.endswith('test') else ''}:\n" + "\n".join(lines[-25:])
+                return f"{what} fail{'' if what.endswith('tests') else 's'}:\n" + "\n".join(lines[-25:])
     return ""
+
+
+def _copy(copy: Path, names: tuple[str, ...]) -> None:
+    """The project without these features."""
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for file in files.splitlines():
+        if (ROOT / file).is_file():
+            (copy / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / file, copy / file)
+    if (ROOT / ".mypy_cache").is_dir():  # so that only what has changed is looked at
+        shutil.copytree(ROOT / ".mypy_cache", copy / ".mypy_cache")
+    registry, architecture = copy / "src/quintet/features/registry.py", copy / "docs/architecture.md"
+    for name in names:
+        shutil.rmtree(copy / "src/quintet/features" / name)
+        shutil.rmtree(copy / "tests/features" / name, ignore_errors=True)
+        registry.write_text(registry.read_text().replace(f'    "{name}",\n', ""))
+        row = re.compile(rf"^\| `features/{name}/` .*\n", re.M)
+        architecture.write_text(row.sub("", architecture.read_text()))
+
+
+def _near(copy: Path) -> list[str]:
+    """The core's tests that a feature's absence could reach without an import that the other steps would miss."""
+    paths = [path for folder in TESTS for path in sorted((copy / folder).rglob("test_*.py"))]
+    return [str(path.relative_to(copy)) for path in paths if NEAR.search(path.read_text())]
 
 
 def _run(copy: Path, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
@@ -76,8 +105,6 @@ def _run(copy: Path, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]
         f"sys.argv = {[words[1], *words[2:]]!r}; runpy.run_module({words[1]!r}, run_name='__main__')"
     )
     env = {"PYTHONPATH": f"{copy / 'src'}:{copy}", "MYPYPATH": str(copy / "src")}
-    import os
-
     return subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=copy, env={**os.environ, **env}, capture_output=True, text=True
     )

@@ -6,13 +6,22 @@ For tools of your own: ``from quintet import Effect, ToolResult, Workbench, tool
 
 from __future__ import annotations
 
+from quintet.package import load as _load
+
 __version__ = "0.1.0"
 __all__ = [
+    "BoardEntry",
+    "BoardKind",
+    "Checkup",
     "Effect",
     "Feature",
+    "FeatureCheck",
     "FeatureCommand",
+    "Finding",
+    "HealthScope",
     "Opening",
     "PermissionProfile",
+    "Severity",
     "ToolFailed",
     "ToolResult",
     "Touch",
@@ -28,23 +37,32 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
-    from quintet.app.services import Opening
+    from quintet.app.services import Checkup, Opening
     from quintet.domain.base.errors import ToolFailed
     from quintet.domain.dials.axes import PermissionProfile
     from quintet.domain.permission.effects import Effect
     from quintet.domain.ports.ports import Workbench
     from quintet.domain.settings.meta import setting
+    from quintet.domain.tasks.board import BoardEntry, BoardKind
+    from quintet.domain.tasks.health import Finding, HealthScope, Severity
     from quintet.domain.turn.tool_spec import ToolResult, Touch
     from quintet.engine.session.session import Session
-    from quintet.features.feature import Feature, FeatureCommand
+    from quintet.features.feature import Feature, FeatureCheck, FeatureCommand
     from quintet.tools.declare import tool
 
 _HOMES = {  # of what a tool or a plugin is declared with; imported when first asked for
+    "BoardEntry": "domain.tasks.board",
+    "BoardKind": "domain.tasks.board",
+    "Checkup": "app.services",
     "Effect": "domain.permission.effects",
     "Feature": "features.feature",
+    "FeatureCheck": "features.feature",
     "FeatureCommand": "features.feature",
+    "Finding": "domain.tasks.health",
+    "HealthScope": "domain.tasks.health",
     "Opening": "app.services",
     "PermissionProfile": "domain.dials.axes",
+    "Severity": "domain.tasks.health",
     "ToolFailed": "domain.base.errors",
     "ToolResult": "domain.turn.tool_spec",
     "Touch": "domain.turn.tool_spec",
@@ -56,14 +74,11 @@ _HOMES = {  # of what a tool or a plugin is declared with; imported when first a
 
 def open(path: str = ".", **options: Any) -> AbstractAsyncContextManager[Session]:
     """Open a session on the project at `path`; see `quintet.app.open.open_session` for the options."""
-    from quintet.app.open import open_session
-
-    return open_session(path, **options)
+    opened: AbstractAsyncContextManager[Session] = _load("app.open:open_session")(path, **options)
+    return opened
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"quintet.{_HOMES[name]}"), name)
+    return _load(f"{_HOMES[name]}:{name}")

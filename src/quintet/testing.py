@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
+from time import gmtime, strftime
 from typing import Any, Literal
 
 from quintet.domain.tasks.executors import Assignment, Availability, Ended, ExecutorPart
@@ -97,8 +98,6 @@ class FrozenClock:
         self._passed = 0.0
 
     def now(self) -> str:
-        from time import gmtime, strftime
-
         return strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime(self.epoch()))
 
     def epoch(self) -> float:

@@ -106,13 +106,23 @@ def message_events(reply: Reply) -> list[bytes]:
     return [f"event: {name}\ndata: {line}\n\n".encode() for name, line in lines]
 
 
+def _streamed(reply: Reply, path: str) -> list[bytes]:
+    if path.endswith("/messages"):
+        return message_events(reply)
+    if path.endswith(("/responses", ":streamGenerateContent")):
+        from tests.adapters.model_dialects import content_events, response_events  # as a program this file is alone
+
+        return response_events(reply) if path.endswith("/responses") else content_events(reply)
+    return events(reply)
+
+
 def answer(reply: Reply, target: str = "") -> bytes:
     """A reply as the bytes of an HTTP answer, in the dialect of the request's target."""
     if reply.raw is not None:
         return reply.raw.encode() if isinstance(reply.raw, str) else reply.raw
     kind = "application/json" if isinstance(reply.body, str) else "text/event-stream"
     if reply.body is None:
-        pieces = message_events(reply) if target.endswith("/messages") else events(reply)
+        pieces = _streamed(reply, target.partition("?")[0])
     elif isinstance(reply.body, str | bytes):
         pieces = [reply.body.encode() if isinstance(reply.body, str) else reply.body]
     else:

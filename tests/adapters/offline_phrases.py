@@ -9,17 +9,17 @@ from quintet.adapters.offline_rules.intents import (
     GitLog,
     GitStatus,
     Intent,
+    LintOrFormat,
     MoveFile,
     Rename,
     Replace,
     RunTests,
     Summarise,
-    Tidy,
 )
 
-LINT = Tidy(lint=True)
-FORMAT = Tidy(lint=False, format=True)
-BOTH = Tidy(lint=True, format=True)
+LINT = LintOrFormat(lint=True)
+FORMAT = LintOrFormat(lint=False, format=True)
+BOTH = LintOrFormat(lint=True, format=True)
 
 MEANT: dict[str, Intent] = {
     # rename

@@ -28,7 +28,7 @@ from tests.attacks.world import World
 def sandbox(request: pytest.FixtureRequest) -> str:
     """The kind of sandbox that is set."""
     kind: str = request.param
-    if kind == "bwrap" and (why := probe.hindrance()):
+    if kind == "bwrap" and (why := probe.bubblewrap_problem()):
         pytest.skip(f"needs bwrap: {why}")
     if kind == "partial" and not (confine.landlock_version() and confine.network_can_be_blocked()):
         pytest.skip("needs Landlock")

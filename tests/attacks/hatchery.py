@@ -14,7 +14,6 @@ import functools
 import importlib
 import json
 import os
-import runpy
 import selectors
 import shutil
 import signal
@@ -28,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.surfaces.forked import IMPORTED, become, serve
+from tests.surfaces.forked import IMPORTED, become, run_to_its_end, serve
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -38,17 +37,10 @@ SETTLING_SECONDS = 20.0  # a limit: what was killed may take its time to go
 # setpriv can start a program that the user cannot start again
 RUNNABLE = "import apsw, quintet.app.open, ssl, subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)"
 ALSO_IMPORTED = (
-    "tomllib",
     "ssl",
     "quintet.features.mcp.serve",
-    "quintet.surfaces.plain",
     "quintet.surfaces.tui.app",
     "quintet.app.terminal_ui",
-    "quintet.cli.doctor",
-    "quintet.adapters.sandbox.bubblewrap",
-    "quintet.adapters.sandbox.landlock",
-    "quintet.adapters.models.http_model",
-    "quintet.adapters.shell_grammar.parse",
 )
 
 
@@ -194,7 +186,7 @@ def main() -> None:
     sys.path[0] = str(ROOT)  # an installed program does not look for its modules in the folder it is started in
     if os.isatty(0):
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    runpy.run_module("quintet", run_name="__main__", alter_sys=True)
+    run_to_its_end()
 
 
 if __name__ == "__main__":

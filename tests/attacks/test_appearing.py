@@ -98,7 +98,7 @@ def test_taking_rights_away_keeps_nothing_from_being_moved(world: World, attacke
 
 @bwrap
 def test_what_cannot_be_moved_to_another_file_system_gets_another_name(repo: Path, tmp_path: Path) -> None:
-    from quintet.adapters.protected.moved_aside import put_aside
+    from quintet.adapters.protected.moved_aside import move_aside
 
     other = Path("/dev/shm") if os.stat("/dev/shm").st_dev != os.stat(repo).st_dev else None
     if other is None:
@@ -107,7 +107,7 @@ def test_what_cannot_be_moved_to_another_file_system_gets_another_name(repo: Pat
     os.mkfifo(repo / "sub/.git/aaa")
     store = other / f"quintet-test-{os.getpid()}"
     try:
-        moved = put_aside(str(repo), str(repo / "sub/.git"), str(store))
+        moved = move_aside(str(repo), str(repo / "sub/.git"), str(store))
     finally:
         store.rmdir()
     assert not (repo / "sub/.git").exists()

@@ -3,13 +3,12 @@
 import os
 import subprocess
 import tempfile
-from pathlib import Path
 
 import pytest
 
 from tests.attacks.hatchery import somebody
+from tests.places import ROOT, TEMPORARY
 
-ROOT = Path(__file__).parents[2]
 AGAIN = {
     "test_links.py": "never_bound_through and execute and bwrap",
     "test_sandbox_reach.py": "bwrap and execute and planted_git_file or not_for_programs or around_a_wall and bwrap",
@@ -24,7 +23,7 @@ def test_the_same_holds_for_a_user_without_rights(file: str) -> None:
     user = somebody()
     if isinstance(user, str):
         pytest.skip(user)
-    with tempfile.TemporaryDirectory(prefix="quintet-as-user-", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="quintet-as-user-", dir=TEMPORARY) as folder:
         os.chown(folder, user.uid, user.uid)
         words = ("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", f"--basetemp={folder}/pytest", "-k")
         done = subprocess.run(

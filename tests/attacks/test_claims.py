@@ -7,7 +7,7 @@ import pytest
 
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe_cycle import words
-from quintet.domain.tasks.executors import CallBegan, CallEnded, Ended, ExecutorPart, Said
+from quintet.domain.tasks.executors import CallBegan, CallEnded, Ended, ExecutorMessage, ExecutorPart
 from quintet.testing import FrozenClock, ScriptedExecutors
 from tests.engine.cycles import rules, statuses, stretch
 from tests.engine.driving import Driver, drive
@@ -16,7 +16,7 @@ BWRAP = pytest.mark.system("bwrap")
 CODEX = {"cycle.executor": "codex"}
 BOTH = {"cycle.executor": "codex", "cycle.verifier": "gemini"}
 TWO = 'create the file one.txt with "1" and then create the file two.txt with "2"'
-CLAIM: list[ExecutorPart] = [Said("I wrote it."), Ended(True, "done: the file is there")]
+CLAIM: list[ExecutorPart] = [ExecutorMessage("I wrote it."), Ended(True, "done: the file is there")]
 
 
 def cycle(root: Path, text: str, scripts: list[Any], settings: Any, **options: Any) -> tuple[Driver, p.CycleStopped]:

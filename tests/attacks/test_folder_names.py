@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.files.paths import locate
-from quintet.app.trust_question import at_home, trust_question
+from quintet.app.opening_notes import at_home
+from quintet.app.trust_question import trust_question
 from quintet.domain.dials.axes import Axes
 from quintet.domain.dials.badge import title
 from tests.trusted import trust_now

@@ -10,7 +10,7 @@ import pytest
 
 from quintet.adapters.processes.processes import LocalProcesses
 from quintet.adapters.shell_grammar.parse import BashGrammar
-from quintet.domain.git import in_sandbox as notes
+from quintet.domain.git import sandboxed_git as notes
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.ports.ports import Finished

@@ -6,7 +6,7 @@ import pytest
 
 from quintet.adapters.settings.trust import unlooked
 from quintet.domain.journal import protocol as p
-from quintet.domain.settings.hooks import HookEnd, HookPlace, judged
+from quintet.domain.settings.hooks import HookEnd, HookPlace, verdict_of
 from quintet.testing import ScriptedModel, call
 from tests.attacks.running import Attacker, bash
 from tests.attacks.world import World, put
@@ -60,7 +60,7 @@ def test_what_a_changed_guard_holds_back_is_held_back_with_the_reason(repo: Path
 
 
 def test_at_each_place_a_guard_that_was_not_run_is_no_yes() -> None:
-    said = {place: judged(place, HookEnd(127, withheld="changed")) for place in HookPlace}
+    said = {place: verdict_of(place, HookEnd(127, withheld="changed")) for place in HookPlace}
     assert said[HookPlace.PRE_TOOL_USE].asks
     assert [place for place, one in said.items() if one.blocked] == [
         HookPlace.USER_PROMPT_SUBMIT,

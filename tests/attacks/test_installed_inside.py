@@ -22,7 +22,7 @@ import asyncio, sys
 from pathlib import Path
 import quintet
 from quintet.adapters.processes.processes import LocalProcesses
-from quintet.adapters.sandbox import confine, contain, inside
+from quintet.adapters.sandbox import confine, contain, sandbox_init
 from quintet.adapters.sandbox.containment import SandboxSetup
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.protected_paths import PROTECTION
@@ -45,7 +45,7 @@ async def run():
 asyncio.run(run())
 """
 PLANT = """
-for name in inside kept_sandbox_init confine user_network; do
+for name in sandbox_init kept_sandbox_init confine user_network; do
     echo 'import os; os.write(2, b"PLANTED SCRIPT"); open("{host}", "a").close(); os._exit(0)' \
         > lib/quintet/adapters/sandbox/$name.py
 done
@@ -59,7 +59,8 @@ echo 'import os; os.write(2, b"PLANTED SITE")' > .venv/sitecustomize.py
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     root = tmp_path / "project"
-    shutil.copytree(Path(quintet.__file__).parent, root / "lib/quintet", ignore=shutil.ignore_patterns("__pycache__"))
+    half_written = shutil.ignore_patterns("*.pyc.*")  # compiled files come along, so that no run compiles all anew
+    shutil.copytree(Path(quintet.__file__).parent, root / "lib/quintet", ignore=half_written)
     put(root / ".venv/pyvenv.cfg", f"home = {Path(sys.base_prefix) / 'bin'}\n")
     (root / ".venv/bin").mkdir()
     (root / ".venv/bin/python").symlink_to(os.path.realpath(sys.executable))
@@ -97,7 +98,7 @@ def test_a_command_does_not_write_what_is_installed_in_the_project(project: Path
     (project / "lib/quintet").rename(project / lib / "quintet")
     put(
         project / "plant.sh",
-        f"for f in inside processes; do echo x > $(find {lib}/quintet -name $f.py); done; rm -r {lib}/quintet",
+        f"for f in sandbox_init processes; do echo x > $(find {lib}/quintet -name $f.py); done; rm -r {lib}/quintet",
     )
     before = (project / lib / "quintet/adapters/processes/processes.py").read_text()
     done = attacked(project, "bwrap", lib)
@@ -118,7 +119,7 @@ from quintet.adapters.processes.python_environment import source
 from quintet.adapters.protected import covers, moved_aside
 from quintet.features.web_search.web import CHILD
 from quintet.surfaces.tui import app
-print("PLANTED" in source(CHILD), moved_aside.put_aside.__name__)
+print("PLANTED" in source(CHILD), moved_aside.move_aside.__name__)
 """
 
 
@@ -130,7 +131,7 @@ def test_what_a_call_writes_into_quintets_own_source_is_not_run_by_this_session(
         text=True,
         check=True,
     )
-    assert done.stdout == "False put_aside\n"
+    assert done.stdout == "False move_aside\n"
 
 
 @pytest.mark.system("bwrap")

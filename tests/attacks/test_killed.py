@@ -77,7 +77,7 @@ def told(root: Path) -> list[str]:
 
 
 def records(root: Path) -> list[Path]:
-    folder = Path(locate(str(root)).unsettled)
+    folder = Path(locate(str(root)).crash_records)
     return sorted(folder.iterdir()) if folder.exists() else []
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.protected.moved_aside import put_aside
+from quintet.adapters.protected.moved_aside import move_aside
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.permission.gate import Sandbox
 from tests.attacks.test_sandbox_reach import Inside
@@ -29,7 +29,7 @@ def test_where_nothing_can_be_moved_away_it_gets_a_short_name_beside(tmp_path: P
     put(tmp_path / "p" / name, "x")
     (tmp_path / "store").mkdir()
     os.chmod(tmp_path / "store", 0o700)
-    moved = put_aside(str(tmp_path / "p"), str(tmp_path / "p" / name), str(tmp_path / "store"))
+    moved = move_aside(str(tmp_path / "p"), str(tmp_path / "p" / name), str(tmp_path / "store"))
     assert Path(moved).read_text() == "x"
     assert not (tmp_path / "p" / name).exists()
 

@@ -19,7 +19,7 @@ from typing import NamedTuple, cast
 import pytest
 
 from quintet.adapters.processes import host_programs
-from quintet.app.open import find_ripgrep
+from quintet.app.machine_parts import find_ripgrep
 from tests.attacks.hatchery import Hatchery, me
 from tests.attacks.running import Attacker, Outcome
 from tests.attacks.test_own_git import by_configuration, by_hooks

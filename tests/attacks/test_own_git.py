@@ -16,7 +16,7 @@ from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.git_folders import git_folders
 from quintet.adapters.git.repository import GitRepository, branch
 from quintet.adapters.sandbox import confine
-from quintet.adapters.tasks.health_look import ProjectHealth
+from quintet.adapters.tasks.health_probe import ProjectHealth
 from quintet.app.terminal_ui import surroundings
 from quintet.domain.base.errors import UsageError
 from quintet.domain.permission.gate import Sandbox

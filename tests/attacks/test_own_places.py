@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from quintet.adapters.files import own_temporary
-from quintet.adapters.files.own_temporary import temporary_folder, unnamed_file
+from quintet.adapters.files import temporary_folders
 from quintet.adapters.files.paths import cache_folder, config_home, locate, own_paths, state_folder
-from quintet.adapters.git import own_git
+from quintet.adapters.files.temporary_folders import temporary_folder, unnamed_file
+from quintet.adapters.git import run_git
 from quintet.adapters.processes import host_programs
 from quintet.adapters.processes.processes import own_environment
 from quintet.adapters.sandbox.containment import SandboxSetup
@@ -43,7 +43,7 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_look_at_a_repository_stands_outside_the_project(inside: Path, tmp_path: Path) -> None:
     make_repository(inside)
-    with own_git.looking(str(inside)) as view:
+    with run_git.repository_view(str(inside)) as view:
         assert view is not None
         assert list((inside / "tmp").iterdir()) == []
         assert Path(view.folder).is_relative_to(tmp_path / "state/quintet")
@@ -89,7 +89,7 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_has_stays(inside:
     place = tmp_path / "state/quintet/tmp"
     for name in ("quintet-999999999-aa", f"quintet-{os.getpid()}-bb", "quintet-999999999-cc"):
         put(place / name / "x", "")
-    old = time.time() - own_temporary.OLD_SECONDS - 1
+    old = time.time() - temporary_folders.OLD_SECONDS - 1
     for name in ("quintet-999999999-aa", f"quintet-{os.getpid()}-bb"):
         os.utime(place / name, (old, old))
     made = os.path.basename(temporary_folder())
@@ -126,7 +126,7 @@ def test_a_relative_variable_does_not_count(value: str, monkeypatch: pytest.Monk
     assert state_folder() == str(tmp_path / ".local/state/quintet")
     assert cache_folder() == str(tmp_path / ".cache/quintet")
     assert "XDG_CONFIG_HOME" not in own_environment()
-    assert dict(own_git.user_settings())["core.excludesfile"] == str(tmp_path / ".config/git/ignore")
+    assert dict(run_git.user_settings())["core.excludesfile"] == str(tmp_path / ".config/git/ignore")
 
 
 @pytest.mark.parametrize("home", [".", "home", "../home"])
@@ -145,7 +145,7 @@ def test_settings_that_lie_in_the_project_are_told(attacker: Attacker, world: Wo
 
 
 def test_settings_that_a_link_leads_to_in_the_project_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quintet.app.trust_question import own_inside
+    from quintet.app.opening_notes import own_inside
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configs"))
     (tmp_path / "configs").mkdir()

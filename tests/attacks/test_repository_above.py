@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.files.paths import locate
-from quintet.app.trust_question import lies_in, not_yours
+from quintet.app.opening_notes import lies_in, not_yours
 from quintet.domain.base.errors import ToolFailed
 
 STRANGER = 54321
@@ -109,7 +109,7 @@ def test_who_called_sudo_is_the_user_too(shared: Path, monkeypatch: pytest.Monke
 
 
 def test_a_look_at_git_does_not_go_up_there_either(shared: Path) -> None:
-    from quintet.adapters.git.own_git import looking_from
+    from quintet.adapters.git.run_git import looking_from
 
     given(shared / ".git")
     with pytest.raises(ToolFailed, match="not a git repository"), looking_from(str(shared / "mine")):

@@ -31,8 +31,6 @@ env = { T = "${GH_TOKEN}", L = "${LANG}" }
 """
 WORDS = [
     "turns the sandbox off",
-    "sends your prompts to https://evil.example/v1, with your AWS_SECRET_ACCESS_KEY as the key",
-    "uses model evil for smart",
     "opens sessions at profile unrestricted",
     "runs `scripts/start.sh` as you, outside the sandbox, when a session opens",
     "runs `touch /tmp/x` as you, outside the sandbox, when a session opens",
@@ -73,6 +71,12 @@ def test_the_first_question_says_what_the_folder_would_do(repo: Path, words: str
     assert question is not None
     assert any(words in line for line in question.listed), question.text
     assert "tools, prompts, settings, hook scripts and MCP servers of its own" in question.about
+
+
+def test_a_model_of_the_projects_own_is_not_offered_for_it_is_never_used(repo: Path) -> None:
+    question = trust_question(locate(str(hostile(repo))))
+    assert question is not None
+    assert "evil" not in question.text
 
 
 def test_the_gravest_is_in_sight_on_a_small_screen_whatever_else_is_set(repo: Path) -> None:
@@ -131,8 +135,10 @@ def test_at_a_terminal_yes_does_not_ask(quintet: Program) -> None:
     quintet.plain(command=(*PROGRAM, "trust", "--yes")).sees("is now trusted with")
 
 
-def test_what_is_ignored_is_one_notice(repo: Path) -> None:
-    warnings = config.load(locate(str(hostile(repo)))).warnings
-    assert len(warnings) == 1 and warnings[0].count(str(repo)) == 1
-    assert "sandbox.use, routing.smart, models.evil.base_url" in warnings[0]
-    assert warnings[0].endswith("and 2 more are ignored until you trust this folder (`quintet trust`)")
+def test_what_is_ignored_is_one_notice_for_each_reason(repo: Path) -> None:
+    never, untrusted = config.load(locate(str(hostile(repo)))).warnings
+    assert never.count(str(repo)) == untrusted.count(str(repo)) == 1
+    keys = "models.evil.base_url, models.evil.api_key_env"
+    assert never.endswith(f"{keys} are ignored: only your own settings may say that")
+    assert "sandbox.use, routing.smart, models.evil.model" in untrusted
+    assert untrusted.endswith("are ignored until you trust this folder (`quintet trust`)")

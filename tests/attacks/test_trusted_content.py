@@ -10,8 +10,9 @@ from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
 from quintet.adapters.settings.trust import trust_of
+from quintet.app.opening_notes import not_loaded, sound_agents
 from quintet.app.prompts import own_prompts
-from quintet.app.trust_question import not_loaded, sound_agents, trust_question
+from quintet.app.trust_question import trust_question
 from quintet.domain.journal import protocol as p
 from quintet.testing import ScriptedModel
 from tests.engine.driving import Driver, drive

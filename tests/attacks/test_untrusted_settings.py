@@ -19,7 +19,7 @@ HARMLESS = {
 STRICTER = {  # what a stranger may only lower, or add to
     *("dials.work_mode", "dials.run_control", "dials.permission_profile"),
     *("limits.max_turns", "limits.max_cost", "limits.max_calls", "limits.max_seconds", "limits.input_bytes"),
-    *("limits.retries", "sandbox.file_bytes", "protect.secrets", "checkpoints.enabled"),
+    *("limits.retries", "limits.retry_seconds", "sandbox.file_bytes", "protect.secrets", "checkpoints.enabled"),
     *("cycle.max_iterations", "cycle.max_units", "cycle.max_tokens", "cycle.max_cost", "cycle.max_seconds"),
     *("cycle.max_retries", "cycle.verify_seconds", "cycle.silence_seconds", "cycle.executor_seconds"),
     *("retry.max_attempts", "web.max_bytes", "web.seconds", "web.redirects", "browser.timeout"),

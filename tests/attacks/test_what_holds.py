@@ -12,7 +12,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import question
 from quintet.domain.permission.effects import Sandbox
 from quintet.domain.permission.question import OUTSIDE, UNCONTAINED
-from quintet.engine.session.reasons import why
+from quintet.engine.session.why import why
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.surfaces.program import Program

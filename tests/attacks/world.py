@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.attacks.listening import Doors
+from tests.places import TEMPORARY
 
 GIT_ENV = {
     "PATH": os.defpath,
@@ -48,7 +49,7 @@ MOST_BYTES = 2_000_000  # of a file that is looked through
 class World:
     """`project` is what is opened. `inside_home` puts it below the home, where most projects are."""
 
-    def __init__(self, parent: str = "/tmp", *, inside_home: bool = False) -> None:
+    def __init__(self, parent: str = TEMPORARY, *, inside_home: bool = False) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="quintet-attack-", dir=parent))
         self.folder.chmod(0o755)
         self.home = self.folder / "home"

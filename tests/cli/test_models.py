@@ -1,13 +1,13 @@
 """`quintet models`: what is configured, built in and found here, and whether it answers; and a run over each wire."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from quintet.adapters.models import discovery
+from quintet.domain.models.presets import BY_NAME
 from tests.adapters.model_server import MODEL, SIGNATURE, Reply
+from tests.loopback import Answer, Asked, serving
 from tests.surfaces.program import Model, Program, call
 
 WIRES = ("openai", "anthropic")
@@ -64,7 +64,7 @@ def test_what_is_not_needed_by_a_wire_is_not_asked_for(quintet: Program) -> None
     quintet.settings('[models.g]\nmodel = "a-model"\nwire = "anthropic"\n')
     assert "models.g has no base_url" in quintet.run("models").clean(2).err
     quintet.settings('[models.g]\nbase_url = "http://127.0.0.1:9"\nmodel = "m"\nwire = "antropic"\n')
-    assert "not one of openai, anthropic, pydantic-ai" in quintet.run("models").clean(2).err
+    assert "not one of openai, anthropic, responses, gemini, pydantic-ai" in quintet.run("models").clean(2).err
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -125,26 +125,19 @@ def test_signed_thinking_goes_back_with_the_results_also_after_a_resume(quintet:
         assert later["messages"][2]["content"][0]["tool_use_id"] == "a"
 
 
-def test_a_local_server_is_found_by_its_list_of_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discovery, "SECONDS", 60.0)  # however slow the machine is
+def test_a_local_server_is_found_by_its_list_of_models() -> None:
+    def answer(asked: Asked) -> Answer:
+        return Answer({"data": [{"id": "small"}, {"id": "big"}, 7]} if asked.path == "/v1/models" else {})
 
-    class Lists(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = b'{"data":[{"id":"small"},{"id":"big"},7]}' if self.path == "/v1/models" else b"{}"
-            self.send_response(200)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    with serving(answer) as server:
+        around = {"OLLAMA_HOST": f"127.0.0.1:{server.port}"}
+        (found,) = discovery.servers(around, [BY_NAME["ollama"]], seconds=60.0)  # however slow the machine is
+    assert (found.name, found.models, found.base_url) == ("ollama", ("small", "big"), f"{server.url}/v1")
+    assert found.offer.command == "quintet models use ollama"
+    assert discovery.servers(around, [BY_NAME["ollama"]], seconds=60.0) == []
 
-        def log_message(self, *_: object) -> None:
-            """Nothing is said about requests."""
 
-    with HTTPServer(("127.0.0.1", 0), Lists) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        port = server.server_port
-        (found,) = discovery.servers((("ollama", "Ollama", port),))
-        server.shutdown()
-        thread.join()
-    assert (found.name, found.models, found.base_url) == ("ollama", ("small", "big"), f"http://127.0.0.1:{port}/v1")
-    assert discovery.servers((("ollama", "Ollama", port),)) == []
+def test_a_port_that_lists_no_models_is_not_taken_for_a_model_server() -> None:
+    with serving(lambda asked: Answer("<html>a page</html>")) as server:
+        around = {"OLLAMA_HOST": f"127.0.0.1:{server.port}"}
+        assert discovery.servers(around, [BY_NAME["ollama"]], seconds=60.0) == []

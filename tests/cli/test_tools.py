@@ -193,7 +193,7 @@ def test_doctor_names_keys_that_are_not_set_and_shows_none_that_are(quintet: Pro
 def test_doctor_says_which_model_is_missing_and_how_to_have_one(quintet: Program, tmp_path: Path) -> None:
     told = quintet.run("tools", "doctor", "--json").clean(1).json()
     tools = {tool["name"]: tool["needs"] for tool in told["tools"]}
-    assert tools["ask_smart_friend"][0].startswith("no language model is configured for deep: add one to [models]")
+    assert tools["ask_smart_friend"][0].startswith("no language model is configured for deep: `quintet models` shows")
     assert tools["visual_checker"][0].startswith("no language model is configured for vision")
     assert tools["librarian"] == []
     quintet.settings(MODEL.replace("[routing]", 'api_key_env = "M_KEY"\n[routing]'))

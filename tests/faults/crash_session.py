@@ -27,14 +27,15 @@ from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.tasks.drafts import PlanFolder
-from quintet.app.open import find_ripgrep, make_containment
+from quintet.app.machine_parts import find_ripgrep
+from quintet.app.open import make_containment
 from quintet.app.prompts import PROMPTS
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import INTERACTIVE, Surface
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.protocol import Answer, Recorded, Submitted
 from quintet.domain.ports.ports import Batch, Clock, Ids, SessionRow, Workbench
-from quintet.domain.settings.settings import SandboxSettings, Settings
+from quintet.domain.settings.settings import SandboxSettings, Settings, ToolSettings
 from quintet.domain.turn.messages import CallPart, Part, Request, Role
 from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.tool_menu import Presentation
@@ -43,9 +44,8 @@ from quintet.engine.session.core import Core, CycleParts, ModelAccess, Ownership
 from quintet.engine.session.open_session import create_session, new_lease
 from quintet.engine.session.owner import Owner
 from quintet.engine.session.session import Session
-from quintet.engine.turn.hands import Hands
 from quintet.engine.turn.prompts import Prompts
-from quintet.engine.turn.toolbox import Prepared, Toolbox
+from quintet.engine.turn.toolbox import Prepared, ToolAccess, Toolbox
 from quintet.testing import ScriptedModel, call
 
 MARK = """\
@@ -142,6 +142,8 @@ def careful(tag: str = "") -> Callable[[Request], str | list[Part]]:
     """A model that does every job it was ever told to do, once. `tag` goes before each label."""
 
     def reply(request: Request) -> str | list[Part]:
+        if request.tool_choice == "none":  # it is asked whether it delivered
+            return "DONE\nall of it is done"
         wanted: list[list[str]] = []
         asked: Counter[str] = Counter()
         settled: set[str] = set()
@@ -285,7 +287,7 @@ class ReportingToolbox(Toolbox):
             find_ripgrep(),
             places.outputs,
         )
-        super().__init__(BY_NAME, Hands(bench), BashGrammar(), terms, Presentation.FLAT)
+        super().__init__(BY_NAME, ToolAccess(bench), BashGrammar(), terms, ToolSettings(presentation=Presentation.FLAT))
         self._report = report
 
     async def run(

@@ -32,7 +32,7 @@ def follows(request: Request) -> str | list[Part]:
         if message.role is Role.TOOL and names[message.call_id] == "Write":
             written = not message.text.startswith(("interrupted", "not run"))
     count = len(names)
-    if "complete: every step" in request.messages[0].text:
+    if "complete: every step" in request.messages[-1].text:
         return "all of it is done"
     made: CallPart = (
         call("finish_step", f"c{count}", result=f"did {step}")

@@ -1,4 +1,4 @@
-"""A feature of somebody else's, installed beside Quintet in an environment: its tool, command and setting."""
+"""A feature of somebody else's, installed beside Quintet in an environment: everything that it adds is used."""
 
 import json
 import os
@@ -29,6 +29,20 @@ BROKEN = {
         "tools:gone cannot be loaded: ModuleNotFoundError: No module named 'toolless.tools'",
     ),
 }
+
+
+BOARD = """
+import asyncio, quintet
+from quintet.domain.journal.protocol import Say
+
+async def main():
+    async with quintet.open(".") as session:
+        print(list(session.board_rows()))
+        await session.follow(await session.submit(Say(text="/weather Rome"))).end()
+        print(*(f"{row.text} | {row.about}" for row in session.board_rows()))
+
+asyncio.run(main())
+"""
 
 
 class Environment:
@@ -72,6 +86,7 @@ def test_it_is_listed_with_what_it_adds(environment: Environment, places: Path) 
     (row,) = json.loads(environment.quintet(places, "plugins", "--json").stdout)
     assert row["package"] == "quintet-weather 0.1.0" and not row["problem"]
     assert (row["tools"], row["slash"], row["settings"]) == (["weather_of"], ["/weather"], ["[weather]"])
+    assert row["checks"] == ["file_is_there"]
 
 
 def test_its_tool_goes_through_the_gate(environment: Environment, places: Path) -> None:
@@ -96,6 +111,31 @@ def test_its_command_and_its_setting(environment: Environment, places: Path) -> 
     assert "weather.file" in environment.quintet(places, "settings").stdout
     wrong = environment.quintet(places, "settings", env={"QUINTET_WEATHER_FIEL": "x"})
     assert "Did you mean weather.file?" in wrong.stderr
+
+
+def test_its_check_is_the_doctors_and_mends(environment: Environment, places: Path) -> None:
+    def doctor(*words: str) -> list[dict[str, object]]:
+        done = environment.quintet(places, "doctor", *words, "--json", env={"QUINTET_WEATHER_FILE": "named.txt"})
+        found = json.loads(done.stdout)
+        return [one for one in (found["findings"] if words else found) if one["code"].startswith(("WEATHER", "CHECK"))]
+
+    assert "WEATHER_FILE" not in environment.quintet(places, "doctor").stdout
+    (finding,) = doctor()
+    assert finding == {
+        "code": "WEATHER_FILE",
+        "severity": "warning",
+        "scope": "project",
+        "subject": "named.txt",
+        "problem": "weather.file names named.txt, which is not there",
+        "advice": "make an empty one",
+        "fixable": True,
+    }
+    assert doctor("fix") == [] and (places / "named.txt").exists()
+
+
+def test_it_has_a_row_on_the_board_once_it_was_used(environment: Environment, places: Path) -> None:
+    done = subprocess.run([environment.python, "-P", "-c", BOARD], cwd=places, capture_output=True, text=True)
+    assert done.stdout == "[]\nweather, looked up 1 × | weather.txt\n", done.stderr
 
 
 def test_a_session_with_it_is_replayed_where_it_is_not_installed(environment: Environment, places: Path) -> None:

@@ -25,16 +25,30 @@ from typing import Any, BinaryIO
 READ_AT_START = ("PYTHON", "LC_", "LANG")
 IMPORTED = (
     "asyncio",
-    "quintet.cli.main",
+    "difflib",
+    "h11",
+    "tomllib",
+    "quintet.cli.commands",
     "quintet.app.open",
-    "quintet.cli.main",
+    "quintet.app.late_parts",
     "quintet.cli.agents",
+    "quintet.cli.doctor",
     "quintet.cli.session",
+    "quintet.cli.session_journal",
+    "quintet.cli.sessions",
     "quintet.cli.reports",
     "quintet.cli.tasks",
     "quintet.cli.tools",
     "quintet.surfaces.headless",
+    "quintet.surfaces.plain",
     "quintet.surfaces.tables",
+    "quintet.adapters.models.chat_completions",
+    "quintet.adapters.models.http_model",
+    "quintet.adapters.offline_rules.model",
+    "quintet.adapters.protected.moved_aside",
+    "quintet.adapters.sandbox.bubblewrap",
+    "quintet.adapters.sandbox.landlock",
+    "quintet.adapters.shell_grammar.parse",
 )
 HEAVY = ("mcp", "quintet.features.mcp.connection")  # only where its extra is installed
 MOST_BYTES = 1_000_000  # of a request: its words and its environment
@@ -165,8 +179,32 @@ def become(request: dict[str, Any], standard: list[int]) -> None:
         setattr(sys, name, io.TextIOWrapper(raw, **how))
 
 
+def run_to_its_end() -> None:
+    """The program, and what Python does at an end: threads, exit functions, garbage, streams.
+
+    Only that Python takes every module apart is left out. It writes to each page of memory that the fork shares with
+    this process, and to copy them all takes longer than the run.
+    """
+    code = 0
+    try:
+        runpy.run_module("quintet", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        code = end.code or 0
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()  # whoever is at fault for what was never awaited or closed says so here
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        sys.exit(code)  # Python has a message and a code for it
+    os._exit(code)
+
+
 if __name__ == "__main__":
     came = serve(socket.socket(fileno=int(sys.argv[1])))
     if came:
         become(*came)
-        runpy.run_module("quintet", run_name="__main__", alter_sys=True)
+        run_to_its_end()

@@ -44,28 +44,38 @@ def test_json_is_one_result_with_everything_in_it(quintet: Program, model: Model
     assert result["session"] == quintet.sessions()[0]["session"]
 
 
-LACKING = [call("Write", file_path="one.txt", content="1\n"), Reply(text="One."), Reply(text="NEEDS_WORK\ntwo.txt")]
+ASSISTED = ("--mode", "build", "--permission-profile", "trusted", "--control", "assisted")
+FAILS = call("bash", command="python3 -m unittest nothing_here")
+LACKING = [call("Write", file_path="one.txt", content="1\n"), FAILS, Reply(text="All tests pass.")]
+LACKS = "python3 -m unittest nothing_here failed after the last change"
 
 
-@pytest.mark.parametrize("reply", ["NEEDS_WORK\ntwo.txt too", "NEEDS_WORK"])
-def test_a_turn_whose_check_asks_for_more_says_that_it_is_not_verified(
-    quintet: Program, model: Model, reply: str
-) -> None:
-    again = [Reply(text="One."), Reply(text=reply)] * 2
-    model(*LACKING, *again, Reply(text="{}"))
-    done = quintet.run("-p", "write two files", *BUILD).clean(0)
-    lacks = reply.partition("\n")[2] or "more, and does not say what"
-    assert f"delivered, not verified: the check still asks for {lacks}" in done.err
+def test_s1_2_5_work_that_is_not_delivered_is_said_and_exits_1(quintet: Program, model: Model) -> None:
+    model(*LACKING)
+    done = quintet.run("-p", "write two files", *ASSISTED).clean(1)
+    assert done.out == "All tests pass.\n"
+    assert f"not delivered: {LACKS}" in done.err
+
+
+def test_an_autonomous_run_names_what_it_gave_up_at(quintet: Program, model: Model) -> None:
+    model(*LACKING, Reply(text="I cannot."))
+    done = (
+        quintet.run(
+            "-p", "write two files", "--mode", "build", "--permission-profile", "trusted", "--output-format", "json"
+        )
+        .clean(4)
+        .json()
+    )
+    assert done["reason"].startswith("loop_detected: the work was sent back 2 times")
+    assert (done["status"], done["delivery_state"], done["delivery_reason"]) == ("limit", "NEEDS_WORK", LACKS)
 
 
 def test_json_says_what_a_turn_still_lacks(quintet: Program, model: Model) -> None:
-    model(*LACKING, Reply(text="One."), Reply(text="NEEDS_WORK\ntwo.txt too"), Reply(text="{}"))
-    result = quintet.run("-p", "write two files", *BUILD, "--output-format", "json").clean(0).json()
-    assert (result["status"], result["delivery_state"], result["delivery_reason"]) == (
-        "done",
-        "NEEDS_WORK",
-        "two.txt too",
-    )
+    model(*LACKING)
+    line = ("-p", "write two files", *ASSISTED, "--output-format", "json")
+    result = quintet.run(*line).clean(1).json()
+    assert (result["status"], result["delivery_state"]) == ("needs_work", "NEEDS_WORK")
+    assert (result["delivery_reason"], result["exit_code"]) == (LACKS, 1)
 
 
 def test_stream_json_begins_with_the_session_and_ends_with_the_result(quintet: Program, model: Model) -> None:

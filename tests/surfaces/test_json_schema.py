@@ -44,7 +44,7 @@ def test_a_failed_run_has_no_value(quintet: Program, model: Model) -> None:
 
 def test_the_delivery_check_is_not_held_to_the_schema(quintet: Program, model: Model) -> None:
     server = model(Reply(text='{"words": 3}'), Reply(text="DONE\nno change was needed"))
-    done = quintet.run("-p", "count", "--mode", "research", "--json-schema", SCHEMA).clean(0)
+    done = quintet.run("-p", "tidy up", "--mode", "build", "--json-schema", SCHEMA).clean(0)
     assert done.out == '{"words": 3}\n'
     assert ["response_format" in request.body for request in server.server.requests] == [True, False]
 

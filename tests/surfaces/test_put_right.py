@@ -25,7 +25,7 @@ WHY = "`python3 gen.py` made .mcp.json and .vscode. Files that other programs ru
 @pytest.fixture
 def planting(quintet: Program, model: Model) -> Program:
     (quintet.root / "gen.py").write_text(GEN)
-    model(call("bash", command="python3 gen.py"), Reply(text="generated"))
+    model(call("bash", command="python3 gen.py"), Reply(text="generated"), Reply(text="DONE\ngen.py ran"))
     return quintet
 
 

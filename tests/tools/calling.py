@@ -14,23 +14,23 @@ from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app.machine_parts import find_ripgrep
 from quintet.app.models import SessionModels
-from quintet.app.open import find_ripgrep, make_containment
+from quintet.app.open import make_containment
 from quintet.app.prompts import PROMPTS
 from quintet.app.services import Services
 from quintet.app.tool_registry import tools_for
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.permission.gate import Sandbox, Verdict
 from quintet.domain.ports.ports import Model, Workbench
-from quintet.domain.settings.settings import SandboxSettings, Settings
+from quintet.domain.settings.settings import SandboxSettings, Settings, ToolSettings
 from quintet.domain.turn.messages import ToolCall
 from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
-from quintet.engine.turn.hands import Hands
 from quintet.engine.turn.prompts import Prompts
-from quintet.engine.turn.toolbox import Prepared, Toolbox
+from quintet.engine.turn.toolbox import Prepared, ToolAccess, Toolbox
 
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
 
@@ -72,7 +72,11 @@ class Caller:
             advisers=SessionModels(settings, vault, Prompts(PROMPTS).page, model).advisers,
         )
         self.toolbox = Toolbox(
-            tools_for(settings), Hands(bench, redactor=vault), BashGrammar(), terms, Presentation.FLAT
+            tools_for(settings),
+            ToolAccess(bench, redactor=vault),
+            BashGrammar(),
+            terms,
+            ToolSettings(presentation=Presentation.FLAT),
         )
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:

@@ -64,6 +64,31 @@ def test_a_missing_file_is_named_in_the_error(tools: Caller) -> None:
     assert tools.fails("Read", file_path="absent.txt") == "absent.txt: No such file or directory"
 
 
+@pytest.mark.parametrize(
+    ("missing", "near"),
+    [
+        ("count.py", "tally/count.py"),
+        ("tally/cuont.py", "tally/count.py"),
+        ("src/tally/count.py", "tally/count.py"),
+        ("tests/TEST_COUNT.PY", "tests/test_count.py"),
+    ],
+)
+def test_a_missing_file_comes_with_those_that_may_be_meant(tools: Caller, missing: str, near: str) -> None:
+    said = tools.fails("Read", file_path=missing)
+    assert said.startswith(f"{missing}: No such file or directory; near: {near}")
+    assert tools.fails("Edit", file_path=missing, old_string="a", new_string="b") == said
+
+
+def test_nothing_hidden_secret_or_foreign_is_named_as_near(tools: Caller) -> None:
+    for path in (".cache/deploy.py", "node_modules/x/deploy.py", "keys/id_rsa", "a/deploy.key"):
+        (tools.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (tools.root / path).write_text("x")
+    (tools.root / "out").symlink_to("/etc")
+    assert tools.fails("Read", file_path="deploy.py") == "deploy.py: No such file or directory"
+    assert "near" not in tools.fails("Read", file_path="passwd")
+    assert "near" not in tools.fails("Read", file_path="id_rsb")
+
+
 # ── Edit keeps what it was not asked to change
 
 

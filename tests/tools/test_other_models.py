@@ -86,7 +86,7 @@ def test_with_the_offline_rules_it_says_so_and_how_to_mend_it(tools: Caller, rep
         ("visual_checker", {"images": ["a.png"]}, "vision"),
     ):
         said = tools.fails(tool, question="?", **arguments)
-        assert said.startswith(f"no language model is configured for {route}: add one to [models]")
+        assert said.startswith(f"no language model is configured for {route}: `quintet models` shows")
         assert f"routing.{route}" in said
         assert "\n" not in said
 

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from quintet.adapters.processes.processes import LocalProcesses
 from quintet.domain.ports.ports import Finished
-from quintet.engine.turn.hands import Hands
+from quintet.engine.turn.toolbox import ToolAccess
 from tests.tools.calling import Caller
 
 
@@ -125,8 +125,8 @@ def test_a_search_that_takes_too_long_shows_what_it_found_and_says_so(
 ) -> None:
     cut = Cut(tools.containment)
     cut.said = said
-    bench = structs.replace(tools.toolbox.hands._bench, processes=cut)
-    tools.toolbox = tools.toolbox.with_hands(Hands(bench), tools.toolbox.specs)
+    bench = structs.replace(tools.toolbox.outside._bench, processes=cut)
+    tools.toolbox = tools.toolbox.with_access(ToolAccess(bench), tools.toolbox.specs)
     found = tools.ok(tool, pattern="*" if tool == "glob" else "o", **({"output_mode": mode} if mode else {}))
     *lines, note = found.splitlines()
     assert lines == shown and "there may be more" in note
@@ -139,6 +139,6 @@ def test_a_search_that_would_never_end_is_stopped(
     endless.write_text("#!/bin/sh\nexec sleep 3600\n")
     endless.chmod(0o755)
     monkeypatch.setattr("quintet.tools.search.SEARCH_SECONDS", 0.1)
-    bench = structs.replace(tools.toolbox.hands._bench, ripgrep=str(endless))
-    tools.toolbox = tools.toolbox.with_hands(Hands(bench), tools.toolbox.specs)
+    bench = structs.replace(tools.toolbox.outside._bench, ripgrep=str(endless))
+    tools.toolbox = tools.toolbox.with_access(ToolAccess(bench), tools.toolbox.specs)
     assert "more than 0.1 s and found nothing" in tools("grep", pattern="o").content

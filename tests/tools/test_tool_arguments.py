@@ -71,7 +71,7 @@ def test_every_tool_tells_a_model_all_it_needs(tools: Caller) -> None:
 
 def test_a_tool_above_the_profile_is_hidden_and_denied_when_called(tools: Caller) -> None:
     axes = Axes(WorkMode.BUILD, permission_profile=PermissionProfile.RESTRICTED)
-    shown = {schema.name for schema in tools.toolbox.schemas(tools.toolbox.plan(CallContext(axes)))}
+    shown = {schema.name for schema in tools.toolbox.schemas(tools.toolbox.plan(CallContext(axes)).tools)}
     assert {"Read", "grep", "git_status"} <= shown
     assert not {"Edit", "Write"} & shown
     assert tools.verdict("Write", axes, file_path="new.txt", content="x") is Verdict.DENY

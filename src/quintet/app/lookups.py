@@ -9,7 +9,7 @@ from quintet.adapters.files.paths import Places
 from quintet.adapters.sqlite.database import connect_to_read
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.base.errors import NotFound
-from quintet.domain.settings.settings import RoutingSettings, Settings
+from quintet.domain.settings.settings import ROUTES, RoutingSettings, Settings
 
 BUILTIN = "builtin"
 
@@ -37,7 +37,13 @@ def chosen_models(settings: Settings) -> list[dict[str, Any]]:
 
 def configured_models(settings: Settings) -> list[dict[str, Any]]:
     return [
-        model_row(settings, name, "configured", model.model, model.wire, model.base_url, model.api_key_env)
+        {
+            **model_row(settings, name, "configured", model.model, model.wire, model.base_url, model.api_key_env),
+            "window": getattr(model, "context_window", 0),
+            "prices": {"input": model.price_input, "cached": model.price_cached, "output": model.price_output}
+            if model.price_input or model.price_output
+            else None,
+        }
         for name, model in settings.models.items()
     ]
 
@@ -51,15 +57,19 @@ def model_row(
     base_url: str = "",
     key: str = "",
 ) -> dict[str, Any]:
+    from quintet.adapters.secrets.model_keys import has_key  # brings what starts programs
+
     return {
         "name": name,
         "source": source,
         "wire": wire,
         "model": model,
         "base_url": base_url,
-        "routed": [use for use in RoutingSettings.__struct_fields__ if settings.routing.model(use) == name],
-        "key": {"variable": key, "set": bool(os.environ.get(key))} if key else None,
+        "routed": [use for use in ROUTES if settings.routing.model(use) == name],
+        "key": {"variable": key, "set": has_key(key)} if key else None,
         "how": "",
+        "window": 0,
+        "prices": None,
     }
 
 

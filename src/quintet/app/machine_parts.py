@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from quintet.adapters.models.registry import NO_MODEL
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import own_environment
 from quintet.adapters.processes.python_environment import install_line
+from quintet.adapters.secrets.model_keys import has_key
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.tool_spec import MachinePart, Route
@@ -63,6 +65,12 @@ def own_network(use: str, loopback: str) -> MachinePart:
     else:
         why = "pasta (package passt) or slirp4netns, with /dev/net/tun: closes this machine's own ports to commands"
     return MachinePart("network", False, "this machine's", why)
+
+
+def find_ripgrep() -> str:
+    """The rg that came with Quintet, else the one on PATH; where it would be if there is none."""
+    beside = os.path.join(os.path.dirname(sys.executable), "rg")
+    return beside if os.path.exists(beside) else program("rg") or beside
 
 
 def _ripgrep(around: PartSources) -> MachinePart:
@@ -119,7 +127,7 @@ def _model_of(route: Route) -> Callable[[PartSources], MachinePart]:
         configured = around.settings.models.get(name)
         if configured is None and name == "builtin":
             return MachinePart(what, False, "", NO_MODEL.format(route=route))
-        if configured and configured.api_key_env and not os.environ.get(configured.api_key_env):
+        if configured and configured.api_key_env and not has_key(configured.api_key_env):
             return MachinePart(what, False, "", f"models.{name}: export {configured.api_key_env}=… with its key")
         return MachinePart(what, True, name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from quintet.adapters.models.kept_images import ModelWithImages
 from quintet.adapters.models.registry import Models, RedactedModel, RoutedModels
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.ports.ports import Model
@@ -11,20 +12,21 @@ from quintet.domain.settings.settings import Settings
 
 
 class SessionModels:
-    """`page` gives a prompt by its name, `model` stands in for every configured model."""
+    """`page` gives a prompt by its name, `model` stands in for every configured model, `images` is their folder."""
 
     def __init__(
-        self, settings: Settings, vault: Vault, page: Callable[[str], str], model: Model | None = None
+        self, settings: Settings, vault: Vault, page: Callable[[str], str], model: Model | None = None, images: str = ""
     ) -> None:
+        self._images = images
         self._vault = vault
-        self._models = Models(settings)
+        self._models = Models(settings, vault.learn)
         self._get: Callable[[str], Model] = (lambda name: model) if model else self._models.get
         self._made: dict[str, Model] = {}
         self.advisers = RoutedModels(self.get, settings, page)
 
     def get(self, name: str) -> Model:
         if name not in self._made:
-            self._made[name] = RedactedModel(self._get(name), self._vault)
+            self._made[name] = RedactedModel(ModelWithImages(self._get(name), self._images), self._vault)
         return self._made[name]
 
     async def close(self) -> None:

@@ -3,47 +3,53 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
+import traceback
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from quintet.adapters import sandbox
-from quintet.adapters.agents.agents_md import agents_page
+from quintet.adapters.agents.agents_md import head_page, nested_pages
 from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.private_files import private
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.files.state_files import Artifacts
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
-from quintet.adapters.models.registry import Models
+from quintet.adapters.git.git_folders import branch_name
 from quintet.adapters.processes.background_shells import BackgroundShells
-from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import LocalProcesses, ShellHooks
 from quintet.adapters.processes.system import RandomIds, SystemClock, process_start
-from quintet.adapters.protected.left_behind import left_note
-from quintet.adapters.sandbox.containment import Containment, SandboxSetup, installed_in
+from quintet.adapters.sandbox.containment import Containment, SandboxSetup
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
 from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.app.late import Late, load
+from quintet.app.machine_parts import find_ripgrep
 from quintet.app.models import SessionModels
+from quintet.app.opening_notes import opening_notes, sound_agents
 from quintet.app.prompts import own_prompts
 from quintet.app.services import Opening, Services, feature_commands
 from quintet.app.tool_registry import tools_for
-from quintet.app.trust_question import at_home, lies_in, not_loaded, not_yours, own_inside, sound_agents
-from quintet.domain.base.errors import NotFound, StoreDamaged, UsageError
+from quintet.domain.base.errors import NotFound, StoreDamaged, ToolFailed, UsageError
+from quintet.domain.base.safe_text import visible
 from quintet.domain.dials.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal.protocol import Event, Noticed, ReasoningSwitched
 from quintet.domain.journal.state import SessionState, fold
+from quintet.domain.models.known import resolved
 from quintet.domain.permission.gate import Terms
+from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Agents, Clock, Ids, Lease, Model, Repository, ShellGrammar, Workbench
 from quintet.domain.settings.settings import Settings
+from quintet.domain.turn.agent_pages import AgentsPage
+from quintet.domain.turn.messages import KeptImage
+from quintet.domain.turn.surroundings import Surroundings
 from quintet.engine.replay.record import header, recorded
 from quintet.engine.replay.recorder import Recorder
 from quintet.engine.session.core import CommandParts, Core, CycleParts, Log, ModelAccess, Ownership, TurnParts
@@ -51,9 +57,11 @@ from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.open_session import create_session, fork_session, new_lease
 from quintet.engine.session.owner import Owner
 from quintet.engine.session.session import Session
-from quintet.engine.turn.hands import Hands
-from quintet.engine.turn.toolbox import Toolbox
+from quintet.engine.turn.toolbox import ToolAccess, Toolbox
 from quintet.features.registry import features
+from quintet.package import load
+from quintet.tools.images import FOLDER as IMAGES
+from quintet.tools.images import IMAGE_BYTES, kept_image
 from quintet.tools.meta import finish_step
 
 if TYPE_CHECKING:
@@ -63,9 +71,22 @@ if TYPE_CHECKING:
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 LATEST = "latest"
-INTERACTIVE_CHANGE = AxesChange(
-    INTERACTIVE.work_mode, INTERACTIVE.run_control, INTERACTIVE.permission_profile, INTERACTIVE.model_mode
-)
+SHELL = "bash"  # that the lines of calls are written for
+
+
+class Late:
+    """Stands for what `load(name)(*words, **named)` makes, when something of it is first wanted."""
+
+    def __init__(self, name: str, *words: Any, **named: Any) -> None:
+        self._name = name
+        self._words = words
+        self._named = named
+        self._made: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self._made is None:
+            self._made = load(self._name)(*self._words, **self._named)
+        return getattr(self._made, name)
 
 
 @asynccontextmanager
@@ -100,7 +121,7 @@ async def open_session(
     core.turn.answer_schema = json_schema
     if executors:
         core.cycle.executors = lambda: executors
-    notes = _notes(places, loaded, own)
+    notes = opening_notes(places, loaded, own)
     store = core.store
     assert isinstance(store, SqliteStore)
     surface = Surface(surface)
@@ -138,12 +159,13 @@ def make_core(
     clock: Clock | None = None,
     ids: Ids | None = None,
 ) -> Core:
+    settings = resolved(loaded.settings)
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
     files = ProjectFiles(places.root, terms.protection, containment)
     prompts = own_prompts(places.root, loaded.trust)
     vault = Vault(places, loaded.settings)
-    models = SessionModels(loaded.settings, vault, prompts.page, model)
+    models = SessionModels(loaded.settings, vault, prompts.page, model, os.path.join(places.outputs, IMAGES))
     shells = BackgroundShells(containment, places.outputs, vault)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment, vault)
@@ -171,7 +193,7 @@ def make_core(
         store=SqliteStore(places.database),
         clock=clock or SystemClock(),
         ids=ids or RandomIds(),
-        settings=loaded.settings,
+        settings=settings,
         agents=cast(
             Agents,
             Late(
@@ -183,19 +205,21 @@ def make_core(
         ),
         checkpoints=checkpoints,
         turn=TurnParts(
-            models=ModelAccess(loaded.settings, models.get),
+            models=ModelAccess(settings, models.get),
             toolbox=Toolbox(
                 {**tools_for(loaded.settings), finish_step.name: finish_step, **(own.specs if own else {})},
-                Hands(bench, rule_book, vault, crashed),
+                ToolAccess(bench, rule_book, vault, crashed),
                 cast(ShellGrammar, Late("adapters.shell_grammar.parse:BashGrammar")),
                 terms,
-                loaded.settings.tools.presentation,
+                loaded.settings.tools,
             ),
             prompts=prompts,
             rule_book=rule_book,
-            repository=cast(Repository, Late("app.review_subjects:repository", services.opening)),
+            repository=cast(Repository, Late("app.late_parts:repository", services.opening)),
             hook_runner=ShellHooks(loaded.hook_problem),
-            agents_page=vault.text(agents_page(start or places.root, places.root, files.read)),
+            keep_images=lambda paths: named_images(places, files, bench, paths),
+            look_around=lambda: looked_around(places, start or places.root, files, vault.text),
+            nested_pages=lambda touched: pages_below(touched, start, files, vault.text),
             keep_artifact=artifacts.keep,
         ),
         cycle=CycleParts(plans=cast("Plans", Late("adapters.tasks.drafts:PlanFolder", places))),
@@ -203,6 +227,7 @@ def make_core(
             features=feature_commands(services.opening),
             settings_text=lambda: "\n".join(config.as_lines(loaded)),
             keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
+            board_rows=lambda: load("app.late_parts:board_rows")(services),
         ),
         ownership=Ownership(
             process_start=process_start,
@@ -221,11 +246,45 @@ def make_core(
     )
     core.ownership.open_elsewhere = lambda session: _is_open(core, session)
     core.cycle.tasks = cache(
-        lambda: cast("TaskKeeper", load("app.tasks:make_keeper")(core.store, places, core.clock, vault.text))
+        lambda: cast("TaskKeeper", load("app.late_parts:make_keeper")(core.store, places, core.clock, vault.text))
     )
-    core.cycle.look = lambda: cast("Look", load("app.tasks:make_look")(places, core.settings, core.clock))
+    core.cycle.look = lambda: cast("Look", load("app.late_parts:make_look")(places, loaded, core.clock))
     core.cycle.executors = cache(lambda: _executors(core, services.opening))
     return core
+
+
+def named_images(
+    places: Places, files: ProjectFiles, bench: Workbench, paths: tuple[str, ...]
+) -> tuple[KeptImage | None, ...]:
+    """What is a picture of the project of each of these paths; None for what a call could not read unasked."""
+    found: list[KeptImage | None] = []
+    for path in paths:
+        found.append(None)
+        place = inside(os.path.join(places.root, path), places.root)  # one outside is for a call, which asks
+        with contextlib.suppress(OSError, ToolFailed, ValueError):
+            if place and os.stat(os.path.join(places.root, place)).st_size <= IMAGE_BYTES:
+                found[-1] = kept_image(bench, files.read(place))
+    return tuple(found)
+
+
+def looked_around(
+    places: Places, start: str, files: ProjectFiles, redacted: Callable[[str], str] = str
+) -> Surroundings:
+    """What a model is told of where it is; the date is the clock's."""
+    machine = os.uname()
+    return Surroundings(
+        system=f"{machine.sysname} {machine.machine}",
+        shell=SHELL,
+        branch=branch_name(places.root),
+        page=redacted(head_page(start, files, places.config)),
+    )
+
+
+def pages_below(
+    touched: tuple[str, ...], start: str, files: ProjectFiles, redacted: Callable[[str], str]
+) -> tuple[AgentsPage, ...]:
+    """What a model is told of the folders that its calls touched files in."""
+    return tuple(AgentsPage(page.place, redacted(page.text)) for page in nested_pages(touched, start, files))
 
 
 def _executors(core: Core, opening: Opening) -> Executors:
@@ -252,7 +311,7 @@ def make_containment(places: Places, settings: Settings, terms: Terms) -> Contai
         protection=terms.protection,
         networks=() if terms.loopback_open else sandbox.networks(),
     )
-    return sandbox.contain(terms.sandbox, setup, records=places.unsettled)
+    return sandbox.contain(terms.sandbox, setup, records=places.crash_records)
 
 
 async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed], agent: str, places: Places) -> Session:
@@ -348,24 +407,6 @@ async def _take_up(
     return Session(core, row.id, surface, owner, since)
 
 
-def _notes(places: Places, loaded: config.LoadedSettings, own: user_tools.OwnTools) -> list[Noticed]:
-    """What the person should know about the settings and their own tools."""
-    notes = [Noticed(level="warning", code="SETTINGS", text=warning) for warning in loaded.warnings]
-    notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]
-    warnings = {
-        "INSTALLED_IN_PROJECT": installed_in(places.root),
-        "HOME": at_home(places),
-        "OWN_FILES_INSIDE": own_inside(places),
-        "NOT_YOURS": not_yours(places),
-        "LEFT_BEHIND": left_note(places, loaded.settings),
-        "TRUST": not_loaded(places, loaded.trust),
-    }
-    notes += [Noticed(level="warning", code=code, text=text) for code, text in warnings.items() if text]
-    more = {"OWN_TOOLS": own.held_back, "PROJECT_ABOVE": lies_in(places)}
-    notes += [Noticed(level="info", code=code, text=text) for code, text in more.items() if text]
-    return notes
-
-
 def _first_axes(settings: Settings, surface: Surface, person: bool, axes: AxesChange | None) -> Axes:
     """Where the dials stand at the start: the surface's defaults, then settings, then flags."""
     base = (INTERACTIVE if person else UNATTENDED).on(surface)
@@ -393,21 +434,6 @@ async def fork(path: str, session: str, at: str = "") -> str:
         await core.store.close()
 
 
-async def tour() -> int:
-    """A small repository in a temporary folder, and the tour through it."""
-    import tempfile
-
-    from quintet.app import sample_project
-    from quintet.surfaces.tour import Tour
-
-    folder = os.path.join(tempfile.mkdtemp(prefix="quintet-tour-"), "slugs")
-    os.mkdir(folder)
-    sample_project.make(folder)
-    builtin = Models(Settings()).get("builtin")
-    async with open_session(folder, surface=Surface.TUI, axes=INTERACTIVE_CHANGE, model=builtin) as session:
-        return await Tour(session, folder, f"offline rules · sandbox {sandbox.works_here()}").run()
-
-
 def looks(path: str) -> tuple[str, str, str]:
     """What a surface shows around a session: the project's name, model and sandbox, and the colour setting."""
     places = locate(path)
@@ -418,15 +444,7 @@ def looks(path: str) -> tuple[str, str, str]:
     return places.name, about, settings.display.color
 
 
-def find_ripgrep() -> str:
-    """The rg that came with Quintet, else the one on PATH; where it would be if there is none."""
-    beside = os.path.join(os.path.dirname(sys.executable), "rg")
-    return beside if os.path.exists(beside) else program("rg") or beside
-
-
 def log_crash(places: Places, error: BaseException, redacted: Callable[[str], str] | None = None) -> None:
-    import traceback
-
     redacted = redacted or Vault(places, Settings()).text
     log(places, redacted("".join(traceback.format_exception(error))))
 
@@ -436,8 +454,6 @@ def log(places: Places, text: str) -> None:
         with open(places.log, "a", encoding="utf-8", opener=private) as file:
             file.write(f"{SystemClock().now()}\n{text}\n")
     except OSError:
-        from quintet.domain.base.safe_text import visible
-
         sys.stderr.write(f"{visible(text)}\n")
 
 

@@ -20,6 +20,7 @@ from quintet.domain.permission.gate import Terms
 from quintet.domain.settings.settings import Settings
 from quintet.engine.commands.table import known
 from quintet.engine.session.core import FeatureCommands
+from quintet.features.feature import Feature
 from quintet.features.registry import features
 
 
@@ -34,6 +35,18 @@ class Opening(Struct, frozen=True):
     containment: Containment
     vault: Vault
     services: Mapping[str, Any]  # of the other features: each may be absent
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+
+class Checkup(Struct, frozen=True):
+    """What a feature's check looks at."""
+
+    places: Places
+    loaded: LoadedSettings
+    thorough: bool = False  # whether it may read all that is stored
 
     @property
     def settings(self) -> Settings:
@@ -68,6 +81,11 @@ class Services(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._features)
+
+    def opened(self) -> Iterator[tuple[Feature, Any]]:
+        """Those that were asked for so far."""
+        for name, service in list(self._open.items()):
+            yield self._features[name], service
 
     async def close(self) -> None:
         """Close those that were opened, the last one first."""

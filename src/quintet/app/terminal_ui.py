@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from quintet.adapters import sandbox
 from quintet.adapters.files.file_finder import ProjectFinder
@@ -25,20 +25,24 @@ from quintet.adapters.sqlite.database import clear_errors
 from quintet.adapters.tasks.drafts import TaskInput
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.app.lookups import BUILTIN, chosen_models, stored
-from quintet.app.open import find_ripgrep, fork, log_crash, open_session
+from quintet.app.machine_parts import find_ripgrep
+from quintet.app.open import Late, fork, log_crash, open_session
+from quintet.app.opening_notes import sound_agents
 from quintet.app.task_lookups import live_claims, tasks_here
-from quintet.app.trust_question import sound_agents, trust_question
+from quintet.app.trust_question import trust_question
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Surface
 from quintet.domain.journal.session_summary import SessionStatus
-from quintet.domain.ports.prompt import AgentShown, AtHand, ModelShown, SessionShown
+from quintet.domain.ports.ports import Agents
+from quintet.domain.ports.prompt import AgentChoice, ModelChoice, ModelSetup, PromptSources, SessionChoice
 from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.board import OtherSession, UnderWay
 from quintet.domain.tasks.task import TaskStatus
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.queries import status_of, summary_of
 from quintet.engine.session.session import Session
+from quintet.package import load
 from quintet.surfaces.tui.chrome.themes import chosen
 from quintet.surfaces.tui.context import TuiContext
 
@@ -100,10 +104,10 @@ def under_way(places: Places) -> UnderWay:
     return UnderWay(tuple(found.tasks), claims, reasons, tuple(others))
 
 
-def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> AtHand:
+def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> PromptSources:
     """`flags` are settings that the command line gave."""
     places = locate(path)
-    return AtHand(
+    return PromptSources(
         finder=ProjectFinder(places.root, find_ripgrep()),
         drafts=TaskInput(TaskFolder(places.root, places.runs), places.draft_mark, _redacted(places)),
         past=InputHistory(places.inputs, _redacted(places)),
@@ -113,6 +117,7 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> AtHand:
         sessions=lambda: _sessions(places),
         agents=lambda: _agents(places),
         fork=lambda session: fork(path, session),
+        setup=cast(ModelSetup, Late("app.model_setup:LocalModelSetup", places)),
     )
 
 
@@ -134,18 +139,18 @@ def _redacted(places: Places) -> Callable[[str], str]:
     return redacted
 
 
-def _models(places: Places) -> list[ModelShown]:
+def _models(places: Places) -> list[ModelChoice]:
     """The models one can choose, the offline rules last."""
     shown = []
     for row in chosen_models(config.load(places).settings):
         about = "offline rules" if row["name"] == BUILTIN else f"{row['model']}  {row['base_url'] or row['wire']}"
         key = row["key"]
         problem = f"{key['variable']} is not set" if key and not key["set"] else ""
-        shown.append(ModelShown(row["name"], about, tuple(row["routed"]), problem))
+        shown.append(ModelChoice(row["name"], about, tuple(row["routed"]), problem))
     return shown
 
 
-def _sessions(places: Places) -> list[SessionShown]:
+def _sessions(places: Places) -> list[SessionChoice]:
     rows = stored(places)
     if rows is None:
         return []
@@ -156,16 +161,14 @@ def _sessions(places: Places) -> list[SessionShown]:
         summary, live = summary_of(row), owner_lives(row, time.time(), process_start)
         badge_text = badge.full(summary.axes)
         shown.append(
-            SessionShown(row.id, row.updated, status_of(summary, live), live, badge_text, summary.turns, row.title)
+            SessionChoice(row.id, row.updated, status_of(summary, live), live, badge_text, summary.turns, row.title)
         )
     return shown
 
 
-def _agents(places: Places) -> list[AgentShown]:
-    from quintet.adapters.agents.agents import LocalAgents
-
+def _agents(places: Places) -> list[AgentChoice]:
     loaded = config.load(places)
-    agents = LocalAgents(
+    agents: Agents = load("adapters.agents.agents:LocalAgents")(
         places, make_terms(places, loaded.settings).protection, trusted=sound_agents(places, loaded.trust)
     )
-    return [AgentShown(agent.id, agent.title or agent.persona.role, origin) for agent, origin in agents.listed()]
+    return [AgentChoice(agent.id, agent.title or agent.persona.role, origin) for agent, origin in agents.listed()]

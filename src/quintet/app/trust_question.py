@@ -6,7 +6,7 @@ the person saw is what is trusted: it is read once.
 
 from __future__ import annotations
 
-import os
+import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from msgspec import Struct
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
+from quintet.adapters.settings.mcp_servers import in_words
 from quintet.adapters.settings.trust import (
     Link,
     accept,
     decline,
-    files_below,
     former,
     pieces,
     server_piece,
@@ -31,8 +31,8 @@ from quintet.adapters.settings.trust import (
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.safe_text import on_one_line, visible
 from quintet.domain.base.wording import listed
-from quintet.domain.permission import trusted_content
-from quintet.domain.permission.protected_paths import inside
+from quintet.domain.permission import trust_summary, trusted_content
+from quintet.domain.permission.exposure import given_to, may_be_secret
 from quintet.domain.permission.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SETTINGS, TOOLS, Pieces, Trust
 from quintet.domain.settings.settings import Settings
 
@@ -136,8 +136,6 @@ def difference(places: Places, trust: Trust, name: str, found: Pieces) -> list[s
 
 def effects(places: Places, found: Pieces) -> list[str]:
     """What these pieces of a project would do once it is trusted, the gravest first; a link does nothing."""
-    from quintet.domain.permission import trust_words
-
     loaded = {name: data for name, data in found.items() if not isinstance(data, Link)}
     try:
         changed = config.would_change(places, loaded.get(SETTINGS, b""))
@@ -145,17 +143,14 @@ def effects(places: Places, found: Pieces) -> list[str]:
     except SettingsError as error:
         return [visible(f"has settings that cannot be used: {error}"), *_loaded_files(loaded)]
     hooks = [text for one in changed if one.key.startswith("hooks.") for text in one.value]
-    lines = trust_words.settings_lines(changed, unlooked(places.root, hooks))
-    lines += _servers(own, {**_entries(loaded), **trust_words.servers_set(changed)})
+    lines = trust_summary.settings_lines(changed, unlooked(places.root, hooks))
+    lines += _servers(own, {**_entries(loaded), **trust_summary.servers_set(changed)})
     return [visible(line) for line in lines] + _loaded_files(loaded)
 
 
 def _servers(own: Settings, entries: dict[str, Any]) -> list[str]:
     if not entries:
         return []
-    from quintet.adapters.settings.mcp_servers import in_words
-    from quintet.domain.permission.exposure import given_to, may_be_secret
-
     given = getattr(own.features.get("mcp"), "variables", ())  # set only where that feature is there
 
     def refused(server: str, variable: str) -> bool:
@@ -167,20 +162,16 @@ def _servers(own: Settings, entries: dict[str, Any]) -> list[str]:
 
 def _entries(found: Pieces) -> dict[str, Any]:
     """The servers of a project's `.mcp.json`, as they stand there."""
-    import json
-
     start = server_piece("")
     return {name.removeprefix(start): json.loads(data) for name, data in found.items() if name.startswith(start)}
 
 
 def _loaded_files(found: Pieces) -> list[str]:
-    from quintet.domain.permission.trust_words import file_lines
-
     def below(*folders: str) -> list[str]:
         starts = tuple(f"{folder}/" for folder in folders)
         return [visible(name.partition("/")[2]) for name in sorted(found) if name.startswith(starts)]
 
-    return file_lines(below(TOOLS), below(PROMPTS), below(*AGENTS))
+    return trust_summary.file_lines(below(TOOLS), below(PROMPTS), below(*AGENTS))
 
 
 def _kind(name: str) -> str:
@@ -190,61 +181,6 @@ def _kind(name: str) -> str:
         return "MCP servers"
     below = {TOOLS: "tools", PROMPTS: "prompts", **dict.fromkeys(AGENTS, "agents")}
     return next((word for folder, word in below.items() if name.startswith(f"{folder}/")), "hook scripts")
-
-
-def not_loaded(places: Places, trust: Trust) -> str:
-    """What of a trusted folder is left out because it is new or has changed; empty if nothing is."""
-    found = trusted_content.changes(trust, pieces(places)) if trust.trusted else []
-    return trusted_content.not_loaded(found) if found else ""
-
-
-def at_home(places: Places) -> str:
-    """What to know where the project is the user's home, or holds it; empty elsewhere."""
-    home = os.path.realpath(os.path.expanduser("~"))
-    if inside(home, places.root) is None:
-        return ""
-    return (
-        f"The project {on_one_line(places.root)} holds your home folder: commands see everything in it but known "
-        "secrets and Quintet's own files. Its hidden files and `bin` are read-only for them, and writing one asks each "
-        "time."
-    )
-
-
-def own_inside(places: Places) -> str:
-    """What to know where Quintet's settings or state lie in a project that is not the user's home; empty elsewhere."""
-    if at_home(places):
-        return ""
-    lying = [path for path in (places.config, os.path.dirname(places.state)) if places.holds(path)]
-    if not lying:
-        return ""
-    named = " and ".join(os.path.realpath(path) for path in lying)
-    return (
-        f"Quintet's own files lie in this project: {named}. What stands there counts as yours, with its hooks, tools, "
-        "rules and trust, whoever wrote it. If it came with the project, set XDG_CONFIG_HOME and XDG_STATE_HOME to "
-        "folders elsewhere. Commands and edits cannot reach it."
-    )
-
-
-def not_yours(places: Places) -> str:
-    """What to know where a repository above the folder does not count; empty elsewhere."""
-    if not places.passed_over:
-        return ""
-    return (
-        f"The project is {on_one_line(places.root)} alone: {on_one_line(places.passed_over)} has a .git, but it or the "
-        "folder is another user's. If you trust it, git config --global --add safe.directory PATH lets it count."
-    )
-
-
-def lies_in(places: Places) -> str:
-    """What to know where the project is more than the folder that was opened; empty elsewhere."""
-    if not places.opened:
-        return ""
-    return f"The project is {on_one_line(places.root)}, the repository that {on_one_line(places.opened)} lies in."
-
-
-def sound_agents(places: Places, trust: Trust) -> bool:
-    """Whether programs of the project's agents may be run: it is trusted, and none of their files is new or changed."""
-    return trust.trusted and all(trust.covers_below(folder, files_below(places.root, folder)) for folder in AGENTS)
 
 
 def ask_for_trust(path: str) -> None:

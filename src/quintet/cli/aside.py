@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.protected.crash_record import move_all_aside
 from quintet.adapters.protected.left_behind import left_behind, names, protection_then
-from quintet.adapters.protected.moved_aside import STORES, new_store, put_back
-from quintet.adapters.protected.unsettled import put_all_aside
+from quintet.adapters.protected.moved_aside import STORES, move_back, new_store
 from quintet.adapters.settings import layers as config
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, UsageError
@@ -18,7 +18,7 @@ from quintet.domain.base.safe_text import visible
 from quintet.surfaces.tables import say, say_json
 
 if TYPE_CHECKING:
-    from quintet.adapters.protected.unsettled import Left
+    from quintet.adapters.protected.crash_record import AbandonedRecord
     from quintet.domain.settings.settings import Settings
 
 
@@ -37,7 +37,7 @@ def aside_keep(arguments: Namespace) -> int:
     return 0
 
 
-def _each(arguments: Namespace, do: Callable[[Places, Settings, Left, list[str]], list[str]]) -> list[str]:
+def _each(arguments: Namespace, do: Callable[[Places, Settings, AbandonedRecord, list[str]], list[str]]) -> list[str]:
     """Do it to each, say what was done or found, and return what was found."""
     places = locate(arguments.directory)
     settings = config.load(places).settings
@@ -51,16 +51,16 @@ def _each(arguments: Namespace, do: Callable[[Places, Settings, Left, list[str]]
     return found
 
 
-def _kept(left: Left, paths: list[str]) -> list[str]:
+def _kept(left: AbandonedRecord, paths: list[str]) -> list[str]:
     left.forget()
     return [f"{path} is kept" for path in paths]
 
 
-def _moved(places: Places, settings: Settings, left: Left) -> list[str]:
+def _moved(places: Places, settings: Settings, left: AbandonedRecord) -> list[str]:
     if not left.legible:
         return ["what stood here before is not known: move by hand what is not yours, then quintet aside keep"]
     protection = protection_then(places, settings, left)
-    said = put_all_aside(left.root, left.found(protection, reopening=True), new_store(places.scratch))
+    said = move_all_aside(left.root, left.found(protection, reopening=True), new_store(places.scratch))
     if not left.found(protection):
         left.forget()
     return said
@@ -86,7 +86,7 @@ def _taken_back(places: Places, name: str) -> str:
     for stamp in sorted(stamps, key=lambda stamp: [int(number) for number in stamp.split("-")], reverse=True):
         store = os.path.join(parent, stamp)
         try:
-            put_back(places.root, name, store)
+            move_back(places.root, name, store)
         except FileNotFoundError:
             continue
         except FileExistsError:

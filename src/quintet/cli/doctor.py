@@ -10,8 +10,9 @@ from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.app.tasks import make_keeper, make_look
-from quintet.app.trust_question import not_loaded
+from quintet.app.late_parts import fix_features, make_keeper, make_look
+from quintet.app.opening_notes import not_loaded
+from quintet.app.services import Checkup
 from quintet.cli.parsing import lookup
 from quintet.domain.base.errors import UsageError
 from quintet.domain.tasks.health import Finding, HealthScope, Severity
@@ -22,18 +23,17 @@ from quintet.surfaces.tables import say, say_json
 def doctor(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     loaded = config.load(places)
-    settings = loaded.settings
-    look = make_look(places, settings, SystemClock())
+    look = make_look(places, loaded, SystemClock())
     done: list[str] = []
     if arguments.action == "fix":
         if problem := look.store_problem():
             raise UsageError(f"nothing can be mended while the state cannot be used: {problem}")
-        done = _fixed(places, look)
-    findings = make_look(places, settings, SystemClock()).health(thorough=True)
+        done = [*_fixed(places, look), *fix_features(Checkup(places, loaded, thorough=True))]
+    findings = make_look(places, loaded, SystemClock()).health(thorough=True)
     if left := not_loaded(places, loaded.trust):
         advice = "look at it: quintet trust --check"
         findings.append(Finding("TRUST_CHANGED", Severity.WARNING, HealthScope.PROJECT, places.root, left, advice))
-    if killed := left_note(places, settings):
+    if killed := left_note(places, loaded.settings):
         advice = "look at it: quintet aside"
         findings.append(Finding("LEFT_BEHIND", Severity.WARNING, HealthScope.PROJECT, places.root, killed, advice))
     if arguments.json:

@@ -40,7 +40,9 @@ def _parser(name: str) -> ArgumentParser:
     cycle.add_argument("--max-seconds", type=float, metavar="S", help="seconds at most")
     session = parser.add_argument_group("session")
     session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a cycle")
-    session.add_argument("--model", default="", metavar="NAME", help="one of your models, builtin, or replay:FILE")
+    session.add_argument(
+        "--model", default="", metavar="NAME", help="one of your models, PRESET/MODEL, builtin, or replay:FILE"
+    )
     session.add_argument("--output-format", choices=("text", "json", "stream-json"), default="text")
     session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
     return parser

@@ -1,87 +1,12 @@
-"""argv → settings → surface. Cheap: what a command does not need is not imported."""
+"""The program's door: tells its version and what failed, and imports `commands` for all else."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
-from importlib import import_module
 
 from quintet import __version__
-from quintet.cli.parsing import dial_flags, make_parser
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
-    from collections.abc import Callable
-
-DESCRIPTION = "A coding agent you steer by five dials."
-COMMANDS = """\
-commands:
-  quintet                     a session here, on a screen; --plain: line by line
-  quintet -p "…"              one headless turn, the answer on stdout (- or nothing: read stdin)
-  quintet headless "…"        the same, by its long name
-  quintet flow "…"|FILE       plan, execute and verify (also: headless autonomous "…")
-  quintet tour                a minute's tour on a small repository
-  quintet status              where this project's newest session stands
-  quintet sessions list | show ID [--events] | fork ID | purge ID
-  quintet rewind [ID] [N] [files|conversation|both]   back to before a turn
-  quintet models list | test [NAME]        the models you can route to
-  quintet agents list | show NAME | check | new NAME     personas with menus
-  quintet route --agent NAME -- "…"        which command an input would be there
-  quintet tools list | show NAME | doctor  what there is, and what is missing here
-  quintet tools call NAME --args JSON      one call by your own hand, through the gate
-  quintet permit --tool NAME --args JSON   what the gate would decide about a call
-  quintet rules list | add | revoke ID     what you allow unasked, or never
-  quintet policy --stage STAGE             tools, prompts and reasoning of a stage
-  quintet prompts show STAGE               what a model would be told, part by part
-  quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done
-  quintet secrets list | set NAME | remove NAME   what is kept from models, and given to commands
-  quintet doctor [fix]        what is wrong here, and mend what can be
-  quintet aside [move|keep|back PATH]  files that were kept out of the project
-  quintet report [ID]         what a session did, changed, asked and cost
-  quintet cost [--by day|model|stage|…]    tokens and money
-  quintet logs [--follow]     every model request, and how it ended
-  quintet replay RUN [--export FILE]       a recorded session again, compared event by event
-  quintet why EVENT           what stands behind a decision or a transition
-  quintet settings            every setting, and where it came from
-  quintet plugins             features that were installed beside it
-  quintet trust               let this folder's own settings loosen things, and load its own tools
-"""
-EXIT_CODES = """
-exit codes: 0 done, 1 error, 2 usage, 3 blocked or needs approval, 4 limit, 130 interrupted
-"""
-
-# Every command of the core, and where it is; a command is imported when it is run.
-TABLE = {
-    "headless": "main:headless",
-    "flow": "flow:flow",
-    "tour": "main:tour",
-    "status": "sessions:STATUS",
-    "sessions": "sessions:SESSIONS",
-    "rewind": "sessions:REWIND",
-    "models": "models:MODELS",
-    "agents": "agents:AGENTS",
-    "route": "agents:ROUTE",
-    "tools": "tools:TOOLS",
-    "permit": "tools:permit",
-    "rules": "rules:RULES",
-    "tasks": "tasks:tasks",
-    "aside": "aside:ASIDE",
-    "secrets": "secrets:SECRETS",
-    "plugins": "plugins:PLUGINS",
-    "policy": "policy:policy_command",
-    "prompts": "policy:PROMPTS_COMMAND",
-    "settings": "settings:SETTINGS",
-    "trust": "trust:TRUST",
-    "doctor": "doctor:DOCTOR",
-    "logs": "reports:LOGS",
-    "cost": "reports:COST",
-    "report": "reports:REPORT",
-    "forensics": "reports:FORENSICS",
-    "replay": "replay:REPLAY",
-    "why": "sessions:WHY",
-}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -95,7 +20,9 @@ def main(argv: list[str] | None = None) -> int:
     debug = "--debug" in arguments or bool(os.environ.get("QUINTET_DEBUG"))
     arguments = [argument for argument in arguments if argument != "--debug"]
     try:
-        code = _dispatch(arguments)
+        from quintet.cli.commands import dispatch
+
+        code = dispatch(arguments)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -133,111 +60,3 @@ def _let_stdout_go() -> None:
     """The reader of our output is gone: nothing more can be said there, and Python must not try at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
-
-
-def _dispatch(arguments: list[str]) -> int:
-    if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and not arguments[2].startswith("-"):
-        arguments = _in_place(arguments)
-    name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
-    if not name:
-        return _run(_main_parser().parse_args(arguments))
-    command = find(name)
-    if command is None:
-        from quintet.domain.base.errors import UsageError
-        from quintet.domain.base.wording import did_you_mean
-
-        raise UsageError(
-            f"{name} is not a command.{did_you_mean(name, names())}",
-            hint=f'To give it as a request: quintet -p "{" ".join(arguments)[:60]}"',
-        )
-    return command(arguments[1:])
-
-
-def _in_place(arguments: list[str]) -> list[str]:
-    """`-C DIR command action …` as `command action -C DIR …`."""
-    flag, name, rest = arguments[:2], arguments[2], arguments[3:]
-    has_action = bool(rest) and not rest[0].startswith("-")
-    action = rest[:1] if has_action else []
-    return [name, *action, *flag, *rest[len(action) :]]
-
-
-def _main_parser() -> ArgumentParser:
-    parser = make_parser("", DESCRIPTION)
-    parser.epilog = _epilog()
-    parser.add_argument("-V", "--version", action="version", version=f"quintet {__version__}")
-    parser.add_argument(
-        "-p", "--print", nargs="?", const="-", default=None, metavar="TEXT", dest="text", help="headless"
-    )
-    parser.add_argument("--plain", action="store_true", help="line by line, for any terminal")
-    _session_flags(parser)
-    return parser
-
-
-def _epilog() -> str:
-    from quintet.features.registry import features
-
-    more = "".join(f"  {line}\n" for feature in features() for line in feature.usage)
-    return COMMANDS + more + EXIT_CODES
-
-
-def _session_flags(parser: ArgumentParser) -> None:
-    dial_flags(parser)
-    session = parser.add_argument_group("session")
-    session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a session")
-    session.add_argument("--agent", default="", metavar="NAME|FILE", help="enter an agent's session")
-    session.add_argument("--fork", action="store_true", help="with --resume: go on in a copy")
-    session.add_argument("--model", default="", metavar="NAME", help="one of your models, builtin, or replay:FILE")
-    session.add_argument("--reasoning", action="store_true", help="show the agent's reasoning")
-    session.add_argument("--max-turns", type=int, metavar="N", help="model requests at most")
-    session.add_argument("--max-cost", type=float, metavar="MONEY", help="money at most")
-    session.add_argument(
-        "--swe", action="store_true", help="keep the run to SWE phases, each with its tools and budget"
-    )
-    session.add_argument(
-        "--output-format", choices=("text", "json", "stream-json"), default="text", help="of a headless run"
-    )
-    session.add_argument(
-        "--json-schema", metavar="FILE|JSON", help="of a headless run: the answer is JSON of this schema"
-    )
-    session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
-
-
-def headless(arguments: list[str]) -> int:
-    if arguments[:1] == ["autonomous"]:
-        from quintet.cli.flow import flow
-
-        return flow(arguments[1:], "headless autonomous")
-    parser = make_parser("headless", "One headless turn.")
-    parser.add_argument("text", nargs="?", default="-", help="the input; - or nothing reads stdin")
-    _session_flags(parser)
-    return _run(parser.parse_args(arguments))
-
-
-def _run(parsed: Namespace) -> int:
-    from quintet.cli.session import run
-
-    return run(parsed)
-
-
-def tour(arguments: list[str]) -> int:
-    make_parser("tour", "A minute's tour on a small repository in a temporary folder.").parse_args(arguments)
-    from quintet.cli.session import run_tour
-
-    return run_tour()
-
-
-def find(name: str) -> Callable[[list[str]], int] | None:
-    """A command of the core, or of a feature."""
-    if name in TABLE:
-        module, _, attribute = TABLE[name].partition(":")
-        command: Callable[[list[str]], int] = getattr(import_module(f"quintet.cli.{module}"), attribute)
-        return command
-    from quintet.features import registry
-
-    return registry.command(name)
-
-
-def names() -> list[str]:
-    from quintet.features import registry
-
-    return [*TABLE, *(name for feature in registry.features() for name in feature.commands)]

@@ -1,48 +1,158 @@
-"""The commands that look at models: which there are, who is routed to which, and whether they answer.
+"""The commands about models: which there are, who is routed to which, whether they answer; connecting one and back.
 
 Each takes the parsed arguments and returns an exit code; each has a table and a `--json` form.
 """
 
 from __future__ import annotations
 
-from argparse import Namespace
+import asyncio
+import sys
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from quintet.adapters.files.paths import locate
-from quintet.adapters.models import discovery
-from quintet.adapters.settings import layers as config
-from quintet.app.lookups import BUILTIN, chosen_models, model_row
-from quintet.cli.parsing import actions, lookup
-from quintet.domain.base.errors import NotFound, QuintetError
-from quintet.domain.base.wording import did_you_mean
-from quintet.domain.settings.settings import Settings
-from quintet.surfaces.tables import say, say_json, say_table
+from msgspec import structs
 
-QUESTION = "Answer with the single word: ok"
+from quintet.adapters.files.paths import locate
+from quintet.adapters.models import discovery, setup_state
+from quintet.adapters.models.registry import Models
+from quintet.adapters.processes.system import SystemClock
+from quintet.adapters.secrets.vault import Vault
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings.file import UserSettings
+from quintet.adapters.settings.model_tables import remove_models
+from quintet.app import model_dialogue, model_setup
+from quintet.app.lookups import BUILTIN, chosen_models, model_row
+from quintet.app.model_setup import WantedModel, try_model
+from quintet.cli.parsing import actions, lookup
+from quintet.domain.base.errors import NotFound, QuintetError, UsageError
+from quintet.domain.base.wording import did_you_mean
+from quintet.domain.models import presets
+from quintet.domain.models.presets import BY_NAME, CHAT, Preset
+from quintet.domain.settings.settings import Settings
+from quintet.surfaces.tables import complain, say, say_json, say_table
+
+WIRES = ("openai", "anthropic", "responses", "gemini", "pydantic-ai")
+LONGEST_KEY = 10_000
 
 
 def models_list(arguments: Namespace) -> int:
     settings = config.load(locate(arguments.directory)).settings
-    rows = [*chosen_models(settings), *_found(settings)]
+    found = _found(settings)
+    tests = setup_state.last_tests()
+    rows = [{**row, "last_test": tests.get(row["name"])} for row in (*chosen_models(settings), *found)]
     if arguments.json:
         say_json(rows)
         return 0
-    heading = ("NAME", "SOURCE", "WIRE", "MODEL", "ROUTED BY", "KEY", "ADDRESS")
+    heading = ("NAME", "SOURCE", "WIRE", "MODEL", "ROUTED BY", "KEY", "WINDOW", "PRICE", "LAST TEST", "ADDRESS")
     say_table([_cells(row) for row in rows], heading=heading)
-    if not settings.models:
-        say(["", "No model is configured. `quintet settings` names the file for [models.NAME] and [routing]."])
+    usable = [row for row in found if row["use"]]
+    if usable and not settings.models:
+        say(["", "No model is configured. To use what was found:"])
+        say_table([(f"  {row['use']}", row["words"]) for row in usable])
+    elif not settings.models:
+        say(["", f"No model is configured. {discovery.ADD} connects one; quintet models use --help lists the presets."])
+    return 0
+
+
+def models_use(arguments: Namespace) -> int:
+    places = locate(arguments.directory)  # first: from here on nothing of the project is run
+    wanted = model_setup.WantedModel(presets.find(arguments.preset), arguments.model or "", **_given(arguments))
+    if not arguments.json and sys.stdin is not None and sys.stdin.isatty():
+        wanted = model_dialogue.with_key(wanted)
+    tell = complain if arguments.json else model_dialogue.tell
+    return _connected(arguments, asyncio.run(model_setup.connect(places, wanted, tell)))
+
+
+def models_add(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    person = sys.stdin is not None and sys.stdin.isatty() and not arguments.json
+    wanted = _custom(arguments) if arguments.base_url or arguments.preset or arguments.wire == "pydantic-ai" else None
+    if wanted is None and not person:
+        raise UsageError(
+            "models add needs flags where nobody can be asked",
+            hint="quintet models add NAME --base-url URL --model MODEL   or: quintet models add --preset PRESET",
+        )
+    if wanted is None or (person and not wanted.model):
+        done = asyncio.run(model_dialogue.guided(places, wanted))
+    else:
+        done = asyncio.run(model_setup.connect(places, wanted, complain if arguments.json else model_dialogue.tell))
+    return _connected(arguments, done)
+
+
+def _custom(arguments: Namespace) -> Any:
+    """A model that the flags describe, of a preset or of any server."""
+
+    given = _given(arguments)
+    if arguments.preset:
+        preset = presets.find(arguments.preset)
+    else:
+        if not (arguments.name and arguments.model):
+            raise UsageError("models add NAME --base-url URL --model MODEL: the name and the model are missing")
+        lists = arguments.wire != "pydantic-ai"
+        preset = Preset(arguments.name, arguments.name, arguments.wire or CHAT, key_needed=False, lists=lists, path="")
+    if arguments.wire:
+        preset = structs.replace(preset, wire=arguments.wire)
+    routes = tuple(word for word in (arguments.route or "").split(",") if word)
+    if unknown := [word for word in routes if word not in presets.MODEL_MODES]:
+        raise UsageError(f"--route {unknown[0]}: fast, smart and deep are wanted, with commas between")
+    if not arguments.route:
+        settings = config.load(locate(arguments.directory)).settings
+        routes = presets.MODEL_MODES if settings.routing.smart == BUILTIN else ()
+    return WantedModel(preset, arguments.model or "", arguments.name or "", routes=routes, **given)
+
+
+def _given(arguments: Namespace) -> dict[str, Any]:
+    """What the flags that `use` and `add` share say."""
+    key = sys.stdin.read(LONGEST_KEY + 1).strip() if arguments.key_stdin and sys.stdin is not None else ""
+    if arguments.key_stdin and (not key or len(key) > LONGEST_KEY or not key.isprintable()):
+        raise UsageError("--key-stdin: pipe the key in, on one line", hint="quintet models use … --key-stdin < FILE")
+    return {
+        "base_url": arguments.base_url,
+        "region": arguments.region,
+        "resource": arguments.resource,
+        "key": key,
+        "key_env": arguments.key_env,
+        "key_command": arguments.key_command,
+        "key_place": arguments.where or "auto",
+        "test": not arguments.no_test,
+    }
+
+
+def _connected(arguments: Namespace, done: Any) -> int:
+    if arguments.json:
+        say_json(done)
+    else:
+        say(done.lines)
+    return 0
+
+
+def models_remove(arguments: Namespace) -> int:
+
+    places = locate(arguments.directory)
+    before = config.load(places).settings
+    unrouted = remove_models(UserSettings(places), arguments.names)
+    left = config.load(places).settings
+    keys = {before.models[name].api_key_env for name in arguments.names if name in before.models}
+    kept = sorted({row.name for row in Vault(places, left).names() if row.source != "environment"} & keys)
+    if arguments.json:
+        say_json({"removed": arguments.names, "unrouted": unrouted, "settings": places.user_settings})
+        return 0
+    say([f"Removed {', '.join(arguments.names)} from {places.user_settings}."])
+    say([f"{use} now goes to {left.routing.model(use)}." for use in unrouted])
+    say(
+        [f"Its key stays where it is ({name}); `quintet secrets remove {name}` forgets one kept here." for name in kept]
+    )
     return 0
 
 
 def models_test(arguments: Namespace) -> int:
-    import asyncio
-
     settings = config.load(locate(arguments.directory)).settings
     known = [*settings.models, BUILTIN]
     if arguments.name and arguments.name not in known:
         raise NotFound(f"there is no model {arguments.name}.{did_you_mean(arguments.name, known)}")
     names = [arguments.name] if arguments.name else list(settings.models) or [BUILTIN]
     results = asyncio.run(_tested(settings, names))
+    setup_state.keep_tests([one for one in results if one["name"] != BUILTIN], SystemClock().now())
     if arguments.json:
         say_json(results)
     else:
@@ -60,6 +170,8 @@ def _found(settings: Settings) -> list[dict[str, Any]]:
             **model_row(settings, one.name, "found", " ".join(one.models), one.wire, one.base_url, one.api_key_env),
             "routed": [],  # a configured model may have the same name
             "how": one.how,
+            "use": one.offer.command if one.wire else "",
+            "words": one.offer.words if one.wire else "",
         }
         for one in found
         if one.base_url not in addresses
@@ -71,14 +183,21 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     said = f"{key['variable']} {'set' if key['set'] else 'NOT SET'}" if key else "-"
     routed = " ".join(row["routed"]) or "-"
     place = row["base_url"] or row["how"] or "-"
-    return (row["name"], row["source"], row["wire"] or "-", row["model"] or "-", routed, said, place)
+    window = f"{row['window'] // 1000}k" if row["window"] else "-"
+    prices = row["prices"]
+    price = f"{prices['input']:g}/{prices['output']:g}" if prices else "-"
+    named = (row["name"], row["source"], row["wire"] or "-", row["model"] or "-", routed, said)
+    return (*named, window, price, _last(row["last_test"]), place)
+
+
+def _last(test: dict[str, Any] | None) -> str:
+    if not test:
+        return "-"
+    at = str(test.get("at", ""))[:16].replace("T", " ")
+    return f"{'ok' if test.get('ok') else test.get('code') or 'failed'} {at}"
 
 
 async def _tested(settings: Settings, names: list[str]) -> list[dict[str, Any]]:
-    import asyncio
-
-    from quintet.adapters.models.registry import Models
-
     models = Models(settings)
     try:
         return await asyncio.gather(*(_test(models, name) for name in names))
@@ -86,22 +205,14 @@ async def _tested(settings: Settings, names: list[str]) -> list[dict[str, Any]]:
         await models.close()
 
 
-async def _test(models: Any, name: str) -> dict[str, Any]:
-    from time import monotonic
-
-    from quintet.domain.turn.messages import EndPart, Message, Request, Role, Usage
-
-    began = monotonic()
-    usage = Usage()
-    answer: dict[str, Any] = {"name": name, "ok": True, "code": "", "error": "", "hint": ""}
+async def _test(models: Models, name: str) -> dict[str, Any]:
     try:
         model = models.get(name)
-        async for part in model.stream(Request(model.name, (Message(Role.USER, QUESTION),))):
-            usage = part.usage if isinstance(part, EndPart) else usage
     except QuintetError as error:
-        answer |= {"ok": False, "code": error.code, "error": error.message, "hint": error.hint}
-    seconds = round(monotonic() - began, 3)
-    return {**answer, "seconds": seconds, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+        failed = {"name": name, "ok": False, "code": error.code, "error": error.message, "hint": error.hint}
+        return {**failed, "seconds": 0.0, "input_tokens": 0, "output_tokens": 0}
+    result, _ = await try_model(model, name)
+    return result
 
 
 def _verdict(result: dict[str, Any]) -> tuple[str, ...]:
@@ -110,10 +221,58 @@ def _verdict(result: dict[str, Any]) -> tuple[str, ...]:
     return (result["name"], result["code"] or "ok", f"{result['seconds']:.2f} s", tokens, said)
 
 
+def _use_flags(parser: ArgumentParser) -> None:
+
+    parser.add_argument("preset", metavar="PRESET", help=", ".join(BY_NAME))
+    parser.add_argument("model", nargs="?", default="", metavar="MODEL", help="for every model mode; else a proposal")
+    _shared_flags(parser)
+
+
+def _add_flags(parser: ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="what you call it")
+    parser.add_argument("--preset", default="", metavar="PRESET", help="a provider that Quintet knows")
+    parser.add_argument("--model", default="", metavar="MODEL", help="what it is called there")
+    parser.add_argument("--wire", default="", choices=("", *WIRES), metavar="WIRE", help=", ".join(WIRES))
+    parser.add_argument("--route", default="", metavar="USES", help="fast,smart,deep; all three where none is routed")
+    _shared_flags(parser)
+
+
+def _shared_flags(parser: ArgumentParser) -> None:
+    parser.add_argument("--base-url", default="", metavar="URL", help="its address, if not the usual one")
+    parser.add_argument("--region", default="", metavar="R", help="of bedrock")
+    parser.add_argument("--resource", default="", metavar="NAME", help="of azure")
+    key = parser.add_argument_group("key (else from its usual variable, or your secrets)")
+    key.add_argument("--key-env", default="", metavar="NAME", help="the variable that holds it")
+    key.add_argument("--key-command", default="", metavar="CMD", help="a program that prints it, with its arguments")
+    key.add_argument("--key-stdin", action="store_true", help="read it from stdin, and keep it among your secrets")
+    place = key.add_mutually_exclusive_group()
+    place.add_argument("--keyring", action="store_const", const="keyring", dest="where", help="keep it there only")
+    place.add_argument("--file", action="store_const", const="file", dest="where", help="keep it in a file, 0600")
+    parser.add_argument("--no-test", action="store_true", help="write it without a test request")
+
+
 MODELS = actions(
     "models",
     {
         "list": lookup("models list", "Models: those you configured, the offline rules, what is here.", models_list),
+        "use": lookup(
+            "models use",
+            "Connect a provider, try it, and route fast, smart and deep to it. Asks nothing that it can find out.",
+            models_use,
+            _use_flags,
+        ),
+        "add": lookup(
+            "models add",
+            "Add a model: asked for step by step at a terminal, or described by flags.",
+            models_add,
+            _add_flags,
+        ),
+        "remove": lookup(
+            "models remove",
+            "Take models, and the routes to them, out of your settings.",
+            models_remove,
+            lambda p: p.add_argument("names", nargs="+", metavar="NAME", help="its name in your settings"),
+        ),
         "test": lookup(
             "models test",
             "One tiny request to each configured model, or to one; exit code 1 if any fails.",

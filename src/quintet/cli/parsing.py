@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Mapping
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from argparse import ArgumentParser, HelpFormatter, Namespace
-    from collections.abc import Callable, Mapping
+from quintet.domain.base.errors import UsageError
+from quintet.domain.dials.axes import AxesChange, RunControl, merge, parse_axis
+from quintet.package import load
 
-    from quintet.domain.dials.axes import AxesChange
-
-    Command = Callable[[list[str]], int]
+Command = Callable[[list[str]], int]
 
 
 def make_parser(name: str, about: str) -> ArgumentParser:
-    from argparse import ArgumentParser
-
     parser = ArgumentParser(
         prog=f"quintet {name}".strip(), description=about, allow_abbrev=False, formatter_class=formatter
     )
@@ -27,8 +24,6 @@ def make_parser(name: str, about: str) -> ArgumentParser:
 
 def formatter(prog: str) -> HelpFormatter:
     """Told its width, argparse does not import shutil and what that brings."""
-    from argparse import RawDescriptionHelpFormatter
-
     try:
         width = os.get_terminal_size().columns
     except OSError:
@@ -47,8 +42,6 @@ def dial_flags(parser: ArgumentParser) -> None:
 
 def turned(parsed: Namespace) -> AxesChange:
     """The dials the flags turn."""
-    from quintet.domain.dials.axes import AxesChange, RunControl, merge, parse_axis
-
     changes = [
         parse_axis(word, value)
         for word in ("mode", "control", "permission-profile", "model-mode")
@@ -60,16 +53,20 @@ def turned(parsed: Namespace) -> AxesChange:
 
 
 def lookup(
-    name: str, about: str, run: Callable[[Namespace], int], add: Callable[[ArgumentParser], object] | None = None
+    name: str, about: str, run: Callable[[Namespace], int] | str, add: Callable[[ArgumentParser], object] | None = None
 ) -> Command:
-    """A command that takes --json; `add` gives its parser what else it takes."""
+    """A command that takes --json; `add` gives its parser what else it takes.
+
+    `run` is a "module:name" where the other commands of a file can do without what it imports.
+    """
 
     def command(arguments: list[str]) -> int:
         parser = make_parser(name, about)
         parser.add_argument("--json", action="store_true", help="as JSON")
         if add:
             add(parser)
-        return run(parser.parse_args(arguments))
+        parsed = parser.parse_args(arguments)
+        return int((load(run) if isinstance(run, str) else run)(parsed))
 
     return command
 
@@ -84,8 +81,6 @@ def actions(name: str, table: Mapping[str, Command]) -> Command:
             sys.stdout.write(f"usage: quintet {name} {{{','.join(table)}}} …; each takes --help\n")
             return 0
         if action not in table:
-            from quintet.domain.base.errors import UsageError
-
             raise UsageError(f'{name} "{action}": not one of {", ".join(table)}')
         return table[action](arguments[1:] if arguments[:1] == [action] else arguments)
 

@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from quintet.adapters.settings.user_tools import SHIPPED
-from quintet.cli.main import TABLE
+from quintet.cli.commands import TABLE
 from quintet.cli.parsing import lookup
 from quintet.domain.settings.settings import Settings
 from quintet.engine.commands.table import known
@@ -15,7 +15,7 @@ from quintet.features.registry import Plugin
 from quintet.surfaces.tables import say, say_json, say_table
 
 NONE_YET = "no plugins: one is a package in Quintet's own environment with an entry point in quintet.features"
-KINDS = ("tools", "slash", "commands", "settings")
+KINDS = ("tools", "slash", "commands", "settings", "checks")
 
 
 def plugins(arguments: Namespace) -> int:
@@ -51,6 +51,7 @@ def _row(plugin: Plugin) -> dict[str, Any]:
         "slash": [f"/{one.name}" for one in feature.slash],
         "commands": [f"quintet {name}" for name in feature.commands],
         "settings": [f"[{name}]" for name in (*feature.settings, *(f"{table}.NAME" for table in feature.named))],
+        "checks": [check.look.partition(":")[2] for check in feature.checks],
     }
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from quintet.adapters.agents.agents_md import agents_page
+from msgspec import structs
+
+from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
+from quintet.app.open import looked_around
 from quintet.app.prompts import PROMPTS, own_prompts
 from quintet.app.tool_registry import BY_NAME
 from quintet.cli.parsing import actions, dial_flags, make_parser, turned
@@ -17,16 +21,25 @@ from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.turn import stage_policy as policy
-from quintet.domain.turn.stage_policy import AGENTS_PAGE, TOOLSET_STATE, CallContext, Menu, Stage, StagePlan
+from quintet.domain.turn import surroundings
+from quintet.domain.turn.stage_policy import (
+    AGENTS_PAGE,
+    SURROUNDINGS,
+    TOOLSET_STATE,
+    CallContext,
+    Menu,
+    Stage,
+    StagePlan,
+)
 from quintet.domain.turn.tool_menu import MenuManager, Presentation, with_own
 from quintet.domain.turn.tool_spec import ToolSpec
-from quintet.engine.turn.prompts import NO_CALLS, PromptPart
+from quintet.engine.turn.prompts import NO_CALLS, PromptPart, Prompts
 from quintet.surfaces.tables import say, say_json, say_table
 
 
 def show_policy(arguments: Namespace, dials: AxesChange) -> int:
     places = locate(arguments.directory)
-    plan, _ = _planned(arguments, dials, places)
+    plan, _ = _planned(arguments, dials, places, Prompts(PROMPTS))
     axes = dials.applied_to(INTERACTIVE)
     if arguments.json:
         say_json(
@@ -53,8 +66,8 @@ def show_policy(arguments: Namespace, dials: AxesChange) -> int:
 def show_prompts(arguments: Namespace, dials: AxesChange) -> int:
     """Exactly what would be sent, part by part."""
     places = locate(arguments.directory)
-    plan, written = _planned(arguments, dials, places)
     prompts = own_prompts(places.root, config.load(places).trust)
+    plan, written = _planned(arguments, dials, places, prompts)
     values = {"project_root": places.root, "user_input": arguments.input, "tool_summary": NO_CALLS}
     parts = prompts.parts(plan.prompts, values, written)
     if arguments.json:
@@ -70,7 +83,9 @@ def _source(part: PromptPart) -> str:
     return "shipped" if shipped else "written here" if part.source.startswith("@") else part.source
 
 
-def _planned(arguments: Namespace, dials: AxesChange, places: Places) -> tuple[StagePlan, dict[str, str]]:
+def _planned(
+    arguments: Namespace, dials: AxesChange, places: Places, prompts: Prompts
+) -> tuple[StagePlan, dict[str, str]]:
     loaded = config.load(places)
     tools: dict[str, ToolSpec] = {**BY_NAME, **user_tools.load(places, loaded.trust).specs}
     menu = Menu(
@@ -89,8 +104,13 @@ def _planned(arguments: Namespace, dials: AxesChange, places: Places) -> tuple[S
     place = (
         "" if menu.presentation is Presentation.FLAT else MenuManager(about, arguments.toolset, menu.toolsets).list()
     )
+    found = structs.replace(
+        looked_around(places, arguments.directory, ProjectFiles(places.root)), date=SystemClock().now()[:10]
+    )
+    contained = prompts.page(surroundings.CONTAINED[sandbox.chosen(loaded.settings.sandbox.use)])
     return plan, {
-        AGENTS_PAGE: agents_page(arguments.directory, places.root, ProjectFiles(places.root).read),
+        SURROUNDINGS: surroundings.told(found, context.axes, contained),
+        AGENTS_PAGE: found.page,
         TOOLSET_STATE: place,
     }
 

@@ -10,7 +10,7 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import msgspec
 
@@ -24,11 +24,11 @@ from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.journal.protocol import Recorded
 from quintet.domain.ports.ports import SessionRow
 from quintet.engine.reports import accounts, session_report
+from quintet.engine.reports.forensics import Forensics, allowance, examine
+from quintet.engine.reports.forensics_page import page
+from quintet.engine.reports.forensics_text import forensics_lines
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import room, say, say_json
-
-if TYPE_CHECKING:
-    from quintet.engine.reports.forensics import Forensics
 
 LATEST = "latest"
 FOLLOW_SECONDS = 0.1  # how soon a new line is noticed
@@ -124,29 +124,23 @@ def report(arguments: Namespace) -> int:
 
 
 def forensics(arguments: Namespace) -> int:
-    from quintet.engine.reports import forensics
-
     places = locate(arguments.directory)
     rows = needed(places)
     with clear_errors(places.database):
         row = session_of(rows, arguments.run)
-        clip = forensics.allowance(0 if arguments.turn else rows.count(row.id))
-        found = forensics.examine(rows.pieces(row.id), clip, arguments.turn)
+        clip = allowance(0 if arguments.turn else rows.count(row.id))
+        found = examine(rows.pieces(row.id), clip, arguments.turn)
     if arguments.html is not None:
         _write_page(found, arguments.html or f"forensics-{row.id}.html")
     elif arguments.json:
         say_json(found)
     else:
-        from quintet.engine.reports.forensics_text import forensics_lines
-
         painter = Painter(stdout(), config.load(places).settings.display.color)
         painter.print(forensics_lines(found, os.get_terminal_size().columns if sys.stdout.isatty() else 0))
     return 0
 
 
 def _write_page(found: Forensics, path: str) -> None:
-    from quintet.engine.reports.forensics_page import page
-
     try:
         with open(path, "w", encoding="utf-8", errors="replace") as file:
             file.writelines(page(found))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, Namespace
+from getpass import getpass
 from typing import Any
 
 from quintet.adapters.files.paths import locate
@@ -59,8 +60,6 @@ def _value(name: str) -> str:
     if sys.stdin is None:
         raise UsageError(f"pipe the value of {name} in")
     if sys.stdin.isatty():
-        from getpass import getpass
-
         value = getpass(f"{name}: ")
     else:
         value = sys.stdin.read(LONGEST + 1)

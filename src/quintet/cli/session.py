@@ -1,4 +1,7 @@
-"""What opens a session from the command line: on a screen, line by line, headless; one command, one call, the tour."""
+"""What opens a session from the command line: on a screen, line by line, headless; one command, one call.
+
+A surface is loaded when it is chosen.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from typing import Any
 
 from quintet.app import open as app
 from quintet.app.open import LATEST, looks, open_session
-from quintet.app.trust_question import ask_for_trust
 from quintet.cli.parsing import turned
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.json_schema import unusable
 from quintet.domain.dials.axes import Surface
+from quintet.package import load
 from quintet.surfaces.one_shot import OneCall, one_command
 from quintet.surfaces.terminal import told_to_end
 
@@ -33,8 +36,6 @@ def run(parsed: Namespace) -> int:
 
 
 async def _headless(parsed: Namespace, text: str) -> int:
-    from quintet.surfaces.headless import Headless
-
     if not text.strip() and not (parsed.agent or parsed.resume):  # to an agent it says: the menu, please
         raise UsageError("nothing to do: the input is empty")
     if any("\udc80" <= char <= "\udcff" for char in text):
@@ -47,7 +48,8 @@ async def _headless(parsed: Namespace, text: str) -> int:
             raise UsageError("--json-schema: another process runs this session, and it answers there; try --fork")
         if not text.strip() and session.state.runs.agent is None:
             raise UsageError("nothing to do: the input is empty, and no agent is active")
-        return await Headless(session, parsed.output_format, parsed=schema is not None).run(text)
+        headless = load("surfaces.headless:Headless")(session, parsed.output_format, parsed=schema is not None)
+        return int(await headless.run(text))
 
 
 def _schema(given: str) -> dict[str, Any]:
@@ -83,23 +85,20 @@ def _at_a_screen() -> bool:
 
 
 async def _tui(parsed: Namespace) -> int:
-    from quintet.app.terminal_ui import surroundings
-    from quintet.surfaces.tui.app import run as run_screen
-
-    return await run_screen(surroundings(parsed.directory, _options(parsed)))
+    around = load("app.terminal_ui:surroundings")(parsed.directory, _options(parsed))
+    return int(await load("surfaces.tui.app:run")(around))
 
 
 async def _plain(parsed: Namespace) -> int:
-    from quintet.surfaces.plain import Plain
-
     if sys.stdin is None:
         raise UsageError("nothing to do: there is no standard input to read from")
     person = sys.stdin.isatty()
     if person:
-        ask_for_trust(parsed.directory)
+        load("app.trust_question:ask_for_trust")(parsed.directory)
+        await load("app.model_dialogue:offer_model")(parsed.directory, _options(parsed)["settings"])
     with told_to_end() as told:
         async with open_session(parsed.directory, surface=Surface.TUI, person=person, **_options(parsed)) as session:
-            return await Plain(session, *looks(parsed.directory)).run(told)
+            return int(await load("surfaces.plain:Plain")(session, *looks(parsed.directory)).run(told))
 
 
 def _options(parsed: Namespace) -> dict[str, Any]:
@@ -129,10 +128,6 @@ def _stdin_text() -> str:
     if "\0" in text:
         raise UsageError(f"standard input is not text: a NUL at character {text.index(chr(0))}")
     return text
-
-
-def run_tour() -> int:
-    return asyncio.run(app.tour())
 
 
 def fork(arguments: Namespace) -> int:

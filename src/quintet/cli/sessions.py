@@ -5,26 +5,23 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 
 from __future__ import annotations
 
-import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
 
 import msgspec
 
 from quintet.adapters import sandbox
-from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import locate
 from quintet.adapters.processes.system import process_start
 from quintet.adapters.settings import layers as config
-from quintet.adapters.sqlite.database import clear_errors, connect
-from quintet.adapters.sqlite.rows import Rows
+from quintet.adapters.settings.trust import pieces
+from quintet.adapters.sqlite.database import clear_errors
 from quintet.app.lookups import needed, stored
 from quintet.cli.parsing import actions, lookup
-from quintet.domain.base.errors import UsageError
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.journal.store_rows import SessionRow
+from quintet.domain.permission.trusted_content import changes, not_loaded
 from quintet.engine.session import queries
 from quintet.engine.session.leases import owner_lives
 from quintet.surfaces.tables import complain, say, say_json, say_table
@@ -61,9 +58,6 @@ def status(arguments: Namespace) -> int:
         owner_lives=_lives,
     )
     if loaded.trusted:
-        from quintet.adapters.settings.trust import pieces
-        from quintet.domain.permission.trusted_content import changes, not_loaded
-
         since = changes(loaded.trust, pieces(places))
         answer["trust_changes"] = [one.name for one in since]
         loaded.warnings += [not_loaded(since)] if since else []
@@ -120,76 +114,8 @@ def sessions_list(arguments: Namespace) -> int:
     return 0
 
 
-def sessions_show(arguments: Namespace) -> int:
-    from quintet.surfaces.transcript import transcript
-
-    places = locate(arguments.directory)
-    rows = needed(places)
-    with clear_errors(places.database):
-        row = rows.find_session(arguments.id)
-        events = rows.read(row.id)
-    if arguments.events or arguments.json:
-        from quintet.domain.journal.protocol import as_json
-
-        for recorded in events:
-            sys.stdout.write(msgspec.json.encode(as_json(recorded)).decode() + "\n")
-        return 0
-    summary = queries.summary_of(row)
-    forked = f"   forked from {row.parent} after event {row.forked_after}" if row.parent else ""
-    say(
-        [
-            f"{row.id}  {badge.full(summary.axes)}  {summary.status}{forked}",
-            f"created {row.created}, updated {row.updated}",
-        ]
-    )
-    say(transcript(events))
-    return 0
-
-
-def sessions_purge(arguments: Namespace) -> int:
-    places = locate(arguments.directory)
-    rows = needed(places)
-    with clear_errors(places.database):
-        row = rows.find_session(arguments.id)
-        if _lives(row):
-            raise UsageError(f"session {row.id} is open in process {row.owner_pid}; leave it there first")
-        writer = Rows(connect(places.database), places.database)
-        count = writer.count(row.id)
-        if not arguments.yes:
-            raise UsageError(f"this deletes session {row.id} and its {count} events for good; say it with --yes")
-        with writer.connection:
-            writer.purge(row.id)
-    from quintet.adapters.sqlite.journal_search import forget
-
-    forget(places.history)  # its words are gone too; the next search makes it anew
-    state_files.drop_recording(state_files.recording_path(places.runs, row.id))
-    say([f"purged {row.id}, {count} events"])
-    return 0
-
-
-def why(arguments: Namespace) -> int:
-    from quintet.engine.session import reasons
-
-    places = locate(arguments.directory)
-    rows = needed(places)
-    with clear_errors(places.database):
-        session, recorded = rows.event(arguments.event)
-    lines, answer = reasons.why(recorded)
-    if arguments.json:
-        say_json(answer)
-    else:
-        say([*lines, f"event    {recorded.seq} of session {session}, {recorded.at}"])
-    return 0
-
-
 def _id(parser: ArgumentParser) -> object:
     return parser.add_argument("id", help="the session's id, or the beginning of one")
-
-
-def _search(arguments: Namespace) -> int:
-    from quintet.cli.session_search import sessions_search  # brings the journal's events
-
-    return sessions_search(arguments)
 
 
 def _words(parser: ArgumentParser) -> None:
@@ -197,18 +123,6 @@ def _words(parser: ArgumentParser) -> None:
         "words", nargs="+", help='all of these words; "two words" are a phrase, wor* is the beginning of a word'
     )
     parser.add_argument("--limit", type=int, default=20, metavar="N", help="so many at most; 20")
-
-
-def _opened(name: str) -> Callable[[Namespace], int]:
-    """A command that opens a session, which those that only look do not pay for."""
-
-    def run(arguments: Namespace) -> int:
-        from quintet.cli import session
-
-        code: int = getattr(session, name)(arguments)
-        return code
-
-    return run
 
 
 def _rewind_words(parser: ArgumentParser) -> None:
@@ -231,25 +145,25 @@ SESSIONS = actions(
         "show": lookup(
             "sessions show",
             "One session's journal.",
-            sessions_show,
+            "cli.session_journal:show",
             lambda p: (_id(p), p.add_argument("--events", action="store_true", help="as JSON lines")),
         ),
         "search": lookup(
             "sessions search",
             "What was said and done in this project's sessions, by its words, newest first.",
-            _search,
+            "cli.session_journal:search",
             _words,
         ),
         "purge": lookup(
             "sessions purge",
             "Delete a session and its journal for good.",
-            sessions_purge,
+            "cli.session_journal:purge",
             lambda p: (_id(p), p.add_argument("--yes", action="store_true", help="do it")),
         ),
         "fork": lookup(
             "sessions fork",
             "A new session that begins with another's finished turns.",
-            _opened("fork"),
+            "cli.session:fork",
             lambda p: (
                 _id(p),
                 p.add_argument("--at", default="", metavar="N", help="up to turn N; /rewind numbers them"),
@@ -260,7 +174,12 @@ SESSIONS = actions(
 REWIND = lookup(
     "rewind",
     "Back to before a turn: lists the turns, shows what N would do, or does it.",
-    _opened("rewind"),
+    "cli.session:rewind",
     _rewind_words,
 )
-WHY = lookup("why", "What stands behind an event.", why, lambda p: p.add_argument("event", type=int, help="its number"))
+WHY = lookup(
+    "why",
+    "What stands behind an event.",
+    "cli.session_journal:why",
+    lambda p: p.add_argument("event", type=int, help="its number"),
+)

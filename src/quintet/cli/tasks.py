@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.database import clear_errors
+from quintet.adapters.tasks.drafts import read_input
 from quintet.app.task_lookups import live_claims, tasks_here
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange
 from quintet.domain.tasks.order import blocked_by
-from quintet.domain.tasks.task import Task, TaskMove
+from quintet.domain.tasks.page import read_pages
+from quintet.domain.tasks.task import Task
 from quintet.engine.cycle import task_tables as shown
+from quintet.package import load
 from quintet.surfaces.tables import complain, say, say_json
 
 if TYPE_CHECKING:
     from quintet.engine.cycle.task_keeper import TaskKeeper
+
+T = TypeVar("T")
 
 
 def tasks_list(arguments: Namespace) -> int:
@@ -60,39 +64,19 @@ def tasks_show(arguments: Namespace) -> int:
     return 0
 
 
-@asynccontextmanager
-async def keeping(places: Places) -> AsyncIterator[TaskKeeper]:
-    """The project's task keeper for as long as one command takes."""
-    from quintet.adapters.processes.system import SystemClock
-    from quintet.adapters.secrets.vault import Vault
-    from quintet.adapters.sqlite.store import SqliteStore
-    from quintet.app.tasks import make_keeper
-
-    store = SqliteStore(places.database)
-    if store.notice:
-        complain(store.notice)
-    try:
-        yield make_keeper(store, places, SystemClock(), Vault(places, config.load(places).settings).text)
-    finally:
-        await store.close()
+def _kept(places: Places, work: Callable[[TaskKeeper], Awaitable[T]]) -> T:
+    """What the project's task keeper makes of some work; commands that only look do without it."""
+    done: T = load("app.late_parts:kept")(places, work)
+    return done
 
 
 def tasks_add(arguments: Namespace) -> int:
-    import asyncio
-
-    from quintet.adapters.tasks.drafts import read_input
-    from quintet.domain.tasks.page import read_pages
-
     places = locate(arguments.directory)
     pages = [(path, read_input(path)) for path in arguments.files]
     read_pages(pages)  # what is wrong with them is said before anything is opened
     axes = _axes(places)
 
-    async def add() -> list[Task]:
-        async with keeping(places) as keeper:
-            return await keeper.add(pages, axes, reason="quintet tasks add")
-
-    made = asyncio.run(add())
+    made: list[Task] = _kept(places, lambda keeper: keeper.add(pages, axes, reason="quintet tasks add"))
     if arguments.json:
         say_json(shown.as_json(made, made, {}))
     else:
@@ -108,18 +92,13 @@ def _axes(places: Places) -> Axes:
 
 
 def tasks_move(arguments: Namespace) -> int:
-    import asyncio
-
     places = locate(arguments.directory)
     after = shown.parse_status(arguments.status)
     if not os.path.exists(places.database):
         raise UsageError(shown.NONE_YET)
 
-    async def move() -> tuple[Task, TaskMove]:
-        async with keeping(places) as keeper:
-            return await keeper.move(arguments.id, after, arguments.reason or "quintet tasks move")
-
-    task, made = asyncio.run(move())
+    reason = arguments.reason or "quintet tasks move"
+    task, made = _kept(places, lambda keeper: keeper.move(arguments.id, after, reason))
     if arguments.json:
         say_json(made)
     else:

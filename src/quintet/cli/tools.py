@@ -18,6 +18,7 @@ from quintet.adapters.settings import user_tools
 from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
 from quintet.adapters.settings.trust import trust_of
 from quintet.adapters.shell_grammar.parse import BashGrammar
+from quintet.app import machine_parts as parts
 from quintet.app.tool_registry import BY_NAME
 from quintet.cli.parsing import actions, dial_flags, lookup, make_parser, turned
 from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
@@ -30,8 +31,10 @@ from quintet.domain.permission.question import access, is_command
 from quintet.domain.permission.rules import subject_of
 from quintet.domain.shell.judge import with_lines
 from quintet.domain.turn.tool_menu import toolsets_of, with_own
-from quintet.domain.turn.tool_spec import ToolSpec, Touch
+from quintet.domain.turn.tool_spec import ToolSpec, Touch, parts_of, readiness
+from quintet.package import load
 from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
+from quintet.tools.swe_phases import OWN_PYTHON
 
 
 def specs_here(places: Places) -> dict[str, ToolSpec]:
@@ -108,18 +111,13 @@ def _type(body: dict[str, Any]) -> str:
 
 def tools_doctor(arguments: Namespace) -> int:
     """Which tools are ready here, and what the others are missing."""
-    from quintet.app import machine_parts as parts
-    from quintet.app.open import find_ripgrep
-    from quintet.domain.turn.tool_spec import parts_of, readiness
-    from quintet.tools.swe_phases import OWN_PYTHON
-
     places = locate(arguments.directory)
     loaded, specs = config.load(places), specs_here(places).values()
     sandbox = parts.sandbox_in_force(loaded.settings.sandbox.use)
     network = parts.own_network(loaded.settings.sandbox.use, loaded.settings.sandbox.loopback)
     may_run = loaded.trusted or sandbox.ready
     around = parts.PartSources(
-        places.root, find_ripgrep(), may_run, OWN_PYTHON, loaded.settings, contained=sandbox.ready
+        places.root, parts.find_ripgrep(), may_run, OWN_PYTHON, loaded.settings, contained=sandbox.ready
     )
     found = {name: parts.look(name, around) for name in parts_of(specs)}
     tools = readiness(specs, found)
@@ -193,9 +191,7 @@ def _call(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
     checked(parsed)
-    from quintet.cli import session
-
-    return session.call(parsed, parsed.name, parsed.args)
+    return int(load("cli.session:call")(parsed, parsed.name, parsed.args))
 
 
 def permit(arguments: list[str]) -> int:

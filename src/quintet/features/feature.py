@@ -8,10 +8,11 @@ somebody else's with an entry point in the group `quintet.features`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from msgspec import Struct
+
+from quintet.package import load
 
 
 class FeatureCommand(Struct, frozen=True):
@@ -21,6 +22,13 @@ class FeatureCommand(Struct, frozen=True):
     usage: str  # as /help shows it
     help: str
     run: str  # an async function from an Opening and the words after the command to a text
+
+
+class FeatureCheck(Struct, frozen=True):
+    """Something for the doctor to look at. It is quick: it starts no program and reaches no network."""
+
+    look: str  # a function from a Checkup to what is wrong, a Finding each
+    fix: str = ""  # a function from a Checkup to what it has mended, a line each: `quintet doctor fix` calls it
 
 
 class Feature(Struct, frozen=True):
@@ -34,12 +42,13 @@ class Feature(Struct, frozen=True):
     commands: Mapping[str, str] = {}  # `quintet NAME …` → a function from its arguments to the exit code
     usage: tuple[str, ...] = ()  # how `quintet --help` shows them, a line each
     parts: Mapping[str, str] = {}  # an outside part that its tools need → how it is looked for
+    checks: tuple[FeatureCheck, ...] = ()
     service: str = ""  # opens what a session holds of it, from an Opening; closed with the session
+    board: str = ""  # from what a session holds of it to its rows on the board, a BoardEntry each; asked every second
     subjects: str = ""  # opens more subjects for a review, from an Opening and the project's repository
     executors: str = ""  # opens those who can do a task's work, from an Opening
     observer: str = ""  # what follows a session's events, where something is set in its own tables
 
     def load(self, name: str) -> Any:
         """What a "module:name" of it stands for."""
-        module, _, attribute = name.partition(":")
-        return getattr(import_module(f"{self.package}.{module}"), attribute)
+        return load(name, self.package)

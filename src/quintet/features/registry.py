@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quintet.domain.turn.tool_spec import MachinePart, ToolSpec
 
 GROUP = "quintet.features"  # of entry points
-SHIPPED = (
+SHIPPED: tuple[str, ...] = (
     "ai_clis",
     "browser",
     "deploy",

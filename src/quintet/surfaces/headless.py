@@ -1,7 +1,7 @@
 """The headless surface: one input, its events as lines or its answer as text, and an exit code a script can use.
 
-Diagnostics go to stderr, also that a turn is done and not verified. Exit: 0 done, 1 error, 2 usage, 3 blocked or
-needs approval, 4 limit, 130 interrupted.
+Diagnostics go to stderr. Exit: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 limit,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe
 from quintet.domain.journal.input_outcome import NOT_BEGUN
-from quintet.domain.turn.delivery import DeliveryState, unverified
+from quintet.domain.turn.delivery import UNSAID, DeliveryState, check_line
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -39,6 +39,7 @@ EXIT: dict[str, int] = {
     EndStatus.WAITING: 3,  # a cycle that needs a person to go on
     EndStatus.PAUSED: 3,
 }
+NOT_DELIVERED = 1
 UNCLEAR = "CLARIFY_CHOICE"
 
 
@@ -110,14 +111,17 @@ class Headless:
         result["type"] = "result"
         result["turns"] = result.pop("steps")
         result["delivery_state"] = result.pop("delivery")
-        if finished.status == EndStatus.DONE and finished.delivery == DeliveryState.NEEDS_WORK:
-            lacks = self._lacks(finished.turn)
+        code = EXIT[finished.status]
+        if finished.delivery == DeliveryState.NEEDS_WORK:
+            lacks = self._lacks(finished.turn) or UNSAID
             result["delivery_reason"] = lacks
+            if finished.status == EndStatus.DONE:  # the turn is over, what was asked for is not there
+                code, result["status"] = NOT_DELIVERED, "needs_work"
             if self._format == "text":
-                self._diagnostics.print([Line(visible(unverified(lacks)), "warning")])
+                self._diagnostics.print([Line(visible(check_line(DeliveryState.NEEDS_WORK, lacks)), "warning")])
         if self._parsed:
             result["data"] = json.loads(finished.answer) if finished.status == EndStatus.DONE else None
-        return self._result(result | more, EXIT[finished.status])
+        return self._result(result | more, code)
 
     def _lacks(self, turn: str) -> str:
         """What the last delivery check of a turn asks for."""
@@ -139,7 +143,7 @@ class Headless:
         return code
 
     def _diagnose(self, recorded: p.Recorded) -> None:
-        """On stderr, what a person would want to know of a run they do not watch."""
+        """On stderr, what a person wants to know of a run that they do not watch."""
         recorded = self._without_repeats(recorded)
         match recorded.event:
             case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
@@ -154,7 +158,7 @@ class Headless:
                 self._diagnostics.print(describe(recorded))
 
     def _say(self, text: str) -> None:
-        """To a terminal only what is safe there; to a pipe the text as it is."""
+        """Write an answer: to a terminal only what is safe there, to a pipe the text as it is."""
         self._out.write((visible(text) if self._out.isatty() else text) + "\n")
         self._out.flush()
 

@@ -1,6 +1,6 @@
-"""One slash command, or one call of a tool, from the command line: what it came back with on stdout, or JSON.
+"""One slash command, or one call of a tool, from the command line: its result on stdout, as text or JSON.
 
-Of a call, questions are asked at the terminal and diagnostics go to stderr. Exit: 0 ok, 1 the tool failed, 2 the
+Questions about a call are asked at the terminal, and diagnostics go to stderr. Exit: 0 ok, 1 the tool failed, 2 the
 command was refused, 3 not permitted, 130 interrupted.
 """
 

@@ -39,7 +39,7 @@ class PlainOutput:
     def __init__(self, stream: TextIO, color: str, *, prompts: bool) -> None:
         self.painter = Painter(stream, color)
         self._stream = stream
-        self._prompts = prompts  # somebody types
+        self._prompts = prompts  # whether a person types
         self._streamed: dict[str, int] = {}  # characters of each step's text that have been written
         self._line_open = False
         self._at_prompt = False
@@ -62,9 +62,9 @@ class PlainOutput:
         self.end_line()
 
     def count_down(self, countdown: p.Countdown) -> None:
-        """In one line, that is written over."""
+        """In one line, which each countdown overwrites."""
         if self._prompts:
-            again = f": again in {countdown.seconds:.0f} s "
+            again = f": again in {countdown.seconds:.0f} s (Ctrl+C gives up) "
             room = max(shutil.get_terminal_size().columns - len(again) - 3, 0)
             why = " ".join(visible(countdown.why).split())
             self.painter.write(f"\r  {why if len(why) <= room else why[: room - 1] + '…'}{again}")
@@ -81,7 +81,7 @@ class PlainOutput:
             self.painter.write(self.painter.paint(PROMPT, "accent"))
 
     def entered(self) -> None:
-        """What the person typed ended the line of the prompt."""
+        """The person's Enter ended the line of the prompt."""
         self._at_prompt = False
 
     def title(self, text: str) -> None:
@@ -206,7 +206,7 @@ class Plain:
         self._idle.clear()
 
     def _see(self, event: p.Event) -> None:
-        """Let go of the inputs that an event ends."""
+        """Forget the inputs that an event ends."""
         for submission, watch in list(self._inputs.items()):
             if watch.see(event):
                 del self._inputs[submission]

@@ -1,7 +1,7 @@
 """The terminal or pipe that a surface runs at: lines as they are typed, and signals that end what runs.
 
 Told to end by SIGTERM, or because the terminal is gone, a surface leaves its session as a person does: its commands are
-ended, and what they left in protected places is moved aside. Whoever ignores a hang-up (nohup) goes on.
+ended, and what they left in protected places is moved aside. A process that ignores a hang-up (nohup) continues.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def on_signals(numbers: Iterable[signal.Signals], handle: Callable[[signal.Signa
 
 
 def ending_signals() -> list[signal.Signals]:
-    """Those that tell a process to end, but for a hang-up that it ignores."""
+    """Those that tell a process to end, except a hang-up that it ignores."""
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [signal.SIGTERM] if ignored else [signal.SIGTERM, signal.SIGHUP]
 
@@ -42,7 +42,7 @@ def told_to_end(*more: signal.Signals) -> Iterator[asyncio.Event]:
     told = asyncio.Event()
 
     def end(number: signal.Signals) -> None:
-        if told.is_set() and number is not signal.SIGHUP:  # of a terminal that goes away there come several
+        if told.is_set() and number is not signal.SIGHUP:  # a terminal that goes away sends several
             loop.remove_signal_handler(number)
             os.kill(os.getpid(), number)
         told.set()
@@ -65,7 +65,7 @@ async def lines_of_input(handle: int) -> AsyncIterator[str]:
         except OSError:  # the terminal went away
             data = b""
         queue.put_nowait(data)
-        if not data:  # at its end a file stays readable for ever
+        if not data:  # at its end a file stays readable forever
             loop.remove_reader(handle)
 
     try:

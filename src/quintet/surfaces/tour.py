@@ -1,4 +1,4 @@
-"""The tour: a newcomer's first minute, on a small real repository, with nothing acted.
+"""The tour: a newcomer's first minute, on a small real repository, with nothing faked.
 
 Each step is submitted as a person would type it and shown as it happens. The tour fails if a step does not do what it
 is there to show.
@@ -110,7 +110,7 @@ class Tour:
         ]
         then = [
             ("quintet", "open a session in the folder you are in"),
-            ("quintet settings", "connect a model: where settings live, and what they are"),
+            ("quintet models", "connect a model: what was found here, and how to use it"),
             ("quintet --help", "everything else"),
         ]
         self._paint.write(

@@ -21,7 +21,7 @@ from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.tool_menu import TOOL_MODES
 from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
 
-TEXTS = frozenset({"content", "old_string", "new_string"})  # may hold any character
+TEXTS = frozenset({"content", "old_string", "new_string", "patch"})  # may hold any character
 Function = Callable[..., Awaitable[ToolResult]]
 Choice = TypeVar("Choice", bound=StrEnum)
 MOST_ARGUMENTS = 8_000_000  # characters of one call; no model writes as much
@@ -137,7 +137,6 @@ class _Parameters:
         if not self._schema:
             made = msgspec.json.schema(self.struct())
             self._schema = _whole(made["$defs"][self._function.__name__], made["$defs"])
-            del self._schema["title"]
         return self._schema
 
     def bind(self, arguments: str) -> dict[str, Any]:
@@ -172,14 +171,22 @@ class _Parameters:
 
 
 def _whole(part: Any, definitions: dict[str, Any]) -> Any:
-    """The schema with its references written out: not every model's server follows them."""
+    """The schema with its references written out, which not every model's server follows, and with nothing in it that
+    says nothing: names and words of our own types, and lists and defaults that are empty."""
     if isinstance(part, list):
         return [_whole(item, definitions) for item in part]
     if not isinstance(part, dict):
         return part
     if reference := part.get("$ref"):
-        part = {**definitions[reference.rpartition("/")[2]], **{k: v for k, v in part.items() if k != "$ref"}}
-    return {key: _whole(value, definitions) for key, value in part.items()}
+        named = {k: v for k, v in definitions[reference.rpartition("/")[2]].items() if k != "description"}
+        part = {**named, **{k: v for k, v in part.items() if k != "$ref"}}
+    return {key: _whole(value, definitions) for key, value in part.items() if not _says_nothing(key, value)}
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    if key == "default":
+        return value is False or value in ("", None, [], (), 0, ".")
+    return (key == "title" and isinstance(value, str)) or (key == "required" and not value)
 
 
 def _note(line: str) -> tuple[str, str]:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.edits.edit import Change, Edited, edited, patched
+from quintet.domain.edits.patch import FilePatch, parse
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
 from quintet.tools.declare import tool
+from quintet.tools.images import IMAGE_BYTES, SHOWN, holds_secret, kept_image, media_type, other_image
 
 MOST_LINES = 2000
 MOST_COLUMNS = 2000
@@ -29,9 +35,17 @@ def _writes(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.EDIT}), writes=(arguments["file_path"],))
 
 
+def _edits(arguments: dict[str, Any]) -> Touch:
+    """What an edit writes: its file, or every file of its patch."""
+    if not arguments["patch"]:
+        return _writes(arguments)
+    paths = tuple(patch.path for patch in parse(arguments["patch"]))
+    return Touch(frozenset({Effect.EDIT}), writes=paths, subjects=paths)
+
+
 @tool(effects={Effect.READ}, touch=_reads)
 async def Read(bench: Workbench, file_path: str, offset: int = 1, limit: int = MOST_LINES) -> ToolResult:
-    """Read a text file. Lines come numbered from 1, a tab after the number.
+    """Read a text file, its lines numbered from 1 with a tab after the number; or look at an image.
 
     :file_path: path of the file, relative to the project
     :offset: first line to show
@@ -40,6 +54,8 @@ async def Read(bench: Workbench, file_path: str, offset: int = 1, limit: int = M
     data = bench.files.read(file_path)
     if (relative := inside(file_path, bench.root)) is not None:
         bench.seen[relative] = _hash(data)
+    if kind := media_type(data) or other_image(data):
+        return _shown(bench, file_path, kind, data)
     if b"\0" in data[:BINARY_PROBE]:
         return ToolResult(f"{file_path}: a binary file of {len(data)} bytes")
     lines = _decoded(data).split("\n")
@@ -51,43 +67,126 @@ async def Read(bench: Workbench, file_path: str, offset: int = 1, limit: int = M
     last = first + len(shown) - 1
     if not lines:
         return ToolResult("(an empty file)", summary="empty")
+    if first > len(lines):
+        return ToolResult(f"{file_path}: it ends with line {len(lines)}; there is no line {first}", summary="0 lines")
     if last < len(lines):
         text += f"\n({len(lines) - last} more lines; go on with offset={last + 1})"
     return ToolResult(text, summary=counted(len(shown), "line"))
 
 
-@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes, confined=True)
+def _shown(bench: Workbench, file_path: str, kind: str, data: bytes) -> ToolResult:
+    """An image for the model to look at, or why it is not shown."""
+    if image := kept_image(bench, data):
+        return ToolResult(f"{file_path}: {kind}, {len(data)} bytes", summary="image", images=(image,))
+    if media_type(data) == kind and holds_secret(bench, data):
+        return ToolResult(f"{file_path}: an image ({kind}) that holds a known secret; not shown", summary="not shown")
+    why = f"{SHOWN} can be shown" if media_type(data) != kind else f"at most {IMAGE_BYTES} bytes can be shown"
+    return ToolResult(f"{file_path}: an image ({kind}) of {len(data)} bytes; {why}: convert it", summary="not shown")
+
+
+@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_edits, confined=True)
 async def Edit(
-    bench: Workbench, file_path: str, old_string: str, new_string: str, replace_all: bool = False
+    bench: Workbench,
+    file_path: str = "",
+    old_string: str = "",
+    new_string: str = "",
+    replace_all: bool = False,
+    edits: tuple[Change, ...] = (),
+    patch: str = "",
 ) -> ToolResult:
     """Replace text in a file that was read before in this run. The old text must occur exactly once, or set
-    replace_all.
+    replace_all. Several replacements go in edits: in order, all or none.
 
     :file_path: path of the file, relative to the project
     :old_string: the exact text to replace, without line numbers
     :new_string: the text to put in its place
     :replace_all: replace every occurrence
+    :edits: instead of old_string and new_string
+    :patch: alone: a unified diff or *** Begin Patch of one file or more
     """
+    single = bool(old_string or new_string)
+    if sum((single, bool(edits), bool(patch))) != 1 or bool(file_path) == bool(patch):
+        raise ToolFailed("give file_path with old_string and new_string, or file_path with edits, or patch alone")
+    if patch:
+        return _written(bench, _of_patches(bench, parse(patch)))
+    changes = edits or (Change(old_string, new_string, replace_all),)
+    before = _as_read(bench, file_path)
+    made = _told(file_path, lambda: edited(_text(before), changes))
+    return _written(bench, [(file_path, before, _data(made.text), made.notes)])
+
+
+FileChanged = tuple[str, bytes | None, bytes, tuple[str, ...]]  # its path, what it held if it was there, holds, notes
+
+
+def _of_patches(bench: Workbench, patches: Sequence[FilePatch]) -> list[FileChanged]:
+    named: dict[str, str] = {}
+    for patch in patches:
+        place = os.path.realpath(os.path.join(bench.root, patch.path))
+        if place in named:
+            both = f"{named[place]} and {patch.path}" if named[place] != patch.path else patch.path
+            raise ToolFailed(f"{both}: one file, twice in the patch; put its hunks together. Nothing was changed")
+        named[place] = patch.path
+    return [_of_patch(bench, patch) for patch in patches]
+
+
+def _of_patch(bench: Workbench, patch: FilePatch) -> FileChanged:
+    if patch.added is None:
+        before = _as_read(bench, patch.path)
+        made = _told("", lambda: patched(_text(before), patch))
+        return patch.path, before, _data(made.text), made.notes
+    try:
+        bench.files.read(patch.path)
+    except FileNotFoundError:
+        return patch.path, None, _data(patch.added), ()
+    raise ToolFailed(f"{patch.path}: the patch adds it, and it is there already; nothing was changed")
+
+
+def _as_read(bench: Workbench, file_path: str) -> bytes:
+    """A file's content, if it is what was read before."""
     path = bench.files.relative(file_path)
     data = bench.files.read(file_path)
     if path not in bench.seen:
         raise ToolFailed(f"{file_path}: read it first, then edit")
     if bench.seen[path] != _hash(data):
         raise ToolFailed(f"{file_path}: it has changed since it was read; read it again")
-    if old_string == new_string or not old_string:
-        raise ToolFailed("old_string and new_string must differ, and old_string must not be empty")
-    old, new = _as_in_file(old_string, new_string, data)
-    count = data.count(old)
-    if count == 0:
-        raise ToolFailed(f"{file_path}: old_string does not occur in it")
-    if count > 1 and not replace_all:
-        raise ToolFailed(
-            f"{file_path}: old_string occurs {count} times; give more of the text around it, or replace_all"
-        )
-    changed = data.replace(old, new)
-    bench.files.replace(file_path, changed)
-    bench.seen[path] = _hash(changed)
-    return _changed(path, data, changed)
+    return data
+
+
+def _told(file_path: str, edit: Callable[[], Edited]) -> Edited:
+    try:
+        return edit()
+    except ToolFailed as error:
+        raise ToolFailed(f"{file_path}: {error}" if file_path else str(error)) from None
+
+
+def _written(bench: Workbench, files: list[FileChanged]) -> ToolResult:
+    """Write them all; where one cannot be written, those before it are as they were."""
+    for at, (path, _, data, _) in enumerate(files):
+        try:
+            bench.files.replace(path, data)
+        except Exception:
+            _put_back(bench, files[:at])
+            raise
+    results = []
+    for path, before, data, notes in files:
+        relative = bench.files.relative(path)
+        bench.seen[relative] = _hash(data)
+        result = _changed(relative, before or b"", data)
+        said = "".join(f"({note})\n" for note in notes)
+        results.append(structs.replace(result, content=said + result.content))
+    if len(results) == 1:
+        return results[0]
+    changed = tuple(path for result in results for path in result.changed)
+    content = "\n".join(result.content for result in results)
+    return ToolResult(content, changed=changed, summary=counted(len(changed), "file"))
+
+
+def _put_back(bench: Workbench, files: list[FileChanged]) -> None:
+    for path, before, _, _ in files:
+        if before is None:
+            bench.files.delete(path)
+        else:
+            bench.files.replace(path, before)
 
 
 @tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_writes, confined=True)
@@ -109,7 +208,7 @@ async def Write(bench: Workbench, file_path: str, content: str) -> ToolResult:
 
 
 def _changed(path: str, before: bytes, after: bytes) -> ToolResult:
-    from difflib import unified_diff
+    from difflib import unified_diff  # only once a file is changed
 
     diff = list(
         unified_diff(
@@ -122,19 +221,21 @@ def _changed(path: str, before: bytes, after: bytes) -> ToolResult:
     return ToolResult("\n".join(diff) or "nothing changed", changed=(path,), summary=summary)
 
 
-def _as_in_file(old: str, new: str, data: bytes) -> tuple[bytes, bytes]:
-    """Both texts with the line ends the file has where `old` stands."""
-    unix, windows = _encoded(old), _encoded(old).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-    all_windows = 0 < data.count(b"\n") == data.count(b"\r\n")
-    first, second = (windows, unix) if all_windows else (unix, windows)
-    found = first if first in data or second not in data else second
-    if all_windows or (found is windows and windows != unix):
-        return found, _encoded(new).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-    return found, _encoded(new)
-
-
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes) -> str:
+    """All of a file, to the byte: `_data` is the way back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _data(text: str) -> bytes:
+    try:
+        return _encoded(text)
+    except UnicodeEncodeError as error:
+        half = repr(error.object[error.start])
+        raise ToolFailed(f"the new text holds half a character ({half}); nothing was changed") from None
 
 
 def _decoded(data: bytes) -> str:

@@ -25,7 +25,7 @@ def _reads(arguments: dict[str, Any]) -> Touch:
 async def git_status(bench: Workbench, repo_path: str = ".") -> ToolResult:
     """Show the branch and what is staged, changed and untracked.
 
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     return await _git(bench, repo_path, "status", "--short", "--branch")
 
@@ -34,7 +34,7 @@ async def git_status(bench: Workbench, repo_path: str = ".") -> ToolResult:
 async def git_diff_unstaged(bench: Workbench, repo_path: str = ".", context_lines: int = 3) -> ToolResult:
     """Show changes that are not staged yet.
 
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     return await _diff(bench, repo_path, f"-U{max(context_lines, 0)}")
 
@@ -43,7 +43,7 @@ async def git_diff_unstaged(bench: Workbench, repo_path: str = ".", context_line
 async def git_diff_staged(bench: Workbench, repo_path: str = ".", context_lines: int = 3) -> ToolResult:
     """Show changes that are staged for the next commit.
 
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     return await _diff(bench, repo_path, "--cached", f"-U{max(context_lines, 0)}")
 
@@ -53,7 +53,7 @@ async def git_diff(bench: Workbench, target: str, repo_path: str = ".", context_
     """Show the difference between the working tree and a branch, commit or range.
 
     :target: branch, commit or range
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     return await _diff(bench, repo_path, f"-U{max(context_lines, 0)}", "--end-of-options", _name(target), "--")
 
@@ -71,7 +71,7 @@ async def git_commit(bench: Workbench, message: str, repo_path: str = ".") -> To
     """Commit what is staged.
 
     :message: the commit message
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     return await _git(bench, repo_path, "commit", "-q", "-m", message, then=("log", "-1", "--stat", "--format=%h %s"))
 
@@ -88,7 +88,7 @@ async def git_add(bench: Workbench, files: tuple[str, ...], repo_path: str = "."
     """Stage files for the next commit.
 
     :files: paths to stage, . for all
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     if not files:
         raise ToolFailed("name at least one file, or . for all")
@@ -99,7 +99,7 @@ async def git_add(bench: Workbench, files: tuple[str, ...], repo_path: str = "."
 async def git_reset(bench: Workbench, repo_path: str = ".") -> ToolResult:
     """Unstage everything; the files stay as they are.
 
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     return await _git(bench, repo_path, "reset", "-q", then=("status", "--short"))
 
@@ -108,7 +108,7 @@ async def git_reset(bench: Workbench, repo_path: str = ".") -> ToolResult:
 async def git_log(bench: Workbench, repo_path: str = ".", max_count: int = 10) -> ToolResult:
     """Show the newest commits.
 
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     :max_count: how many
     """
     return await _git(bench, repo_path, "log", f"-{max(max_count, 1)}", "--date=iso", "--format=%h  %ad  %an  %s")
@@ -122,7 +122,7 @@ async def git_create_branch(
 
     :branch_name: its name
     :base_branch: where it begins, the current commit if left out
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     names = [_name(branch_name), *([_name(base_branch)] if base_branch else [])]
     return await _git(bench, repo_path, "branch", *names, then=("branch", "--list", "-v", branch_name))
@@ -139,7 +139,7 @@ async def git_checkout(bench: Workbench, branch_name: str, repo_path: str = ".")
     """Go to a branch, and take its files.
 
     :branch_name: its name
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     return await _git(
         bench, repo_path, "checkout", "-q", _name(branch_name), "--", then=("status", "--short", "--branch")
@@ -151,7 +151,7 @@ async def git_show(bench: Workbench, revision: str, repo_path: str = ".") -> Too
     """Show a commit: its message and its diff.
 
     :revision: a commit, branch or tag
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     """
     if ":" in revision:
         raise ToolFailed(f"{revision}: a commit is wanted; Read reads files")
@@ -162,7 +162,7 @@ async def git_show(bench: Workbench, revision: str, repo_path: str = ".") -> Too
 async def git_branch_list(bench: Workbench, repo_path: str = ".", show_remote: bool = False) -> ToolResult:
     """List branches, the current one marked.
 
-    :repo_path: the repository, the project if left out
+    :repo_path: the project if left out
     :show_remote: remote branches too
     """
     return await _git(bench, repo_path, "branch", "--list", "-v", *(["--all"] if show_remote else []))

@@ -12,11 +12,11 @@ from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.messages import Finish, Image
 from quintet.domain.turn.tool_spec import Advice, Advisers, ToolResult, Touch
 from quintet.tools.declare import tool
+from quintet.tools.images import IMAGE_BYTES, media_type
 
 MOST_CHARACTERS = 30_000
 QUESTION_CHARACTERS = 100_000
 MOST_IMAGES = 8
-IMAGE_BYTES = 5_000_000  # the most that model servers take of one
 
 
 @tool(effects=set(), needs=("deep model",), asks=True)
@@ -70,17 +70,6 @@ def _image(path: str, data: bytes) -> Image:
     if not kind:
         raise ToolFailed(f"{path}: not a PNG, JPEG, WebP or GIF")
     return Image(kind, binascii.b2a_base64(data, newline=False).decode())
-
-
-def media_type(data: bytes) -> str:
-    """What kind of image it is by its first bytes, whatever its name says; empty for none that models look at."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data[:6] in (b"GIF87a", b"GIF89a"):
-        return "image/gif"
-    return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
 
 
 def _told(advice: Advice) -> ToolResult:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.files import file_finder
-from quintet.adapters.files.file_finder import Listing, ProjectFinder, files_below
-from quintet.app.open import find_ripgrep
+from quintet.adapters.files.file_finder import FileListing, ProjectFinder, files_below
+from quintet.app.machine_parts import find_ripgrep
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def test_an_empty_folder_has_no_files(tmp_path: Path) -> None:
     ],
 )
 def test_the_search_with_and_without_the_fast_matcher(tree: Path, query: str, found: list[str]) -> None:
-    fast = Listing(str(tree), files_below(str(tree), find_ripgrep()))
+    fast = FileListing(str(tree), files_below(str(tree), find_ripgrep()))
     assert fast.find(query, 3)[: len(found) or None] == found
-    slow = Listing(str(tree), fast.paths)
+    slow = FileListing(str(tree), fast.paths)
     slow._fast = None
     assert slow.find(query, 3)[: len(found) or None] == found
 

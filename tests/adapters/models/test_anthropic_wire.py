@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.adapters.models import http_model
-from quintet.adapters.models.anthropic import AnthropicMessages
+from quintet.adapters.models.anthropic import AnthropicMessages, _blocks, _conversation
+from quintet.adapters.models.http_model import MessageCache
 from quintet.domain.base.errors import ModelAuthFailed, ModelBadResponse, ModelError, ModelHttpError, ModelRateLimited
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import (
@@ -37,6 +38,7 @@ from tests.adapters.model_server import MODEL, SIGNATURE, ModelServer, Recorded,
 KEY = "sk-ant-very-secret"
 ASKED = Request(MODEL, (Message(Role.USER, "hello"),))
 USAGE = Usage(10, 5, 4)
+WRITES = 2  # of the input, what the server put into its cache
 CACHED = {"cache_control": {"type": "ephemeral"}}
 ORIGIN = f"anthropic:{MODEL}"
 
@@ -108,7 +110,7 @@ def test_text_as_it_is_streamed_and_usage_with_the_cache() -> None:
         TextPart("Hel"),
         TextPart("lo "),
         TextPart("wörld 🌍"),
-        EndPart(Finish.STOP, USAGE),
+        EndPart(Finish.STOP, USAGE, WRITES),
     ]
 
 
@@ -130,12 +132,12 @@ def test_later_counts_replace_earlier_ones() -> None:
     ],
 )
 def test_finish(said: str, finish: Finish) -> None:
-    assert parts(Reply(text=["x"], finish=said)) == [TextPart("x"), EndPart(finish, USAGE)]
+    assert parts(Reply(text=["x"], finish=said)) == [TextPart("x"), EndPart(finish, USAGE, WRITES)]
 
 
 def test_what_was_refused_halfway_is_not_acted_on() -> None:
     found = parts(Reply(thinking=["hm"], text=["no"], calls=[{"name": "Read"}], finish="refusal"))
-    assert found == [ThinkingPart("hm"), TextPart("no"), EndPart(Finish.REFUSED, USAGE)]
+    assert found == [ThinkingPart("hm"), TextPart("no"), EndPart(Finish.REFUSED, USAGE, WRITES)]
 
 
 def test_several_calls_with_their_pieces_mixed() -> None:
@@ -446,7 +448,7 @@ WHOLE: list[Part] = [
             '{"type":"tool_use","id":"b","name":"Grep","input":{}}]',
         )
     ),
-    EndPart(Finish.TOOL_CALLS, USAGE),
+    EndPart(Finish.TOOL_CALLS, USAGE, WRITES),
 ]
 
 
@@ -458,3 +460,25 @@ def test_any_chunking_gives_the_same_parts(data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(1, len(stream) - 1), max_size=40)))
     pieces = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
     assert parts(Reply(body=pieces)) == WHOLE
+
+
+REQUESTED, SAID_ONCE = Message(Role.USER, "fix it"), Message(Role.USER, "look", passing=True)
+CALLED, RESULT = Message(Role.ASSISTANT, "", (ToolCall("c1", "Read"),)), Message(Role.TOOL, "text", call_id="c1")
+
+
+@pytest.mark.parametrize(
+    ("conversation", "kinds"),
+    [
+        ((REQUESTED, SAID_ONCE), ["text"]),
+        ((REQUESTED, CALLED, RESULT, SAID_ONCE), ["text", "tool_result"]),
+        ((REQUESTED, Message(Role.ASSISTANT, "hm"), SAID_ONCE), ["text"]),
+        ((REQUESTED, CALLED, RESULT), ["text", "tool_result"]),
+    ],
+)
+def test_a_cache_is_never_marked_behind_what_is_said_in_one_request_alone(
+    conversation: tuple[Message, ...], kinds: list[str]
+) -> None:
+    sent = _conversation(conversation, MessageCache(lambda message: _blocks(message, "anthropic:m")))
+    marked = [block for turn in sent for block in turn["content"] if "cache_control" in block]
+    assert [block["type"] for block in marked] == kinds
+    assert all(block.get("text") != "look" for block in marked)

@@ -1,4 +1,4 @@
-"""Both wires on a recorded stream cut at every byte, in two at every byte, and byte by byte.
+"""Every wire on a recorded stream cut at every byte, in two at every byte, and byte by byte.
 
 A cut reply is whole or a ModelError that may be tried again, and what came before it begins the whole reply.
 """
@@ -11,10 +11,13 @@ import pytest
 
 from quintet.adapters.models.anthropic import AnthropicMessages
 from quintet.adapters.models.chat_completions import ChatCompletions
+from quintet.adapters.models.gemini import GenerateContent
 from quintet.adapters.models.http_model import HttpModel
+from quintet.adapters.models.responses import Responses
 from quintet.domain.base.errors import ModelError
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import EndPart, Message, Part, Request, Role
+from tests.adapters.model_dialects import content_events, response_events
 from tests.adapters.model_server import MODEL, ModelServer, Reply, answer, events, message_events
 
 ASKED = Request(MODEL, (Message(Role.USER, "hello"),))
@@ -26,7 +29,15 @@ RECORDED = Reply(
 WIRES = [
     pytest.param(ChatCompletions, "/v1/chat/completions", b"data: [DONE]", id="openai"),
     pytest.param(AnthropicMessages, "/v1/messages", b'"type":"message_stop"}', id="anthropic"),
+    pytest.param(Responses, "/v1/responses", b'"total_tokens":15}}}', id="responses"),
+    pytest.param(GenerateContent, f"/v1/models/{MODEL}:streamGenerateContent?alt=sse", b"\r\n0\r\n", id="gemini"),
 ]
+STREAMS = {
+    ChatCompletions: events,
+    AnthropicMessages: message_events,
+    Responses: response_events,
+    GenerateContent: content_events,
+}
 
 
 async def one(model: HttpModel) -> tuple[list[Part], ModelError | None]:
@@ -70,7 +81,7 @@ def test_a_stream_cut_at_every_byte(kind: type[HttpModel], target: str, marker: 
 
 @pytest.mark.parametrize(("kind", "target", "marker"), WIRES)
 def test_a_stream_in_two_pieces_at_every_byte(kind: type[HttpModel], target: str, marker: bytes) -> None:
-    stream = b"".join(message_events(RECORDED) if kind is AnthropicMessages else events(RECORDED))
+    stream = b"".join(STREAMS[kind](RECORDED))
     ((whole, _),) = ask(kind, [RECORDED])
     cuts = [Reply(body=[stream[:at], stream[at:]]) for at in range(1, len(stream))]
     assert all(result == (whole, None) for result in ask(kind, cuts))
@@ -79,7 +90,7 @@ def test_a_stream_in_two_pieces_at_every_byte(kind: type[HttpModel], target: str
 @pytest.mark.parametrize(("kind", "target", "marker"), WIRES)
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n", b"\r"])
 def test_a_stream_byte_by_byte(kind: type[HttpModel], target: str, marker: bytes, ends: bytes) -> None:
-    pieces = message_events(RECORDED) if kind is AnthropicMessages else events(RECORDED)
+    pieces = [piece.replace(b"\r\n", b"\n") for piece in STREAMS[kind](RECORDED)]
     stream = b": keep-alive\n\nrubbish\n\n".join(pieces).replace(b"\n", ends)
     ((whole, _),) = ask(kind, [RECORDED])
     assert ask(kind, [Reply(body=[stream[at : at + 1] for at in range(len(stream))])]) == [(whole, None)]

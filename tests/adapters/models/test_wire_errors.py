@@ -1,4 +1,4 @@
-"""What a server's refusals mean, for both wires: statuses and bodies in, the code, the retry and the wait out."""
+"""What a server's refusals mean, for every wire: statuses and bodies in, the code, the retry and the wait out."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ import pytest
 
 from quintet.adapters.models.anthropic import AnthropicMessages
 from quintet.adapters.models.chat_completions import ChatCompletions
+from quintet.adapters.models.gemini import GenerateContent
 from quintet.adapters.models.http_model import HttpModel
+from quintet.adapters.models.responses import Responses
 from quintet.domain.base.errors import ModelError
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import Message, Request, Role
 from tests.adapters.model_server import MODEL, ModelServer, Reply
 
 KEY = "sk-very-secret-key"
+WIRES = [ChatCompletions, AnthropicMessages, Responses, GenerateContent]
 
 
 def failure(kind: type[HttpModel], reply: Reply, timeout: float = 60.0) -> ModelError:
@@ -44,7 +47,37 @@ def anthropic(message: str, kind: str) -> str:
     return json.dumps({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"})
 
 
+def google(message: str, code: int, status: str, *details: Any) -> str:
+    return json.dumps({"error": {"code": code, "message": message, "status": status, "details": details}})
+
+
 TABLE = [
+    (400, google("API key not valid. Please pass a valid API key.", 400, "INVALID_ARGUMENT"), "LLM_AUTH_FAILED", False,
+     "TEST_KEY"),
+    (404, google("models/x is not found for API version v1beta", 404, "NOT_FOUND"), "LLM_HTTP_ERROR", False,
+     "local.model"),
+    (400, google("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 400,
+     "INVALID_ARGUMENT"), "LLM_CONTEXT_OVERFLOW", False, "/compact"),
+    (429, google("Resource has been exhausted", 429, "RESOURCE_EXHAUSTED"), "LLM_RATE_LIMITED", True, "wait"),
+    (503, google("The model is overloaded.", 503, "UNAVAILABLE"), "LLM_HTTP_ERROR", True, "another model"),
+    (400, anthropic("Your credit balance is too low to access the Anthropic API", "invalid_request_error"),
+     "LLM_HTTP_ERROR", False, "credit"),
+    (402, openai("Insufficient Balance"), "LLM_HTTP_ERROR", False, "credit"),
+    (400, openai("invalid model ID"), "LLM_HTTP_ERROR", False, "local.model"),
+    (404, openai('model "x" not found, try pulling it first'), "LLM_HTTP_ERROR", False, "local.model"),
+    (400, openai("Your request exceeded model token limit: 262144"), "LLM_CONTEXT_OVERFLOW", False, ""),
+    (400, openai("This model's maximum prompt length is 131072 but the request contains 1"), "LLM_CONTEXT_OVERFLOW",
+     False, ""),
+    (400, openai("Prompt contains 40000 tokens, too large for model with 32768 maximum context length"),
+     "LLM_CONTEXT_OVERFLOW", False, ""),
+    (400, openai("Input is too long for requested model."), "LLM_CONTEXT_OVERFLOW", False, ""),
+    (400, openai("Unsupported value: 'temperature' does not support 0.2 with this model"), "LLM_HTTP_ERROR", False,
+     "local.temperature"),
+    (400, openai("Unrecognized request argument supplied: reasoning_effort"), "LLM_HTTP_ERROR", False, "local.effort"),
+    (400, openai("Invalid content type. image_url is only supported by certain models."), "LLM_HTTP_ERROR", False,
+     "local.vision"),
+    (403, "<!DOCTYPE html><html><head><title>Sign in</title>", "LLM_HTTP_ERROR", False, "proxy"),
+    (407, "<html><title>Proxy</title>", "LLM_HTTP_ERROR", False, "base_url"),
     (401, openai("Incorrect API key provided", code="invalid_api_key"), "LLM_AUTH_FAILED", False, "TEST_KEY"),
     (401, anthropic("invalid x-api-key", "authentication_error"), "LLM_AUTH_FAILED", False, "TEST_KEY"),
     (403, anthropic("not allowed", "permission_error"), "LLM_AUTH_FAILED", False, "TEST_KEY"),
@@ -66,11 +99,11 @@ TABLE = [
     (502, "<html>Bad gateway: the context window</html>", "LLM_HTTP_ERROR", True, ""),
     (503, openai("loading", "unavailable_error"), "LLM_HTTP_ERROR", True, ""),
     (504, "", "LLM_TIMEOUT", True, ""),
-    (529, anthropic("Overloaded", "overloaded_error"), "LLM_HTTP_ERROR", True, ""),
-]
+    (529, anthropic("Overloaded", "overloaded_error"), "LLM_HTTP_ERROR", True, "another model"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [ChatCompletions, AnthropicMessages])
+@pytest.mark.parametrize("kind", WIRES)
 @pytest.mark.parametrize(("status", "body", "code", "retryable", "hint"), TABLE)
 def test_s2_a_refusal_has_its_code(
     kind: type[HttpModel], status: int, body: str, code: str, retryable: bool, hint: str
@@ -81,7 +114,7 @@ def test_s2_a_refusal_has_its_code(
     assert f"HTTP {status}" in found.message
 
 
-@pytest.mark.parametrize("kind", [ChatCompletions, AnthropicMessages])
+@pytest.mark.parametrize("kind", WIRES)
 def test_how_long_to_wait_is_taken_from_the_server(kind: type[HttpModel]) -> None:
     for status in (429, 503, 529):
         assert failure(kind, Reply(status=status, body="{}", headers={"retry-after": "7"})).retry_after == 7.0
@@ -92,7 +125,7 @@ def test_how_long_to_wait_is_taken_from_the_server(kind: type[HttpModel]) -> Non
     assert failure(kind, Reply(status=429, body="{}", headers={"retry-after": "soon"})).retry_after is None
 
 
-@pytest.mark.parametrize("kind", [ChatCompletions, AnthropicMessages])
+@pytest.mark.parametrize("kind", WIRES)
 def test_s2_silence_and_a_broken_stream_have_their_codes(kind: type[HttpModel]) -> None:
     silent = failure(kind, Reply(text=["x"], only=0, then="hang"), timeout=0.05)
     assert (silent.code, silent.retryable) == ("LLM_TIMEOUT", True)
@@ -104,8 +137,65 @@ def test_s2_silence_and_a_broken_stream_have_their_codes(kind: type[HttpModel]) 
     assert (hung_up.code, hung_up.retryable) == ("LLM_HTTP_ERROR", True)
 
 
-@pytest.mark.parametrize("kind", [ChatCompletions, AnthropicMessages])
+@pytest.mark.parametrize("kind", WIRES)
 def test_no_error_shows_the_key(kind: type[HttpModel]) -> None:
     said = str(failure(kind, Reply(status=400, body=f'{{"error":{{"message":"bad {KEY} \x1b[31m"}}}}')))
     assert KEY not in said
     assert "\x1b" not in said
+
+
+STREAMED = [
+    ({"error": {"message": "Overloaded", "type": "overloaded_error"}}, "LLM_HTTP_ERROR", True),
+    ({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 2 > 1"}},
+     "LLM_CONTEXT_OVERFLOW", False),
+    ({"error": {"code": 400, "message": "The input token count (2) exceeds the maximum number of tokens allowed (1).",
+                "status": "INVALID_ARGUMENT"}}, "LLM_CONTEXT_OVERFLOW", False),
+    ({"error": {"code": "context_length_exceeded", "message": "Your input exceeds the context window of this model"}},
+     "LLM_CONTEXT_OVERFLOW", False),
+    ({"error": {"type": "server_error", "message": "litellm.ContextWindowExceededError: the context length"}},
+     "LLM_CONTEXT_OVERFLOW", False),
+    ({"error": {"code": "rate_limit_exceeded", "message": "slow down"}}, "LLM_RATE_LIMITED", True),
+    ({"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED"}}, "LLM_RATE_LIMITED", True),
+    ({"error": {"code": "insufficient_quota", "message": "no more"}}, "LLM_RATE_LIMITED", False),
+    ({"error": {"code": "invalid_api_key", "message": "no"}}, "LLM_AUTH_FAILED", False),
+    ({"error": {"message": "the model `x` does not exist", "code": "model_not_found"}}, "LLM_HTTP_ERROR", False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", WIRES)
+@pytest.mark.parametrize(("event", "code", "retryable"), STREAMED)
+def test_an_error_inside_an_answer_that_began_well_has_its_code(
+    kind: type[HttpModel], event: dict[str, Any], code: str, retryable: bool
+) -> None:
+    line = f"data: {json.dumps(event)}\n\n".encode()
+    for body in ([line], [b": hello\n\n", line]):
+        found = failure(kind, Reply(body=body))
+        assert (found.code, found.retryable) == (code, retryable)
+        assert found.hint
+
+
+def test_the_responses_api_says_it_in_events_of_its_own() -> None:
+    bare = {"type": "error", "code": "context_length_exceeded", "message": "too much", "param": None}
+    failed = {"code": "server_error", "message": "The server had an error"}
+    whole = {"type": "response.failed", "response": {"status": "failed", "error": failed}}
+    for event, code in ((bare, "LLM_CONTEXT_OVERFLOW"), (whole, "LLM_HTTP_ERROR")):
+        assert failure(Responses, Reply(body=[f"data: {json.dumps(event)}\n\n".encode()])).code == code
+
+
+@pytest.mark.parametrize("kind", WIRES)
+def test_a_web_page_in_the_place_of_an_answer_is_named_as_one(kind: type[HttpModel]) -> None:
+    page = "<!DOCTYPE html><html><head><title>Corporate login</title></head></html>"
+    for status in (200, 403):
+        found = failure(kind, Reply(status=status, body=[page.encode()]))
+        assert "a web page (Corporate login)" in found.message
+        assert "models.local.base_url" in found.hint
+        assert not found.retryable
+
+
+def test_google_says_how_long_to_wait_among_the_details() -> None:
+    waits = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
+    body = google("Quota exceeded", 429, "RESOURCE_EXHAUSTED", {"@type": "x"}, waits)
+    assert failure(GenerateContent, Reply(status=429, body=body)).retry_after == 34.5
+    assert failure(GenerateContent, Reply(status=429, body=body, headers={"retry-after": "7"})).retry_after == 7.0
+    listed = failure(GenerateContent, Reply(status=429, body=f"[{body}]"))
+    assert (listed.code, listed.retry_after) == ("LLM_RATE_LIMITED", 34.5)

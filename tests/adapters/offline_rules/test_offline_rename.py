@@ -60,6 +60,10 @@ def planned(files: dict[str, str], intent: Rename = OLD_TO_NEW) -> RenamePlan:
         ("def old(): ...\ndef f():\n    def g(): return old\n", "def new(): ...\ndef f():\n    def g(): return new\n"),
         ("def old(): ...\nclass C:\n    x = old\n", "def new(): ...\nclass C:\n    x = new\n"),
         ("def old(): ...\ndel old\n", "def new(): ...\ndel new\n"),
+        (
+            "class C:\n    @property\n    def old(self): ...\n    @old.setter\n    def old(self, to): ...\n",
+            "class C:\n    @property\n    def new(self): ...\n    @new.setter\n    def new(self, to): ...\n",
+        ),
         # strings and comments stay; the fields of an f-string and __all__ are code
         ("def old(): ...  # old\n", "def new(): ...  # old\n"),
         ('def old():\n    """old"""\n    return "old"\n', 'def new():\n    """old"""\n    return "old"\n'),
@@ -182,6 +186,8 @@ def test_a_method_is_renamed_where_its_class_is_plain_and_refused_where_it_is_no
         ({"a.py": BOX + "    def new(self): ...\n"}, OLD_TO_NEW, "new is a name there already\n  a.py:3"),
         ({"a.py": M}, Rename("old", "new", kind="class"), "defines no class old. There is:\n  a.py:1: function old"),
         ({"a.py": M + 'f"{old(old=1)}"\n'}, OLD_TO_NEW, "a.py:2"),
+        ({"a.py": M + "class C:\n    x = old()\n    def old(self): ...\n"}, Rename("old", "new", "function"), "a.py:3"),
+        ({"a.py": M + "class C:\n    old = old\n"}, Rename("old", "new", "function"), "a.py:3: old = old"),
     ],
 )  # fmt: skip
 def test_what_is_not_sure_is_refused_with_its_places(files: dict[str, str], intent: Rename, why: str) -> None:

@@ -123,7 +123,7 @@ def test_what_it_cannot_do_is_said_with_the_nearest_it_can_and_how_to_connect_a_
     assert "Nearest to it:\n  run the tests" in text.text
     assert all(example in text.text for example, _ in CAN_DO)
     assert "a model found here" in text.text
-    assert "quintet settings" in text.text
+    assert "quintet models add" in text.text
     assert end == EndPart(Finish.REFUSED)
 
 

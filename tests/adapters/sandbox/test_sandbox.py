@@ -399,6 +399,6 @@ def test_a_machine_where_nothing_can_be_laid_inside_has_no_bubblewrap(
     fake.parent.mkdir()
     fake.write_text(f'#!/bin/bash\nexec {real} "${{@//CAP_SYS_ADMIN/CAP_CHOWN}}"\n')
     fake.chmod(0o755)
-    assert probe.hindrance() == ""
+    assert probe.bubblewrap_problem() == ""
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
-    assert "unshare" in probe.hindrance()
+    assert "unshare" in probe.bubblewrap_problem()

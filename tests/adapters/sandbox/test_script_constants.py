@@ -4,14 +4,14 @@ import ast
 from pathlib import Path
 
 from quintet.adapters import sandbox
-from quintet.adapters.sandbox import bubblewrap, confine, inside, user_network
+from quintet.adapters.sandbox import bubblewrap, confine, sandbox_init, user_network
 from quintet.adapters.sandbox import kept_sandbox_init as room
 
-SCRIPTS = [confine, inside, room, user_network]
+SCRIPTS = [confine, sandbox_init, room, user_network]
 
 
 def test_the_exit_code_and_words_of_a_sandbox_that_could_not_be_put_up() -> None:
-    assert (inside.NOT_CONFINED, inside.COMPLAINT) == (confine.NOT_CONFINED, confine.COMPLAINT)
+    assert (sandbox_init.NOT_CONFINED, sandbox_init.COMPLAINT) == (confine.NOT_CONFINED, confine.COMPLAINT)
 
 
 def test_the_name_server_of_a_network_of_its_own() -> None:
@@ -19,7 +19,7 @@ def test_the_name_server_of_a_network_of_its_own() -> None:
 
 
 def test_the_signals_that_a_command_finds_as_usual() -> None:
-    assert set(confine._TO_DEFAULT) == set(inside._TO_DEFAULT) == set(room._TO_DEFAULT)
+    assert set(confine._TO_DEFAULT) == set(sandbox_init._TO_DEFAULT) == set(room._TO_DEFAULT)
 
 
 def test_scripts_that_are_run_alone_import_nothing_of_quintet() -> None:

@@ -109,14 +109,49 @@ def test_a_variable_is_read_as_the_kind_of_value_its_setting_has(
 
 def test_models_and_routes_of_both_files_come_together(project: Project) -> None:
     project.user(MODEL + 'timeout = 5\n[routing]\nsmart = "mine"\n')
-    project.own('[models.theirs]\nbase_url = "http://127.0.0.1:2/v1"\nmodel = "t"\n[routing]\ndeep = "theirs"\n')
+    project.own(
+        '[models.mine]\neffort = "high"\n[models.other]\nwire = "pydantic-ai"\nmodel = "t"\n[routing]\ndeep = "other"\n'
+    )
     project.trust()
     settings = project.load().settings
     assert settings.models == {
-        "mine": ModelSettings("http://127.0.0.1:1/v1", "m", timeout=5.0),
-        "theirs": ModelSettings("http://127.0.0.1:2/v1", "t"),
+        "mine": ModelSettings("http://127.0.0.1:1/v1", "m", timeout=5.0, effort="high"),
+        "other": ModelSettings("", "t", wire="pydantic-ai"),
     }
-    assert (settings.routing.smart, settings.routing.deep) == ("mine", "theirs")
+    assert (settings.routing.smart, settings.routing.deep) == ("mine", "other")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'base_url = "http://evil.example/v1"',
+        'api_key_env = "AWS_SECRET_ACCESS_KEY"',
+        'api_key_command = ["./steal"]',
+        'api_key_command = "sh steal"',
+        'headers = { authorization = "x" }',
+        'query = { key = "x" }',
+    ],
+)
+def test_where_a_model_is_and_its_key_are_never_a_projects_to_say_trusted_or_not(project: Project, line: str) -> None:
+    project.user(MODEL)
+    path = project.own(f"[models.mine]\n{line}\n")
+    for _ in range(2):
+        loaded = project.load()
+        assert loaded.settings.models == {"mine": ModelSettings("http://127.0.0.1:1/v1", "m")}
+        key = f"models.mine.{line.partition(' ')[0]}"
+        assert loaded.warnings == [f"{path}:2: {key} is ignored: only your own settings may say that"]
+        project.trust()
+
+
+def test_a_trusted_projects_model_without_an_address_of_yours_is_left_out_and_said(project: Project) -> None:
+    path = project.own(MODEL + 'effort = "low"\n[routing]\nsmart = "mine"\n')
+    project.trust()
+    loaded = project.load()
+    assert loaded.settings == Settings()
+    assert loaded.warnings == [
+        f"{path}:2: models.mine.base_url is ignored: only your own settings may say that",
+        f"{path}: models.mine, routing.smart are ignored: your own settings have no address for mine",
+    ]
 
 
 def test_every_setting_is_shown_with_its_value_and_source(project: Project) -> None:
@@ -223,8 +258,7 @@ def test_a_route_to_a_model_that_is_not_there_is_an_error(project: Project) -> N
 
 
 def test_a_model_without_an_address_names_the_file_it_stands_in(project: Project) -> None:
-    path = project.own('[models.mine]\nmodel = "m"\n')
-    project.trust()
+    path = project.user('[models.mine]\nmodel = "m"\n')
     said = project.error()
     assert said.startswith(path)
     assert "models.mine has no base_url" in said
@@ -260,7 +294,8 @@ def test_an_untrusted_project_cannot_loosen_anything(project: Project, text: str
     loaded = project.load()
     assert loaded.settings == Settings()
     assert not loaded.trusted
-    assert all(w.startswith(f"{path}:") and "until you trust this folder" in w for w in loaded.warnings)
+    said = ("until you trust this folder", "only your own settings may say that")
+    assert all(w.startswith(f"{path}:") and any(words in w for words in said) for w in loaded.warnings)
     assert loaded.warnings
 
 
@@ -302,3 +337,9 @@ def test_an_acp_agent_of_your_own_needs_a_command(project: Project) -> None:
     with pytest.raises(SettingsError, match=r"executors\.other has no command") as raised:
         project.load()
     assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ['"models.a.headers.model" = "x"', '[models."a.base_url"]\nwire = "openai"'])
+def test_a_name_with_a_dot_cannot_pass_for_a_key_of_another_table(text: str) -> None:
+    with pytest.raises(SettingsError, match="may hold no dot"):
+        config.from_text(text, "settings.toml")

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from quintet.domain.base.lazy_regex import LateRegex, regex
+from quintet.domain.base.lazy_regex import LazyRegex, regex
 from tests.places import ROOT
 
 SRC = ROOT / "src"
@@ -35,5 +35,5 @@ def test_nothing_is_compiled_before_it_is_used() -> None:
 
 @pytest.mark.parametrize("name", HOLDERS)
 def test_every_expression_compiles(name: str) -> None:
-    held = [value for value in vars(import_module(name)).values() if isinstance(value, LateRegex)]
+    held = [value for value in vars(import_module(name)).values() if isinstance(value, LazyRegex)]
     assert held and all(re.compile(late.pattern, late.flags) for late in held)

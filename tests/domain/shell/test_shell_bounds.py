@@ -8,7 +8,7 @@ from quintet.adapters.shell_grammar.fast_path import flat
 from quintet.adapters.shell_grammar.parse import LONGEST, MOST_MARKS, BashGrammar
 from quintet.domain.permission.effects import Effect
 from quintet.domain.shell.judge import JudgedLine, judge, judged_line, with_lines
-from quintet.domain.shell.plain_reading import plain_paths
+from quintet.domain.shell.read_only_commands import plain_paths
 from quintet.domain.shell.syntax import Script, ShellCommand, Word
 from quintet.domain.turn.tool_spec import Touch
 

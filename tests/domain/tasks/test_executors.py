@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain.settings.settings import RetrySettings
-from quintet.domain.tasks.executors import RETRY, Again, ExecutorFailure, GiveUp, Retry, linear_wait, retry_after
+from quintet.domain.tasks.executors import RETRY, Again, ExecutorFailure, GiveUp, Retry, retry_after, retry_policy
 
 DEFAULT = RetrySettings()
 TRIED_AGAIN = [failure for failure in ExecutorFailure if RETRY[failure] is not Retry.NEVER]
@@ -69,5 +69,5 @@ def test_it_always_comes_to_an_end_and_never_waits_backwards(settings, failure, 
         raise AssertionError("no end")
     assert len(waits) in (0, settings.max_attempts - 1)
     assert waits == sorted(waits)
-    longest = max(settings.max_reset_seconds, linear_wait(settings.max_attempts, settings))
+    longest = max(settings.max_reset_seconds, retry_policy(settings).backoff(settings.max_attempts))
     assert all(0 <= wait <= longest for wait in waits)

@@ -1,6 +1,7 @@
 """Compression: due by count or size, cut where no result loses its call, and the user's last words whole."""
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,13 +12,19 @@ from quintet.domain.dials.axes import Axes
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.settings.settings import CompressionSettings
-from quintet.domain.turn import compression
+from quintet.domain.turn import compression, context
 from quintet.domain.turn.compression import LAST_REQUESTS, CallOutcome, Summary
+from quintet.domain.turn.context import ContextLimits
 from quintet.domain.turn.messages import Message, Original, Role, ToolCall
 from quintet.domain.turn.todos import Todo, TodoStatus
 from quintet.domain.turn.tool_spec import CallStatus
 
-SMALL = CompressionSettings(max_messages=10, max_tokens=0, keep_messages=4)
+
+def limits(window: int = 0, **given: Any) -> ContextLimits:
+    return context.limits(CompressionSettings(**given), window)
+
+
+SMALL = limits(max_messages=10, max_tokens=0, keep_messages=4)
 REASONED = "<ide_reasoning>\nAnalyze: the secret thought\n</ide_reasoning>\nThe parser is split. Two files now."
 
 
@@ -50,9 +57,9 @@ def test_s1_compression_is_due_by_message_count() -> None:
 
 
 def test_s1_compression_is_due_by_a_token_estimate() -> None:
-    by_size = CompressionSettings(max_messages=0, max_tokens=100, keep_messages=20)
+    by_size = limits(max_messages=0, max_tokens=100, keep_messages=20)
     messages = [user("x" * 200), said("y" * 200)]
-    assert compression.tokens(messages) == 100
+    assert context.tokens(messages) == 100
     assert compression.due(messages, by_size) == ""
     assert compression.due([*messages, user("word")], by_size) == "about 101 tokens, compression.max_tokens = 100"
 
@@ -60,23 +67,26 @@ def test_s1_compression_is_due_by_a_token_estimate() -> None:
 def test_arguments_and_a_signed_reply_count_too() -> None:
     called = Message(Role.ASSISTANT, "", (ToolCall("c", "bash", "x" * 396),))
     signed = Message(Role.ASSISTANT, "short", original=Original("wire", "x" * 400))
-    assert compression.tokens([called]) == compression.tokens([signed]) == 100
+    assert context.tokens([called]) == context.tokens([signed]) == 100
 
 
 def test_zero_turns_a_trigger_off() -> None:
-    off = CompressionSettings(max_messages=0, max_tokens=0)
+    off = limits(max_messages=0, max_tokens=0)
     assert compression.due([user("x" * 4000)] * 1000, off) == ""
 
 
-def test_by_default_it_is_due_above_two_hundred_messages_or_a_hundred_thousand_tokens() -> None:
-    usual = CompressionSettings()
-    assert compression.due([user("a")] * 200, usual) == "" != compression.due([user("a")] * 201, usual)
-    big = [user("x" * 40_000)] * 10
-    assert compression.due(big, usual) == "" != compression.due([*big, user("more")], usual)
+def test_by_default_it_is_due_at_three_quarters_of_the_window() -> None:
+    for window, most in ((0, 96_000), (32_000, 24_000), (1_000_000, 750_000)):
+        usual = limits(window)
+        assert (usual.messages, usual.tokens) == (0, most)
+        big = [user("x" * most)] * 4
+        assert compression.due(big, usual) == ""
+        told = f"about {most + 1} tokens, compression.share = 0.75 of {window or 128_000}"
+        assert compression.due([*big, user("more")], usual) == told
 
 
 def test_long_words_of_the_user_in_a_summary_do_not_make_it_due_at_every_step() -> None:
-    by_size = CompressionSettings(max_messages=0, max_tokens=1000)
+    by_size = limits(max_messages=0, max_tokens=1000)
     summary = compression.summary_message(Summary(last_requests=("x" * 40_000,)))
     assert compression.due([summary, *step("a", result="y" * 900), said("")], by_size, summarised=True) == ""
     grown = [summary, *step("a", result="y" * 900), *step("b", result="y" * 900)]
@@ -106,13 +116,13 @@ def test_a_call_that_still_runs_is_kept() -> None:
 
 
 def test_what_is_kept_is_bounded_in_size_too() -> None:
-    by_size = CompressionSettings(max_messages=0, max_tokens=400, keep_messages=20)
+    by_size = limits(max_messages=0, max_tokens=400, keep_messages=20)
     messages = [said("x" * 160)] * 20
     assert len(messages) - compression.cut(messages, by_size) == 2
 
 
 def test_the_newest_step_is_kept_however_long_it_is() -> None:
-    by_size = CompressionSettings(max_messages=0, max_tokens=100)
+    by_size = limits(max_messages=0, max_tokens=100)
     messages = [user("look"), *step("c", result="x" * 100_000)]
     assert compression.cut(messages, by_size) == 1
     summary = compression.summary_message(Summary(last_requests=("look",)))
@@ -145,7 +155,12 @@ def test_s1_the_summary_has_goals_decisions_plan_open_issues_and_key_outputs() -
             "bash pytest -q → ..F | 1 failed, 2 passed | exit 1",
             "bash make docs → no rule | exit 2",
         ),
-        key_outputs=("changed parser.py", "read lexer.py", "test pytest -q → ..F | 1 failed, 2 passed | exit 1"),
+        key_outputs=(
+            "changed parser.py",
+            "read lexer.py",
+            "ran make docs → no rule | exit 2",
+            "test pytest -q → ..F | 1 failed, 2 passed | exit 1",
+        ),
         last_requests=("split the parser", "go on"),
     )
 
@@ -200,7 +215,7 @@ def test_the_summary_is_bounded_but_for_the_users_own_words() -> None:
         outcomes[f"c{n}"] = CallOutcome(CallStatus.ERROR, (f"{n}/{long}",))
     made = summary_of(messages, len(messages), requests=[long] * 9, outcomes=outcomes)
     assert made.last_requests == (long,) * LAST_REQUESTS
-    assert len(compression.summary_message(msgspec.structs.replace(made, last_requests=())).text) < 30_000
+    assert len(compression.summary_message(msgspec.structs.replace(made, last_requests=())).text) < 64_000
 
 
 @pytest.mark.parametrize(
@@ -216,30 +231,56 @@ def test_the_summary_is_bounded_but_for_the_users_own_words() -> None:
 def test_s1_reasoning_is_left_out(text: str) -> None:
     assert compression.without_reasoning(text) == "seen"
     assert summary_of([said(text)], 1).decisions == ("seen",)
-    assert "hidden" not in compression.transcript([said(text)])
+    assert "hidden" not in compression.transcript([said(text)], 1000)
 
 
 # ── what a model wrote
 
 
-def test_a_models_sections_take_the_place_of_the_rules() -> None:
-    rules = Summary(goals=("rules",), decisions=("rules",), last_requests=("verbatim",))
-    reply = "Here it is.\n## Goals\n- ship it\n* today\n\n## Open issues:\n1. flaky test\n## Weather\n- sunny"
-    assert compression.summary_in(reply, rules) == Summary(
-        goals=("ship it", "today"), decisions=("rules",), open_issues=("flaky test",), last_requests=("verbatim",)
-    )
+SIZE = compression.sizes(0)
+
+
+def test_what_a_model_tells_stands_beside_what_the_rules_keep() -> None:
+    rules = Summary(goals=("rules",), plan=("pending: a",), last_requests=("verbatim",))
+    reply = "Here it is.\n# Goal\n- ship it\n\n## Next:\n1. flaky test"
+    made = compression.with_narrative(reply, rules, SIZE)
+    assert made == msgspec.structs.replace(rules, narrative="### Goal\n- ship it\n\n### Next:\n1. flaky test")
+    told = compression.summary_message(made).text
+    assert all(words in told for words in ("## What happened\n### Goal\n- ship it", "- pending: a", "verbatim"))
 
 
 @pytest.mark.parametrize("reply", ["", "I cannot.", "## Goals\n\n", "<ide_reasoning>\n## Goals\n- a\n"])
 def test_a_reply_that_says_nothing_is_no_summary(reply: str) -> None:
-    assert compression.summary_in(reply, Summary(goals=("rules",))) is None
+    assert compression.with_narrative(reply, Summary(goals=("rules",)), SIZE) is None
+
+
+def test_an_earlier_narrative_and_what_to_keep_stay_until_a_model_tells_anew() -> None:
+    earlier = Summary(narrative="### Goal\n- ship", keep=("the port is 8080",))
+    made = summary_of([said("two"), user("x")], 1, earlier=earlier, keep="and the host")
+    assert (made.narrative, made.keep) == (earlier.narrative, ("the port is 8080", "and the host"))
+    assert "- and the host" in compression.summary_message(made).text
+
+
+def test_a_summary_without_them_is_written_as_it_always_was() -> None:
+    plain = Summary(goals=("g",), narrative=msgspec.UNSET)
+    assert "keep" not in msgspec.json.decode(msgspec.json.encode(plain)) and plain == Summary(goals=("g",))
 
 
 # ── any conversation
 
 WORDS = st.text("ab.! \n#<>/_", max_size=30)
 PIECES = st.sampled_from(
-    ["<ide_reasoning>", "</ide_reasoning>", "<ide_", "reasoning>", "\n## Goals\n- ", "done. ", "→ ", "x" * 400]
+    [
+        "<ide_reasoning>",
+        "</ide_reasoning>",
+        "<ide_",
+        "reasoning>",
+        "\n## Goals\n- ",
+        "done. ",
+        "→ ",
+        "x" * 400,
+        "x\n" * 2000,
+    ]
 )
 TEXTS = st.lists(WORDS | PIECES, max_size=4).map("".join)
 REQUESTS = WORDS.map(lambda text: f"do {text}")
@@ -248,7 +289,7 @@ CALLS = st.lists(
 )
 TURNS = st.lists(st.tuples(REQUESTS | st.just("!ls"), st.lists(st.tuples(TEXTS, CALLS), max_size=4)), max_size=12)
 SETTINGS = st.builds(
-    CompressionSettings,
+    limits,
     max_messages=st.integers(0, 20),
     max_tokens=st.integers(0, 400),
     keep_messages=st.integers(0, 8),
@@ -276,7 +317,7 @@ def journal(turns: Turns) -> list[p.Event]:
     return events
 
 
-def compacted(state: SessionState, chosen: CompressionSettings) -> p.HistoryCompacted | None:
+def compacted(state: SessionState, chosen: ContextLimits) -> p.HistoryCompacted | None:
     summarised = state.conversation.summary is not None
     start = compression.cut(state.conversation.messages, chosen, summarised=summarised)
     if start <= summarised:
@@ -293,11 +334,18 @@ def compacted(state: SessionState, chosen: CompressionSettings) -> p.HistoryComp
     return p.HistoryCompacted(reason="", before_messages=0, before_tokens=0, after_tokens=0, summary=summary, kept=kept)
 
 
+def outputs_shortened(state: SessionState, chosen: ContextLimits) -> p.HistoryCompacted | None:
+    messages, summarised = state.conversation.messages, state.conversation.summary is not None
+    if not compression.over(messages, chosen, summarised=summarised):
+        return None
+    places = compression.to_shorten(messages, chosen, summarised=summarised)
+    held = {"before_messages": len(messages), "before_tokens": 0, "after_tokens": 0, "kept": len(messages)}
+    return p.HistoryCompacted(reason="", summary=Summary(), shortened=places, **held) if places else None
+
+
 @settings(max_examples=100, deadline=None)
 @given(TURNS, SETTINGS, st.data())
-def test_s1_any_conversation_survives_its_compactions(
-    turns: Turns, chosen: CompressionSettings, data: st.DataObject
-) -> None:
+def test_s1_any_conversation_survives_its_compactions(turns: Turns, chosen: ContextLimits, data: st.DataObject) -> None:
     """Compacted anywhere, again and again: the last requests verbatim, no result without its call, no reasoning."""
     events: list[p.Event] = []
     state = SessionState()
@@ -309,6 +357,13 @@ def test_s1_any_conversation_survives_its_compactions(
             requests.append(event.text)
         if not data.draw(st.booleans()):
             continue
+        if short := outputs_shortened(state, chosen):
+            before = state.conversation.messages
+            state.apply(short)
+            events.append(short)
+            after = state.conversation.messages
+            assert [(m.role, m.calls, m.call_id) for m in after] == [(m.role, m.calls, m.call_id) for m in before]
+            assert context.tokens(after) < context.tokens(before) and before is not after
         if (made := compacted(state, chosen)) is None:
             assert (
                 compression.due(state.conversation.messages, chosen, summarised=state.conversation.summary is not None)
@@ -336,7 +391,7 @@ def test_s1_any_conversation_survives_its_compactions(
 
 
 def test_what_became_of_a_kept_call_is_known_to_the_next_compaction() -> None:
-    one = CompressionSettings(keep_messages=2)
+    one = limits(keep_messages=2)
     state = fold(journal([("do it", [("", [("bash", "x", CallStatus.ERROR)])])]))
     first = compacted(state, one)
     assert first and first.summary.open_issues == ()

@@ -41,6 +41,41 @@ def test_s1_4_3_only_the_outcome_of_reasoning_stays() -> None:
     assert "delivery: NEEDS_WORK" in left
 
 
+def test_done_counts_after_the_warm_up_only() -> None:
+    done = MACRO.replace("NEEDS_WORK", "DONE")
+    early, late = outcome(done, warm_up=True), outcome(done)
+    assert early and late
+    assert (early.delivery_state, late.delivery_state) == ("NEEDS_WORK", "DONE")
+    assert "delivery: NEEDS_WORK" in with_outcome(done, warm_up=True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "plan", "risks"),
+    [
+        ("Plan: the import goes first\nRisks: the name may be taken", "the import goes first", "the name may be taken"),
+        ("Plan: unchanged\nRisks: none", "", ""),
+        ("Plan: Unchanged.\nRisks: None.", "", ""),
+        ("Plan: no changes\nRisks: no risks", "", ""),
+        ("Plan: as before\nRisks: n/a", "", ""),
+        ("**Plan:** read it, then\nchange it\n**Risks:** -", "read it, then change it", ""),
+        ("Risks: none of the tests covers tabs", "", "none of the tests covers tabs"),
+        ("Plan: unchanged but for the docs", "unchanged but for the docs", ""),
+        ("", "", ""),
+    ],
+)
+def test_short_reasoning_leaves_the_change_of_the_plan_and_its_risks(lines: str, plan: str, risks: str) -> None:
+    text = f"<ide_reasoning>\nReflect: the test fails for want of an import\n{lines}\nAction: add it\n</ide_reasoning>"
+    found = outcome(text)
+    assert found == ReasoningOutcome(plan_delta=plan, next_action="add it", known_risks=risks)
+    assert ("plan: " in found.as_text()) is bool(plan) and ("risks: " in found.as_text()) is bool(risks)
+
+
+def test_what_just_happened_is_no_risk_in_short_reasoning_and_is_one_in_the_whole_plan() -> None:
+    short, whole = outcome(MICRO), outcome(MACRO)
+    assert short and short.known_risks == ""
+    assert whole and whole.known_risks == "tabs inside strings must stay as they are"
+
+
 def test_reasoning_cut_off_in_the_middle_is_not_kept_either() -> None:
     assert without("before <ide_reasoning>\nAnalyze: half") == "before"
     assert without("no reasoning") == "no reasoning"

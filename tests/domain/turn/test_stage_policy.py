@@ -22,7 +22,8 @@ NEEDS_NORMAL = [
     "deploy",
     *CHANGES_HISTORY,
 ]
-READING = [
+# What a stage that only reads has: reading, searching, listing.
+LOOKING = [
     "Read",
     "grep",
     "glob",
@@ -37,24 +38,6 @@ READING = [
     "fs_read_file",
     "fs_list_directory",
     "fs_file_info",
-    "git_view_pr",
-    "git_pr_checks",
-    "git_ci_job_logs",
-    "list_repos",
-    "browser_navigate",
-    "browser_restart",
-    "browser_view",
-    "browser_scroll",
-    "browser_screenshot",
-    "browser_move_mouse",
-    "browser_set_mobile",
-    "recording_start",
-    "recording_stop",
-    "web_search",
-    "web_get_contents",
-    "librarian",
-    "visual_checker",
-    "librarian_search",
 ]
 READ_ONLY = (WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH)
 
@@ -62,8 +45,8 @@ READ_ONLY = (WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH)
 STAGES = {
     "warmup": (["stages/warmup.md"], "macro"),
     "act": ([], "micro"),
-    "tool_followup": (["agent/tool_loop_context.md"], "micro"),
-    "micro_step": (["agent/tool_loop_context.md"], "micro"),
+    "tool_followup": ([], "micro"),
+    "micro_step": ([], "micro"),
     "delivery_check": (["agent/delivery_gate.md"], "micro"),
     "qa_review": (["qa/system.md", "qa/report_schema.md"], "micro"),
     "verification": (["stages/verification.md"], "micro"),
@@ -75,9 +58,9 @@ def expected_tools(axes: Axes, stage: str, toolset: str) -> set[str]:
         return set()
     hidden = set(NEEDS_NORMAL) if axes.permission_profile is PermissionProfile.RESTRICTED else set()
     hidden |= set(CHANGES_HISTORY) if axes.work_mode in READ_ONLY else set()
-    if stage in ("qa_review", "verification"):
-        return set(READING) - hidden
     shown = set(META_TOOLS) | set(TOOL_MODES[toolset].tool_list if toolset else ())
+    if stage in ("qa_review", "verification"):  # in swe of what is in view: so its tools stay as they are
+        return set(LOOKING) & shown if toolset == "swe" else set(LOOKING)
     return (shown & set(BY_NAME)) - hidden
 
 
@@ -103,19 +86,30 @@ def test_s1_4_reasoning_is_asked_for_in_every_stage_of_an_agent_and_only_if_the_
 def test_s1_5_2_prompts_are_composed_in_one_order(stage: Stage) -> None:
     for axes in EVERY_AXES:
         plan = plan_stage(CallContext(axes, stage=stage), BY_NAME)
-        mode = "chat" if axes.work_mode is WorkMode.CHAT else "agent"
-        menu = ["@toolset"] if stage in (Stage.ACT, Stage.TOOL_FOLLOWUP, Stage.MICRO_STEP) else []
+        chat = axes.work_mode is WorkMode.CHAT
+        addition = ["chat/mode_addition.md"] if chat else ["agent/mode_addition.md", "agent/tool_loop_context.md"]
         assert list(plan.prompts) == [
             "base/system.md",
             "base/project_root_context.md",
+            "@surroundings",
             "@agents",
             "@persona",
             "@memory",
-            f"{mode}/mode_addition.md",
+            *addition,
             f"modes/{axes.work_mode}.md",
-            *menu,
+            "@toolset",
             *STAGES[stage][0],
         ]
+
+
+def test_the_head_is_the_same_in_every_stage_and_what_a_stage_says_comes_last() -> None:
+    for axes, toolset, reasoning in itertools.product(EVERY_AXES, ("", "swe"), (True, False)):
+        plans = [plan_stage(CallContext(axes, toolset, stage=stage), BY_NAME, reasoning=reasoning) for stage in Stage]
+        assert len({plan.head for plan in plans}) == 1
+        for plan in plans:
+            assert plan.prompts == (*plan.head, *plan.last)
+            assert set(STAGES[plan.stage][0]) <= set(plan.last)
+            assert [page for page in plan.last if "reasoning" in page] == [p for p in plan.prompts if "reasoning" in p]
 
 
 def test_s1_2_1_nothing_of_a_plan_depends_on_dials_that_are_not_its_business() -> None:

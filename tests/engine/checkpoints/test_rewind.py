@@ -32,7 +32,7 @@ def files(root: Path) -> dict[str, tuple[bytes, bool]]:
     return found
 
 
-def own_git(root: Path) -> dict[str, bytes]:
+def run_git(root: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in (root / ".git").rglob("*") if path.is_file()}
 
 
@@ -72,7 +72,7 @@ def test_what_each_call_changed_is_on_record(repo: Path) -> None:
 
 
 def test_files_and_conversation_go_back_and_come_back(repo: Path) -> None:
-    before, git = files(repo), own_git(repo)
+    before, git = files(repo), run_git(repo)
 
     async def script(driver: Driver) -> None:
         await driver.turn("first")
@@ -95,7 +95,7 @@ def test_files_and_conversation_go_back_and_come_back(repo: Path) -> None:
         assert files(repo) == before
 
     driver = drive(repo, script, replies([WRITE], [SHELL]))
-    assert own_git(repo) == git
+    assert run_git(repo) == git
     events = [recorded.event for recorded in stored(repo, driver.session.id)]
     assert msgspec.to_builtins(fold(events)) == msgspec.to_builtins(driver.session.state)
 
@@ -124,7 +124,8 @@ def test_a_conversation_goes_back_to_before_it_was_compacted(repo: Path) -> None
         assert [message.text for message in driver.session.state.conversation.messages] == said
         assert driver.session.state.conversation.summary is None
 
-    drive(repo, script, ScriptedModel(["ok"] * 6), settings={"compression.keep_messages": 2})
+    settings = {"compression.keep_messages": 2, "compression.by": "rules"}
+    drive(repo, script, ScriptedModel(["ok"] * 6), settings=settings)
 
 
 def test_a_rewind_in_another_process_finds_everything_in_the_journal(repo: Path) -> None:
@@ -404,9 +405,9 @@ def test_after_a_rewind_the_runs_files_are_as_they_were_and_others_are_untouched
         (root / "kept.log").write_text("log\n")
         for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
             subprocess.run(["git", *command], cwd=root, check=True, capture_output=True)
-        git = own_git(root)
+        git = run_git(root)
         drive(root, lambda driver: _through(driver, root, steps, back), ScriptedModel([]), person=True)
-        assert own_git(root) == git
+        assert run_git(root) == git
 
 
 async def _through(driver: Driver, root: Path, steps: list[Step], back: int) -> None:

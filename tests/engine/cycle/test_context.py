@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from quintet.engine.cycle.context import surely
+from quintet.engine.cycle.context import run_to_end
 
 
 def test_an_interrupt_while_things_are_put_in_order_comes_right_after() -> None:
@@ -15,7 +15,7 @@ def test_an_interrupt_while_things_are_put_in_order_comes_right_after() -> None:
         return "in order"
 
     async def cycle(go: asyncio.Event) -> None:
-        seen.append(await surely(order(go)))
+        seen.append(await run_to_end(order(go)))
         await asyncio.sleep(0)
         seen.append("on to the next unit")
 
@@ -41,6 +41,6 @@ def test_what_goes_wrong_in_it_is_told() -> None:
 
     async def run() -> None:
         with pytest.raises(ValueError, match="no"):
-            await surely(fail())
+            await run_to_end(fail())
 
     asyncio.run(run())

@@ -16,9 +16,9 @@ from quintet.domain.tasks.executors import (
     Changed,
     Ended,
     ExecutorFailure,
+    ExecutorMessage,
     ExecutorPart,
     ExecutorRole,
-    Said,
     Spent,
 )
 from quintet.domain.turn.messages import Usage
@@ -40,7 +40,7 @@ def pages(*names: str) -> Any:
     def plan(assignment: Assignment) -> list[ExecutorPart]:
         for name in names:
             Path(assignment.folder, f"{name}.md").write_text(f"---\nid: {name}\ntitle: Do {name}\n---\nWrite it.\n")
-        return [Said(f"{len(names)} tasks"), Ended(True, "planned")]
+        return [ExecutorMessage(f"{len(names)} tasks"), Ended(True, "planned")]
 
     return plan
 
@@ -49,7 +49,7 @@ def writes(root: Path, name: str) -> Any:
     def work(assignment: Assignment) -> list[ExecutorPart]:
         (root / name).write_text("x\n")
         return [
-            Said("I write it."),
+            ExecutorMessage("I write it."),
             CallBegan("1", "shell", f"touch {name}"),
             CallEnded("1", True, "ok"),
             Changed(name, "added"),
@@ -265,7 +265,7 @@ def test_s3_4_pause_holds_the_next_attempt_of_an_ai_cli(repo: Path) -> None:
 
 @BWRAP
 def test_s4_the_wait_can_be_skipped_and_a_hanging_start_is_cancelled(repo: Path) -> None:
-    executors = ScriptedExecutors([failing(ExecutorFailure.UNREACHABLE), [Said("thinking"), HANG]])
+    executors = ScriptedExecutors([failing(ExecutorFailure.UNREACHABLE), [ExecutorMessage("thinking"), HANG]])
     model = ScriptedModel([PLAN])
 
     async def script(driver: Driver) -> None:

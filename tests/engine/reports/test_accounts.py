@@ -416,3 +416,21 @@ def test_a_log_leaves_columns_out_where_a_line_has_little_room(room: int, gone: 
     assert not set(gone) & set(words) and {"TIME", "STAGE", "MODEL", "COST", "OUTCOME"} <= set(words)
     assert len(shown) <= room and shown.endswith("interrupted")
     assert heading.index("COST") + len("COST") == shown.index("0.0000") + len("0.0000")
+
+
+def test_s1_9_a_compaction_that_a_model_wrote_is_a_request_that_was_answered(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.turn("first")
+        await driver.turn("second")
+        await driver.turn("/compact")
+
+    model = ScriptedModel(["a", "b", "## Goal\n- count words"])
+    driver = drive(repo, script, model, settings={"compression.keep_messages": 1})
+    lines = accounts.requests(journal(*driver.seen))
+    assert [(line.stage, line.outcome, line.usage) for line in lines] == [
+        ("act", "ok", Usage(10, 5)),
+        ("act", "ok", Usage(10, 5)),
+        ("compact", "ok", Usage(10, 5)),
+    ]
+    (event,) = driver.of(p.HistoryCompacted)
+    assert lines[-1].step == event.step and "history_compacted" in accounts.KINDS

@@ -12,7 +12,7 @@ from quintet.adapters.processes.processes import ShellHooks
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.gate import Verdict
-from quintet.domain.settings.hooks import HookEnd, HookPlace, HookSaid, both, judged
+from quintet.domain.settings.hooks import HookEnd, HookPlace, HookVerdict, stricter, verdict_of
 from quintet.domain.settings.settings import HookSettings
 from quintet.domain.turn.messages import Role
 from quintet.domain.turn.tool_spec import CallStatus
@@ -65,36 +65,40 @@ def test_every_place_has_a_setting_of_its_own() -> None:
 
 PRE, POST = HookPlace.PRE_TOOL_USE, HookPlace.POST_TOOL_USE
 ENDINGS = [
-    (PRE, HookEnd(0), HookSaid()),
-    (PRE, HookEnd(0, "fine"), HookSaid()),
-    (PRE, HookEnd(0, "[1]"), HookSaid()),
-    (PRE, HookEnd(0, "[" * 100_000), HookSaid()),
-    (PRE, HookEnd(0, '{"decision": 7, "reason": []}'), HookSaid()),
-    (PRE, HookEnd(0, '{"decision": "allow", "reason": "I say so"}'), HookSaid()),
-    (PRE, HookEnd(0, '{"decision": "approve"}'), HookSaid()),
-    (PRE, HookEnd(0, '{"decision": "block", "reason": "no"}'), HookSaid(blocked=True, reason="no")),
-    (PRE, HookEnd(0, '{"decision": "deny"}'), HookSaid(blocked=True, reason="it gave no reason")),
-    (PRE, HookEnd(0, '{"decision": "ask", "reason": "sure?"}'), HookSaid(asks=True, reason="sure?")),
-    (HookPlace.STOP, HookEnd(0, '{"decision": "ask"}'), HookSaid(warning='decision "ask" means nothing at Stop')),
-    (PRE, HookEnd(0, '{"additionalContext": "mind the gap"}'), HookSaid(context="mind the gap")),
-    (PRE, HookEnd(2, '{"decision": "allow"}', "no\n"), HookSaid(blocked=True, reason="no")),
-    (PRE, HookEnd(2), HookSaid(blocked=True, reason="it gave no reason")),
-    (POST, HookEnd(2, "", "run the linter"), HookSaid(blocked=True, reason="run the linter", context="run the linter")),
-    (HookPlace.SESSION_START, HookEnd(2, "", "x"), HookSaid(warning="a session cannot be held back: x")),
-    (PRE, HookEnd(1, "", "broken\nmore"), HookSaid(warning="exit 1: broken")),
-    (PRE, HookEnd(127), HookSaid(warning="exit 127")),
-    (PRE, HookEnd(2, "", "no", timed_out=True), HookSaid(warning="it did not end within 30 s and was killed")),
+    (PRE, HookEnd(0), HookVerdict()),
+    (PRE, HookEnd(0, "fine"), HookVerdict()),
+    (PRE, HookEnd(0, "[1]"), HookVerdict()),
+    (PRE, HookEnd(0, "[" * 100_000), HookVerdict()),
+    (PRE, HookEnd(0, '{"decision": 7, "reason": []}'), HookVerdict()),
+    (PRE, HookEnd(0, '{"decision": "allow", "reason": "I say so"}'), HookVerdict()),
+    (PRE, HookEnd(0, '{"decision": "approve"}'), HookVerdict()),
+    (PRE, HookEnd(0, '{"decision": "block", "reason": "no"}'), HookVerdict(blocked=True, reason="no")),
+    (PRE, HookEnd(0, '{"decision": "deny"}'), HookVerdict(blocked=True, reason="it gave no reason")),
+    (PRE, HookEnd(0, '{"decision": "ask", "reason": "sure?"}'), HookVerdict(asks=True, reason="sure?")),
+    (HookPlace.STOP, HookEnd(0, '{"decision": "ask"}'), HookVerdict(warning='decision "ask" means nothing at Stop')),
+    (PRE, HookEnd(0, '{"additionalContext": "mind the gap"}'), HookVerdict(context="mind the gap")),
+    (PRE, HookEnd(2, '{"decision": "allow"}', "no\n"), HookVerdict(blocked=True, reason="no")),
+    (PRE, HookEnd(2), HookVerdict(blocked=True, reason="it gave no reason")),
+    (
+        POST,
+        HookEnd(2, "", "run the linter"),
+        HookVerdict(blocked=True, reason="run the linter", context="run the linter"),
+    ),
+    (HookPlace.SESSION_START, HookEnd(2, "", "x"), HookVerdict(warning="a session cannot be held back: x")),
+    (PRE, HookEnd(1, "", "broken\nmore"), HookVerdict(warning="exit 1: broken")),
+    (PRE, HookEnd(127), HookVerdict(warning="exit 127")),
+    (PRE, HookEnd(2, "", "no", timed_out=True), HookVerdict(warning="it did not end within 30 s and was killed")),
 ]
 
 
 @pytest.mark.parametrize(("place", "end", "said"), ENDINGS)
-def test_what_a_hooks_ending_means(place: HookPlace, end: HookEnd, said: HookSaid) -> None:
-    assert judged(place, end) == said
+def test_what_a_hooks_ending_means(place: HookPlace, end: HookEnd, said: HookVerdict) -> None:
+    assert verdict_of(place, end) == said
 
 
 def test_of_two_hooks_the_stricter_one_counts() -> None:
-    nothing, ask, no = HookSaid(), HookSaid(asks=True, reason="a"), HookSaid(blocked=True, reason="n")
-    table = {(a.reason, b.reason): both(a, b).reason for a in (nothing, ask, no) for b in (nothing, ask, no)}
+    nothing, ask, no = HookVerdict(), HookVerdict(asks=True, reason="a"), HookVerdict(blocked=True, reason="n")
+    table = {(a.reason, b.reason): stricter(a, b).reason for a in (nothing, ask, no) for b in (nothing, ask, no)}
     assert table == {
         ("", ""): "",
         ("", "a"): "a",

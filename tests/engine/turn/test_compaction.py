@@ -16,8 +16,9 @@ from quintet.testing import Reply, ScriptedModel, call
 from tests.engine.driving import BUILD, Driver, drive
 from tests.engine.session.test_open_session import stored
 
-FEW = {"compression.max_messages": 6, "compression.keep_messages": 2}
-WRITTEN = "## Goals\n- count words\n## Open issues\n- none is known"
+RULES = {"compression.by": "rules"}
+FEW = {"compression.max_messages": 6, "compression.keep_messages": 2, **RULES}
+WRITTEN = "## Goal\n- count words\n## Next\n- none is known"
 TITLE = "# The conversation so far"
 
 
@@ -61,7 +62,7 @@ def test_s1_tokens_make_it_due_in_the_middle_of_a_turn_and_no_result_loses_its_c
         assert (await driver.turn("read it six times")).answer == "done"
 
     model = ScriptedModel([*reads, "done"])
-    driver = drive(repo, script, model, settings={"compression.max_tokens": 4000})
+    driver = drive(repo, script, model, settings={"compression.max_tokens": 4000, **RULES})
     events = driver.of(p.HistoryCompacted)
     assert len(events) >= 2
     assert all("compression.max_tokens = 4000" in event.reason for event in events)
@@ -76,7 +77,7 @@ def test_s1_tokens_make_it_due_in_the_middle_of_a_turn_and_no_result_loses_its_c
 
 
 def test_with_both_limits_off_nothing_is_compacted(repo: Path) -> None:
-    off = {"compression.max_messages": 0, "compression.max_tokens": 0, "compression.keep_messages": 1}
+    off = {"compression.max_messages": 0, "compression.max_tokens": 0, "compression.keep_messages": 1, **RULES}
     assert drive(repo, four_turns, settings=off).of(p.HistoryCompacted) == []
 
 
@@ -127,7 +128,7 @@ def test_compact_says_how_much_smaller_it_became_and_that_there_is_nothing_left_
         await driver.turn("request 5")
 
     model = ScriptedModel(["a"] * 5)
-    driver = drive(repo, script, model, settings={"compression.keep_messages": 2})
+    driver = drive(repo, script, model, settings={"compression.keep_messages": 2, **RULES})
     assert len(driver.of(p.HistoryCompacted)) == 1
     assert [m.text for m in model.requests[-1].messages[2:]] == ["request 4", "a", "request 5"]
     assert all(f"request {number}" in model.requests[-1].messages[1].text for number in (1, 2, 3))
@@ -185,12 +186,15 @@ def test_a_model_writes_the_summary_and_the_users_words_stay(repo: Path) -> None
     driver = drive(repo, four_turns, model, settings=settings)
     (event,) = driver.of(p.HistoryCompacted)
     assert (event.by, event.usage, event.cost) == ("local", Usage(10, 5), 10 / 1_000_000)
-    assert (event.summary.goals, event.summary.open_issues) == (("count words",), ("none is known",))
+    assert event.summary.narrative == "### Goal\n- count words\n### Next\n- none is known"
+    assert event.summary.goals == ("request 1",)
     assert event.summary.last_requests == ("request 1", "request 2", "request 3")
     asked = next(e for e in driver.of(p.ModelRequested) if e.stage == "compact")
     assert (asked.step, asked.tool_count, asked.model) == (event.step, 0, "local")
-    request = model.requests[3]
-    assert request.tools == () and roles(request) == "su" and "[assistant] b" in request.messages[1].text
+    before, request = model.requests[2:4]
+    assert (request.tools, request.tool_choice) == (before.tools, "none")
+    assert request.messages[: len(before.messages)] == before.messages  # so that the provider's cache holds
+    assert request.messages[-1].passing and "will be left out" in request.messages[-1].text
     assert "count words" in model.requests[4].messages[1].text
     assert [reply.text for reply in driver.of(p.ModelReplied)] == ["a", "b", "c", "d"]
     last = driver.of(p.TurnFinished)[-1]
@@ -213,6 +217,7 @@ def test_where_the_model_writes_none_the_rules_summary_is_used_and_said(repo: Pa
     driver = drive(repo, four_turns, model, settings={**FEW, "compression.by": "model"})
     (event,) = driver.of(p.HistoryCompacted)
     assert (event.by, event.usage, event.summary.goals) == ("rules", spent, ("request 1",))
+    assert not event.summary.narrative
     (notice,) = driver.of(p.Noticed)
     assert (notice.level, notice.code) == ("warning", "COMPRESSION")
     assert "the rules' summary is used" in notice.text

@@ -1,5 +1,6 @@
 """Prompts: their order, their four variables, what is refused at load, and who may put a page of their own in place."""
 
+import ast
 import json
 import shutil
 from pathlib import Path
@@ -88,15 +89,18 @@ def folder(tmp_path: Path, name: str, text: str) -> str:
 
 
 def system_of(root: Path) -> list[str]:
-    """What a scripted model is told in a turn whose one call is not run: the system text of each request."""
+    """What a scripted model is told in a turn whose one call is not run: the head of each request, and what is last."""
 
     async def script(driver: Driver) -> None:
-        await driver.turn("look around")
+        await driver.turn("tidy up")
 
     model = ScriptedModel([[call("nothing")], "No change was needed.", "DONE"])
     settings = {"tools.presentation": "menu", "runs.delivery_check": True}
     drive(root, script, model, axes=ASSISTED, settings=settings)
-    return [request.messages[0].text for request in model.requests]
+    return [
+        "\n\n".join([request.messages[0].text, *(message.text for message in request.messages if message.passing)])
+        for request in model.requests
+    ]
 
 
 # ── order and variables
@@ -168,6 +172,27 @@ def test_every_shipped_page_passes_and_none_names_a_command_that_turns_a_dial() 
         assert text.strip(), name
 
 
+SOURCES = Path(PROMPTS).parent
+SPOKEN = frozenset({"Message", "Corrected", "AgentsPageTold"})  # what becomes a message to a model
+
+
+def _prose(node: ast.expr) -> bool:
+    """Whether an expression has fixed words of its own: a sentence, not a name or a mark."""
+    fixed = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return any(len(text.split()) > 2 for text in fixed)
+
+
+def test_no_words_to_a_model_are_written_into_the_code() -> None:
+    """What is folded from the journal is the exception: it has to come out the same whatever pages say later."""
+    found = []
+    for path in sorted([*SOURCES.glob("engine/**/*.py"), *SOURCES.glob("features/**/*.py"), *SOURCES.glob("app/*.py")]):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SPOKEN:
+                words = [*node.args, *(keyword.value for keyword in node.keywords)]
+                found += [f"{path.name}:{node.lineno}" for word in words if _prose(word)]
+    assert found == []
+
+
 # ── overrides
 
 
@@ -209,7 +234,7 @@ def test_prompts_show_prints_exactly_what_is_sent(
     (repo / "AGENTS.md").write_text("Tabs, not spaces.")
     told = system_of(repo)
     dials = ["--mode", "build", "--control", "assisted", "--permission-profile", "trusted"]
-    line = ["prompts", "show", stage, "-C", str(repo), "--input", "look around", *dials]
+    line = ["prompts", "show", stage, "-C", str(repo), "--input", "tidy up", *dials]
     assert main([*line, "--json"]) == 0
     parts = json.loads(capsys.readouterr().out)
     sent = told[request_number]

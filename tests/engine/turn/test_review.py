@@ -311,9 +311,9 @@ def test_a_review_may_not_touch_the_project(repo: Path) -> None:
     assert fingerprint(repo) == before
 
 
-def test_the_delivery_check_comes_before_the_report(repo: Path) -> None:
+def test_a_report_is_what_a_review_delivers_and_nobody_is_asked_about_it(repo: Path) -> None:
     plant(repo)
-    driver, model = reviewed(repo, "/review", [*LOOKS, reports, "DONE"], settings={"runs.delivery_check": True})
-    assert driver.types()[-3:] == ["DeliveryChecked", "ReportMade", "TurnFinished"]
-    assert driver.of(p.TurnFinished)[0].delivery == "DONE"
-    assert "review report" not in model.requests[-1].messages[0].text
+    driver, model = reviewed(repo, "/review", [*LOOKS, reports], settings={"runs.delivery_check": True})
+    assert driver.types()[-2:] == ["ReportMade", "TurnFinished"]
+    assert {event.stage for event in driver.of(p.ModelRequested)} == {"act", "tool_followup"}
+    assert len({request.messages[0] for request in model.requests}) == 1

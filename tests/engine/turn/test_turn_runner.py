@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET, structs
 
 from quintet.app.tool_registry import BY_NAME
-from quintet.domain.base.errors import ModelAuthFailed, ModelRateLimited, ModelUnreachable
+from quintet.domain.base.errors import ModelAuthFailed, ModelHttpError, ModelRateLimited, ModelUnreachable
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.gate import Verdict
@@ -43,7 +44,9 @@ def test_a_turn_with_one_call_is_these_events_and_no_others(repo: Path) -> None:
     opened, received, started, asked, replied, decided, ran, finished, again, answer, ended = driver.seen
     assert opened == p.SessionOpened(session="q5-1", project=str(repo), axes=axes, program=opened.program)  # type: ignore[union-attr]
     assert received == p.InputReceived(submission="in-1", text="how many words", surface=axes.surface)
-    assert started == p.TurnStarted(turn="turn-1", run="run-1", submission="in-1", text="how many words", axes=axes)
+    assert isinstance(started, p.TurnStarted) and started.surroundings and started.surroundings.branch == "main"
+    begun = p.TurnStarted(turn="turn-1", run="run-1", submission="in-1", text="how many words", axes=axes)
+    assert structs.replace(started, surroundings=UNSET) == begun
     assert asked == p.ModelRequested(
         step="s-1",
         turn="turn-1",
@@ -185,6 +188,39 @@ def test_a_refused_key_is_not_tried_again(repo: Path) -> None:
 
     driver = drive(repo, script, ScriptedModel([ModelAuthFailed("no", hint="set KEY")]))
     assert len(driver.of(p.ModelRequested)) == 1
+
+
+def test_a_busy_server_is_waited_for_longer_than_a_few_tries(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        assert (await driver.turn("go")).answer == "hello"
+
+    model = ScriptedModel([ModelHttpError("overloaded", status=529)] * 8 + ["hello"])
+    driver = drive(repo, script, model, deterministic=True)
+    waited = [event.retry_in for event in driver.of(p.ModelFailed)]
+    assert len(waited) == 8 and None not in waited
+
+
+def test_a_wait_longer_than_the_time_set_is_not_begun_and_said(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        finished = await driver.turn("go")
+        assert finished.status == "failed" and finished.error
+        assert finished.error.hint.startswith("the server asks for 300 s, and limits.retry_seconds = 120: ")
+
+    model = ScriptedModel([ModelRateLimited("slow down", retry_after=300.0), "hello"])
+    assert len(drive(repo, script, model, deterministic=True).of(p.ModelRequested)) == 1
+
+
+def test_an_interrupt_ends_the_wait_at_once(repo: Path) -> None:
+    """The wait is an hour; the clock is the real one."""
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("go")
+        await driver.until_type(p.ModelFailed)
+        await driver.session.submit(p.Interrupt())
+        assert (await driver.until_type(p.TurnFinished)).status == "interrupted"
+
+    model = ScriptedModel([ModelRateLimited("slow down", retry_after=3600.0), "hello"])
+    drive(repo, script, model, settings={"limits.retry_seconds": 0})
 
 
 def test_retries_end(repo: Path) -> None:

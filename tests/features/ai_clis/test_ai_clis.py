@@ -24,10 +24,10 @@ from quintet.domain.tasks.executors import (
     Changed,
     Ended,
     ExecutorFailure,
+    ExecutorMessage,
     ExecutorPart,
     ExecutorRole,
     Printed,
-    Said,
     Spent,
 )
 from quintet.domain.turn.messages import Usage
@@ -61,9 +61,9 @@ def test_s4_an_executor_streams_what_it_says_does_changes_and_spends(executing: 
     parts, ended = executing(name, "ok")
     told = [part for part in parts if not isinstance(part, Printed)]
     made = str(executing.root / "made.txt")
-    thought = [] if name == "gemini" else [Said("I shall echo.", reasoning=True)]
+    thought = [] if name == "gemini" else [ExecutorMessage("I shall echo.", reasoning=True)]
     assert told[: len(thought)] == thought
-    assert [part.text for part in told if isinstance(part, Said) and not part.reasoning] == ["DONE"]
+    assert [part.text for part in told if isinstance(part, ExecutorMessage) and not part.reasoning] == ["DONE"]
     begun = next(part for part in told if isinstance(part, CallBegan))
     assert "echo step-1" in begun.summary
     assert CallEnded(begun.id, True, told[told.index(begun) + 1].output) == told[told.index(begun) + 1]  # type: ignore[union-attr]

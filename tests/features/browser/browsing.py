@@ -13,10 +13,9 @@ from msgspec import structs
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.http.fetch import Resolve
 from quintet.adapters.processes.system import descendants, process_start
-from quintet.domain.settings.outside_settings import WebSettings
-from quintet.domain.settings.settings import Settings
+from quintet.domain.settings.settings import Settings, WebSettings
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
-from quintet.engine.turn.hands import Hands
+from quintet.engine.turn.toolbox import ToolAccess
 from quintet.features.browser.browser import LocalBrowser
 from quintet.features.browser.settings import BrowserSettings
 from tests.tools.calling import Caller
@@ -32,8 +31,8 @@ class Browsing(Caller):
         self.outputs = outputs
         self.loop = asyncio.new_event_loop()
         self.browser = LocalBrowser(ProjectFiles(str(root)), str(outputs), settings, own_code=own_code, resolve=resolve)
-        bench = structs.replace(self.toolbox.hands._bench, services={"browser": self.browser})
-        self.toolbox = self.toolbox.with_hands(Hands(bench), self.toolbox.specs)
+        bench = structs.replace(self.toolbox.outside._bench, services={"browser": self.browser})
+        self.toolbox = self.toolbox.with_access(ToolAccess(bench), self.toolbox.specs)
         self.last = ""
 
     def __call__(self, tool: str, /, **arguments: Any) -> ToolResult:

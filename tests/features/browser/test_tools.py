@@ -380,6 +380,14 @@ def test_a_picture_of_the_screen_is_a_file(web: Browsing, site: Site) -> None:
     assert Path(path).read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_picture_of_the_screen_is_shown_to_the_model(web: Browsing, site: Site) -> None:
+    web.ok("navigate", url=site("/pictures"))
+    result = web("screenshot")
+    (image,) = result.images
+    path = Path(result.content.rsplit(" ", 1)[0])
+    assert (image.media_type, image.size) == ("image/png", path.stat().st_size)
+
+
 def test_a_phone_has_a_narrow_screen_touch_and_another_name(web: Browsing, site: Site) -> None:
     web.ok("navigate", url=site("/mobile"))
     assert web.last.endswith("1280 wide, touch false, phone false")

@@ -20,9 +20,9 @@ from quintet.adapters.settings.gate_terms import make_terms
 from quintet.app.open import make_containment
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.settings import SandboxSettings, Settings
-from quintet.features.mcp.connection import Lost, connect
+from quintet.features.mcp.connection import connect
 from quintet.features.mcp.pool import MOST_ENDS, McpPool
-from quintet.features.mcp.values import McpPart, McpServer
+from quintet.features.mcp.values import Lost, McpPart, McpServer
 from tests.mcp_servers.evil_http import evil_http
 from tests.places import TESTS
 

@@ -170,6 +170,14 @@ def test_pictures_and_other_data_are_kept_as_files_that_can_be_read(servers: Ser
     assert second.startswith("[x://y 4 bytes: ") and second.endswith(".bin]")
 
 
+def test_pictures_are_shown_to_the_model_as_many_as_it_can_take(servers: Servers) -> None:
+    data = b"\x89PNG\r\n\x1a\n" + bytes(9)
+    picture = {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": "image/png"}
+    servers.answers(*[picture] * 6)
+    images = servers(command="call_tool", server="sums", tool_name="add", tool_args={"a": 1}).images
+    assert [(image.media_type, image.size) for image in images] == [("image/png", 17)] * 4
+
+
 def test_what_is_said_twice_is_shown_once(servers: Servers) -> None:
     servers.answers(text('{"n":  3}'), structuredContent={"n": 3})
     assert servers.add() == '{"n":  3}'

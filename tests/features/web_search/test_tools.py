@@ -13,7 +13,7 @@ import pytest
 
 from quintet.domain.dials.axes import INTERACTIVE
 from quintet.domain.permission.gate import Verdict
-from quintet.domain.settings.outside_settings import WebSettings
+from quintet.domain.settings.settings import WebSettings
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.features.web_search.web import OpenWeb
 from tests.loopback import Answer, Asked, Server, serving

@@ -66,7 +66,7 @@ async def take(person: Person, root: Path, kind: str, what: Any) -> None:
             assert owner
             await owner.journal.append(
                 p.DialsTurned(
-                    transition=f"rule-{len(ui.story.blocks)}",
+                    transition=f"rule-{len(ui.transcript.blocks)}",
                     before=axes,
                     after=change.applied_to(axes),
                     actor=Actor.RULE,

@@ -76,8 +76,8 @@ class Person:
         await self.drawn()
 
     async def drawn(self) -> None:
-        """Until the transcript shows all of the story."""
-        await self.wait(lambda: self.ui.story._changed is None, "the last rows")
+        """Until the screen shows all of the transcript."""
+        await self.wait(lambda: self.ui.transcript._changed is None, "the last rows")
         await self.settles()
 
     async def asked(self) -> None:
@@ -145,6 +145,7 @@ def watch(
     resume: str = "",
     first_keys: tuple[str, str] | None = None,
     deterministic: bool = True,
+    own_open: Callable[[str], AbstractAsyncContextManager[Session]] | None = None,
     **context: Any,
 ) -> TerminalUi:
     """Open the screen over a session with a scripted model, and let a person do something at it."""
@@ -169,7 +170,7 @@ def watch(
                 name="tally",
                 sandbox="bwrap",
                 settings=own or Settings(),
-                open=opened,
+                open=own_open or opened,
                 theme=theme,
                 **context,
             )
@@ -183,7 +184,7 @@ def watch(
             await person.wait(lambda: ui.query(Prompt) and ui.state.session, "the prompt")
             await person.settles()
             await script(person)
-        await ui.let_go()
+        await ui.close_session()
         if ui.failure:
             raise ui.failure
         return ui

@@ -1,6 +1,6 @@
-"""The weather of places, from a file of the project: a plugin with a tool, a slash command and a setting."""
+"""The weather of places, from a file of the project: a plugin with one of everything that a plugin can add."""
 
-from quintet import Feature, FeatureCommand
+from quintet import Feature, FeatureCheck, FeatureCommand
 
 FEATURE = Feature(
     name="weather",
@@ -9,5 +9,7 @@ FEATURE = Feature(
     settings={"weather": "settings:WeatherSettings"},
     tools=("tools:weather_of",),
     slash=(FeatureCommand("weather", "/weather [PLACE]", "the weather of one place, or of all", "commands:weather"),),
+    checks=(FeatureCheck("health:file_is_there", fix="health:make_file"),),
     service="service:open_station",
+    board="health:rows",
 )

@@ -7,10 +7,12 @@ from quintet_weather.settings import WeatherSettings
 class Station:
     def __init__(self, opening: Opening) -> None:
         self._files = opening.files
+        self.asked = 0  # how often the weather was looked up, for the board
         self.file = opening.settings.table("weather", WeatherSettings).file
 
     def readings(self) -> dict[str, str]:
         """The weather by its place. Files of the project are read as tools read them: secrets are refused."""
+        self.asked += 1
         try:
             text = self._files.read(self.file).decode("utf-8", "replace")
         except FileNotFoundError:

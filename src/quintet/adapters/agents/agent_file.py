@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from quintet.adapters.agents.package_files import PackageFiles
-from quintet.adapters.files.located_yaml import Checked, NotReadable, Place, frontmatter, read_yaml
+from quintet.adapters.files.located_yaml import CheckedFields, NotReadable, Place, frontmatter, read_yaml
 from quintet.domain.agents.agent import RESUME, Agent, AgentProblem, Handler, HandlerKind, MenuItem, MenuPrompt, Persona
 from quintet.domain.turn.tool_menu import TOOL_MODES
 
@@ -70,7 +70,7 @@ def short_id(id: str, endings: Iterable[str] = (*YAML_ENDINGS, ".md", ".yaml", "
 
 
 def _from_yaml(files: PackageFiles, path: str, text: str) -> Read:
-    checked = Checked(files.shown(path), read_yaml(text))
+    checked = CheckedFields(files.shown(path), read_yaml(text))
     if checked.document.value is None:
         checked.note(("agent",), "is missing: the file is empty")
         return None, checked.problems
@@ -98,7 +98,7 @@ def _from_yaml(files: PackageFiles, path: str, text: str) -> Read:
 
 def _from_page(files: PackageFiles, path: str, text: str) -> Read:
     document, body = frontmatter(text)
-    checked = Checked(files.shown(path), document)
+    checked = CheckedFields(files.shown(path), document)
     if not document.value:
         checked.note(("name",), "is missing: an agent's page opens with --- and the fields name and description")
         return None, checked.problems
@@ -115,7 +115,7 @@ def _from_page(files: PackageFiles, path: str, text: str) -> Read:
     return (None if checked.problems else agent), checked.problems
 
 
-def _tools(checked: Checked) -> frozenset[str] | None:
+def _tools(checked: CheckedFields) -> frozenset[str] | None:
     """The tools a page keeps to, by our names; one we do not have gives nothing."""
     value = checked.get(("tools",))
     if value is None or value == "*":
@@ -139,7 +139,7 @@ _TARGETS = (
 )
 
 
-def read_persona(checked: Checked, place: Place) -> Persona:
+def read_persona(checked: CheckedFields, place: Place) -> Persona:
     checked.fields(place, ("role", "identity", "communication_style", "principles"))
     if checked.problems and not isinstance(checked.get(place), dict):
         return Persona("")
@@ -151,7 +151,7 @@ def read_persona(checked: Checked, place: Place) -> Persona:
     return Persona(role, identity, style, checked.texts(principles, least=1))
 
 
-def read_prompts(checked: Checked, place: Place) -> tuple[MenuPrompt, ...]:
+def read_prompts(checked: CheckedFields, place: Place) -> tuple[MenuPrompt, ...]:
     prompts: dict[str, MenuPrompt] = {}
     for number in checked.items(place, required=False):
         at = (*place, number)
@@ -163,7 +163,7 @@ def read_prompts(checked: Checked, place: Place) -> tuple[MenuPrompt, ...]:
     return tuple(prompts.values())
 
 
-def read_menu(checked: Checked, place: Place, *, strict: bool) -> tuple[MenuItem, ...]:
+def read_menu(checked: CheckedFields, place: Place, *, strict: bool) -> tuple[MenuItem, ...]:
     found = checked.items(place, required=strict, least=1 if strict else 0)
     if len(found) > MOST_ITEMS:
         checked.note(place, f"has more than {MOST_ITEMS} items")
@@ -179,7 +179,7 @@ def read_menu(checked: Checked, place: Place, *, strict: bool) -> tuple[MenuItem
     return menu
 
 
-def _item(checked: Checked, at: Place, strict: bool) -> MenuItem:
+def _item(checked: CheckedFields, at: Place, strict: bool) -> MenuItem:
     fields = checked.fields(at)
     several = "multi" in fields or "triggers" in fields
     label = checked.text((*at, "multi" if "multi" in fields else "description"))
@@ -207,7 +207,7 @@ def _item(checked: Checked, at: Place, strict: bool) -> MenuItem:
     )
 
 
-def _trigger(checked: Checked, at: Place, strict: bool) -> tuple[str, str]:
+def _trigger(checked: CheckedFields, at: Place, strict: bool) -> tuple[str, str]:
     """The trigger, and the code that stands before it."""
     place = (*at, "trigger")
     raw = checked.text(place)
@@ -231,7 +231,7 @@ def _trigger(checked: Checked, at: Place, strict: bool) -> tuple[str, str]:
 
 
 def _handlers(
-    checked: Checked, at: Place, label: str, fields: dict[str, Any], *, required: bool
+    checked: CheckedFields, at: Place, label: str, fields: dict[str, Any], *, required: bool
 ) -> tuple[Handler, ...]:
     """What the item itself does; data alone is put before the model with the item's own words."""
     targets = [(kind, checked.text((*at, kind))) for kind in _TARGETS if fields.get(kind) is not None]
@@ -245,7 +245,7 @@ def _handlers(
     return ()
 
 
-def _among_several(checked: Checked, at: Place, handlers: list[Handler], aliases: list[str]) -> None:
+def _among_several(checked: CheckedFields, at: Place, handlers: list[Handler], aliases: list[str]) -> None:
     """One of an item's triggers: another name for it, or a handler with its own phrase, in any form that is about."""
     fields = checked.fields(at)
     if fields.get("type") == "alias":

@@ -11,7 +11,7 @@ from typing import Any
 
 from quintet.adapters.agents.catalogue import all_agents, find_agent
 from quintet.adapters.agents.package import MANIFEST, read_package, read_single
-from quintet.adapters.agents.package_files import FORMATS, LeadsOut, PackageFiles, parsed
+from quintet.adapters.agents.package_files import FORMATS, PackageFiles, PathLeavesPackage, parsed
 from quintet.adapters.agents.workflow_files import read_workflow
 from quintet.adapters.files.located_yaml import NotReadable, frontmatter, read_json
 from quintet.adapters.files.paths import Places
@@ -152,7 +152,7 @@ class LocalAgents:
             return frontmatter(PackageFiles(root).text(path))[1].strip()
         except NotReadable as error:
             whole = os.path.join(root, path)
-            code = RunErrorCode.PERMISSION_DENIED if isinstance(error, LeadsOut) else RunErrorCode.PRECONDITION
+            code = RunErrorCode.PERMISSION_DENIED if isinstance(error, PathLeavesPackage) else RunErrorCode.PRECONDITION
             raise RunFailed(code, f"{whole}:{error.line}: {error.problem}") from None
 
     def data(self, path: str, agent: Agent) -> ItemData:
@@ -170,7 +170,7 @@ class LocalAgents:
         try:
             return PackageFiles(root).text(path)
         except NotReadable as error:
-            code = RunErrorCode.PERMISSION_DENIED if isinstance(error, LeadsOut) else code
+            code = RunErrorCode.PERMISSION_DENIED if isinstance(error, PathLeavesPackage) else code
             raise RunFailed(code, f"{os.path.join(root, path)}:{error.line}: {error.problem}") from None
 
     def _placed(self, path: str, agent: Agent) -> tuple[str, str]:

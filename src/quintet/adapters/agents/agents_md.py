@@ -1,38 +1,161 @@
-"""What a project tells agents: AGENTS.md of the nearest folder up to the project's root, or another agent's page.
+"""Reads what agents are told: the user's page for every project, and the pages of the project's folders.
 
-It goes to a model unasked, so it is read as a call would read it: a page that is a link may lead to another file of the
-project, never out of it or to a secret.
+A page goes to a model without approval, so it and what it imports are read as a tool would read them: a link may lead
+to another file of the project, never out of it or to a secret.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 
+from quintet.adapters.files.paths import config_home, home_folder
+from quintet.adapters.files.project_files import ProjectFiles
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.permission.protected_paths import inside
+from quintet.domain.turn import agent_pages as pages
+from quintet.domain.turn.agent_pages import AgentsPage
 
-NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
-MOST_BYTES = 64_000
+MOST_READ = 1_000_000  # bytes of a file; a larger one is not opened
+OWN = "the user's own, for every project"
 
 
-def agents_page(start: str, root: str, read: Callable[[str], bytes]) -> str:
-    """The page's text, its place named first; empty if there is none. `read` is that of the project's files."""
-    folder = os.path.realpath(start)
-    while True:
-        for name in NAMES:
-            place = os.path.relpath(os.path.join(folder, name), root)
-            text = _text(place, read)
-            if text is not None:
-                return f"From {place}:\n\n{text}"
-        if folder == root or len(folder) <= len(root):
-            return ""
+def head_page(start: str, files: ProjectFiles, config: str) -> str:
+    """What stands in the head of a conversation: the user's page, then those from the root down to `start`."""
+    own = own_page(files, config)
+    told = [f"From {own.place} ({OWN}):\n\n{own.text}"] if own else []
+    found = (_page_of(folder, files) for folder in ["", *_at_start(start, files)])
+    return "\n\n".join([*told, *(page.told for page in found if page)])
+
+
+def own_page(files: ProjectFiles, config: str) -> AgentsPage | None:
+    """The user's page, of the first place that has one; what it imports lies in the folder where it really is."""
+    for folder in (os.path.join(home_folder(), ".agents"), os.path.join(config_home(), "agents"), config):
+        place = os.path.join(folder, pages.NAMES[0])
+        real = os.path.realpath(place)
+        beside = os.path.dirname(real)
+        reading = _Reading(
+            ProjectFiles(beside, files.protection), "the folder of this page", imports=not _holds_home(beside)
+        )
+        if page := reading.page(os.path.basename(real)):
+            return AgentsPage(_at_home(place), page.text)
+    return None
+
+
+def nested_pages(touched: Iterable[str], start: str, files: ProjectFiles) -> tuple[AgentsPage, ...]:
+    """The pages of the folders that files were touched in, from the root down, but for those in the head."""
+    told = set(_at_start(start, files))
+    folders = dict.fromkeys(folder for path in touched for folder in _own_chain(path, files))
+    found = (_page_of(folder, files) for folder in folders if folder not in told)
+    return tuple(page for page in found if page)
+
+
+def _at_start(start: str, files: ProjectFiles) -> list[str]:
+    relative = inside(os.path.realpath(start), files.root) if start else None
+    return pages.chain(relative) if relative else []
+
+
+def _own_chain(path: str, files: ProjectFiles) -> Iterator[str]:
+    """The folders down to a file by where it really is, as far as they are the project's own."""
+    relative = inside(path, files.root)
+    folder = os.path.realpath(os.path.join(files.root, relative or "."))
+    if not os.path.isdir(folder):
         folder = os.path.dirname(folder)
+    real = inside(folder, files.root)
+    for one in pages.chain(real) if relative and real else ():
+        if pages.foreign(one) or files.is_there(f"{one}/.git"):
+            return
+        yield one
 
 
-def _text(place: str, read: Callable[[str], bytes]) -> str | None:
-    try:
-        data = read(place)
-    except (OSError, ToolFailed):
-        return None
-    text = data[:MOST_BYTES].decode("utf-8", "replace").strip()
-    return f"{text}\n(cut after {MOST_BYTES} bytes)" if len(data) > MOST_BYTES else text
+def _page_of(folder: str, files: ProjectFiles) -> AgentsPage | None:
+    for name in pages.NAMES:
+        if page := _Reading(files).page(os.path.join(folder, name)):
+            return page
+    return None
+
+
+class _Reading:
+    """One page, and all that it imports."""
+
+    def __init__(self, files: ProjectFiles, within: str = "the project", *, imports: bool = True) -> None:
+        self._files = files
+        self._within = within
+        self._imports = imports
+        self._left = pages.MOST_BYTES
+        self._seen: set[str] = set()
+
+    def page(self, place: str) -> AgentsPage | None:
+        try:
+            text = self._text(place)
+        except _NotRead as why:
+            text = f"(not read: {why})"
+        except (OSError, ToolFailed):
+            return None
+        self._seen.add(place)
+        return AgentsPage(on_one_line(place), "\n".join(self._lines(text, place, 0)).strip())
+
+    def _text(self, place: str) -> str:
+        size = self._files.info(place).size
+        if size > MOST_READ:
+            raise _NotRead(f"it has {size} bytes, and the most is {MOST_READ}")
+        data = self._files.read(place)
+        if b"\0" in data:
+            raise _NotRead("it is no text")
+        return pages.readable(data)
+
+    def _lines(self, text: str, place: str, depth: int) -> Iterator[str]:
+        for line, open_text in pages.unfenced(text.split("\n")):
+            target = pages.import_of(line) if open_text and self._imports else ""
+            imported = self._imported(target, place, depth) if target else line
+            if isinstance(imported, AgentsPage):
+                yield from self._lines(imported.text, imported.place, depth + 1)
+            else:
+                yield from self._kept(imported)
+            if self._left < 0:
+                return
+
+    def _imported(self, target: str, place: str, depth: int) -> AgentsPage | str:
+        """The file that a line names, or the line with why there is none."""
+        beside = target if target[0] in "~/" else os.path.join(os.path.dirname(place), target)
+        wanted = inside(beside, self._files.root)
+        try:
+            if wanted is None:
+                raise _NotRead(f"it is not in {self._within}")
+            if wanted in self._seen:
+                raise _NotRead("it stands above already")
+            if depth >= pages.MOST_DEPTH:
+                raise _NotRead(f"imports go {pages.MOST_DEPTH} deep at most")
+            if len(self._seen) > pages.MOST_IMPORTS:
+                raise _NotRead(f"{pages.MOST_IMPORTS} files are the most")
+            text = self._text(wanted)
+        except _NotRead as why:
+            return f"@{target} (not imported: {why})"
+        except (OSError, ToolFailed):
+            return f"@{target}" if pages.is_mention(target) else f"@{target} (not imported: there is no file to read)"
+        self._seen.add(wanted)
+        return AgentsPage(wanted, text)
+
+    def _kept(self, line: str) -> Iterator[str]:
+        """A line, as far as there is room."""
+        data = line.encode()
+        if len(data) < self._left:
+            self._left -= len(data) + 1
+            yield line
+        else:
+            kept, self._left = data[: self._left], -1
+            yield f"{kept.decode('utf-8', 'ignore')}\n(cut after {pages.MOST_BYTES} bytes)"
+
+
+class _NotRead(Exception):
+    """Why a file is not."""
+
+
+def _holds_home(folder: str) -> bool:
+    return f"{os.path.realpath(home_folder())}/".startswith(f"{folder.rstrip('/')}/")
+
+
+def _at_home(path: str) -> str:
+    home = home_folder()
+    return on_one_line(f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path)

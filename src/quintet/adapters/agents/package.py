@@ -12,7 +12,7 @@ from msgspec import Struct
 from quintet.adapters.agents.agent_file import YAML_ENDINGS, read_agent, read_menu, read_persona, read_prompts, short_id
 from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.agents.workflow_files import read_workflow
-from quintet.adapters.files.located_yaml import Checked, NotReadable, Place, read_json, read_yaml
+from quintet.adapters.files.located_yaml import CheckedFields, NotReadable, Place, read_json, read_yaml
 from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.workflow import AgentPackage, Workflow
 from quintet.domain.turn.tool_menu import TOOL_MODES
@@ -102,7 +102,7 @@ def _variables(files: PackageFiles, problems: list[AgentProblem]) -> dict[str, s
 
 def _from_manifest(files: PackageFiles) -> FoundPackage:
     try:
-        checked = Checked(files.shown(MANIFEST), read_json(files.text(MANIFEST)))
+        checked = CheckedFields(files.shown(MANIFEST), read_json(files.text(MANIFEST)))
     except NotReadable as error:
         return FoundPackage(None, [AgentProblem(files.shown(MANIFEST), error.line, "", error.problem)])
     checked.fields(())
@@ -127,7 +127,7 @@ def _from_manifest(files: PackageFiles) -> FoundPackage:
     return FoundPackage(package, checked.problems)
 
 
-def _workflows(files: PackageFiles, checked: Checked, entered: bool) -> tuple[list[Workflow], str]:
+def _workflows(files: PackageFiles, checked: CheckedFields, entered: bool) -> tuple[list[Workflow], str]:
     """The workflows that the manifest lists, and the id of the one it opens with."""
     found: list[Workflow] = []
     listed: set[str] = set()
@@ -176,12 +176,12 @@ def _agents(files: PackageFiles, path: str, problems: list[AgentProblem]) -> lis
     except NotReadable as error:
         problems.append(AgentProblem(files.shown(path), error.line, "", error.problem))
         return []
-    whole = Checked(files.shown(path), document)
+    whole = CheckedFields(files.shown(path), document)
     numbers = whole.items(("agents",), least=1)
     problems += whole.problems
     agents: dict[str, Agent] = {}
     for number in numbers[:MOST_AGENTS]:
-        one = Checked(whole.file, document)
+        one = CheckedFields(whole.file, document)
         agent = _agent(one, ("agents", number), files.root)
         if agent.id in agents and agent.id:
             one.note(("agents", number, "id"), f"{agent.id} stands twice")
@@ -191,7 +191,7 @@ def _agents(files: PackageFiles, path: str, problems: list[AgentProblem]) -> lis
     return list(agents.values())
 
 
-def _agent(checked: Checked, at: Place, root: str) -> Agent:
+def _agent(checked: CheckedFields, at: Place, root: str) -> Agent:
     checked.fields(at)
     about = (*at, "metadata")
     checked.fields(about)
@@ -213,7 +213,7 @@ def _agent(checked: Checked, at: Place, root: str) -> Agent:
     )
 
 
-def _policy(checked: Checked, at: Place) -> frozenset[str] | None:
+def _policy(checked: CheckedFields, at: Place) -> frozenset[str] | None:
     """The tools an agent keeps to: all, but for the files or the servers that it is denied."""
     policy = checked.fields(at, required=False)
     denied: frozenset[str] = frozenset()

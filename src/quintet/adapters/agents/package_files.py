@@ -28,7 +28,7 @@ MOST_BYTES = 400_000
 MOST_ENTRIES = 500
 
 
-class LeadsOut(NotReadable):
+class PathLeavesPackage(NotReadable):
     """A path, or a link on it, that leads out of the package."""
 
 
@@ -52,13 +52,13 @@ class PackageFiles:
         """A file's text, with plain line ends and no byte-order mark."""
         inside = self.relative(path)
         if inside is None:
-            raise LeadsOut(1, f"{path} leads out of the package")
+            raise PathLeavesPackage(1, f"{path} leads out of the package")
         try:
             if (size := self._files.info(inside).size) > MOST_BYTES:
                 raise NotReadable(1, f"{size} bytes; the most that is read is {MOST_BYTES}")
             data = self._files.read(inside)
         except OutsideProject:
-            raise LeadsOut(1, "leads out of the package") from None
+            raise PathLeavesPackage(1, "leads out of the package") from None
         except ToolFailed:
             raise NotReadable(1, "not a plain file") from None
         except FileNotFoundError:

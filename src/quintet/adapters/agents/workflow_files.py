@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from quintet.adapters.agents.package_files import PackageFiles
-from quintet.adapters.files.located_yaml import Checked, Located, NotReadable, frontmatter, read_json
+from quintet.adapters.files.located_yaml import CheckedFields, Located, NotReadable, frontmatter, read_json
 from quintet.domain.agents.agent import AgentProblem
 from quintet.domain.agents.workflow import Edge, Graph, Node, NodeKind, Workflow
 from quintet.domain.base.lazy_regex import regex
@@ -53,7 +53,7 @@ def _text(state: dict[str, Any], field: str) -> str:
 
 def _graph(files: PackageFiles, path: str, id: str) -> tuple[Graph | None, list[AgentProblem]]:
     try:
-        checked = Checked(files.shown(path), read_json(files.text(path)))
+        checked = CheckedFields(files.shown(path), read_json(files.text(path)))
     except NotReadable as error:
         return None, [AgentProblem(files.shown(path), error.line, "", error.problem)]
     if not checked.fields(()):
@@ -74,7 +74,7 @@ def _graph(files: PackageFiles, path: str, id: str) -> tuple[Graph | None, list[
     return Graph(entry, read, edges), checked.problems
 
 
-def _node(checked: Checked, number: int, files: PackageFiles, folder: str) -> Node:
+def _node(checked: CheckedFields, number: int, files: PackageFiles, folder: str) -> Node:
     at = ("nodes", number)
     fields = checked.fields(at)
     kind = checked.text((*at, "type"))
@@ -101,7 +101,7 @@ def _node(checked: Checked, number: int, files: PackageFiles, folder: str) -> No
     )
 
 
-def _edge(checked: Checked, number: int, ids: set[str]) -> Edge:
+def _edge(checked: CheckedFields, number: int, ids: set[str]) -> Edge:
     at = ("edges", number)
     checked.fields(at)
     ends = checked.text((*at, "from")), checked.text((*at, "to"))

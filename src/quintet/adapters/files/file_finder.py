@@ -18,7 +18,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Any
 
-from quintet.adapters.git.own_git import looking
+from quintet.adapters.git.run_git import repository_view
 from quintet.adapters.processes.processes import own_environment
 from quintet.domain.input.at_file import ranked
 
@@ -36,7 +36,7 @@ MOST_FOLDERS = 20_000  # to look at; a bigger project's list is made anew each t
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
 
 
-class Listing:
+class FileListing:
     """The files as they were, shortest paths first, and what is needed to search them."""
 
     def __init__(self, root: str, paths: Iterable[str]) -> None:
@@ -92,7 +92,7 @@ class ProjectFinder:
     def __init__(self, root: str, ripgrep: str = "rg") -> None:
         self._root = root
         self._ripgrep = ripgrep
-        self._listing: Listing | None = None
+        self._listing: FileListing | None = None
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
@@ -107,11 +107,11 @@ class ProjectFinder:
         """Look whether the list still holds, and make it anew if not; whether that changed anything."""
         return await asyncio.to_thread(self._renew)
 
-    def _listed(self) -> Listing:
+    def _listed(self) -> FileListing:
         if self._listing is None:
             with self._lock:
                 if self._listing is None:
-                    self._listing = Listing(self._root, files_below(self._root, self._ripgrep))
+                    self._listing = FileListing(self._root, files_below(self._root, self._ripgrep))
         return self._listing
 
     def _renew(self) -> bool:
@@ -121,7 +121,7 @@ class ProjectFinder:
         with self._lock:
             if self._listing is not before:
                 return True
-            self._listing = Listing(self._root, files_below(self._root, self._ripgrep))
+            self._listing = FileListing(self._root, files_below(self._root, self._ripgrep))
             return self._listing.paths != before.paths
 
 
@@ -130,7 +130,7 @@ def files_below(root: str, ripgrep: str) -> list[str]:
     argv = [ripgrep, "--no-config", "--no-messages", "--files", "--hidden", "--null", "--glob=!.git"]
     names = _listed_by(argv, root, own_environment())
     if names is None:
-        with looking(root) as view:
+        with repository_view(root) as view:
             if view:
                 argv = [*view.argv(("ls-files", "--cached", "--others", "--exclude-standard", "-z"))]
                 names = _listed_by(argv, root, view.variables)

@@ -1,8 +1,8 @@
 """YAML and JSON read as plain values together with the line each stands on.
 
 Strict and bounded: no tags, no second document, no key twice, and what aliases would multiply is counted before it is
-built. `NotReadable` says what is wrong and on which line. `Checked` reads the fields of such a document and notes what
-is wrong with them.
+built. `NotReadable` says what is wrong and on which line. `CheckedFields` reads the fields of such a document and
+notes what is wrong with them.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def field_name(place: Place) -> str:
     return name
 
 
-class Checked:
+class CheckedFields:
     """The fields of a document. What is wrong is noted with its line and reads as an empty value, and reading goes on.
 
     Whoever reads looks at `problems` at the end.

@@ -114,7 +114,7 @@ class Places(Struct, frozen=True):
         return os.path.join(self.state, "plans")
 
     @property
-    def unsettled(self) -> str:
+    def crash_records(self) -> str:
         """For every project: what stood there while commands ran, as long as they do."""
         return os.path.join(os.path.dirname(self.state), "unsettled")
 
@@ -237,7 +237,7 @@ def _mine() -> set[int]:
 
 def _is_safe(top: str) -> bool:
     """Whether the user's settings of git name this folder. Git is asked only for what is another user's."""
-    from quintet.adapters.git.own_git import safe_folders
+    from quintet.adapters.git.run_git import safe_folders  # which imports this module
 
     safe = False
     for value in safe_folders():

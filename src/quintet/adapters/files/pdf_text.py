@@ -16,7 +16,7 @@ import pypdfium2
 
 from quintet.domain.base.errors import DocumentUnreadable
 
-REOPEN_PAGES = 50  # pypdf keeps all it has read; a reader is let go of after so many pages
+REOPEN_PAGES = 50  # pypdf keeps all it has read; a reader is replaced after so many pages
 LOCKED = "{path}: encrypted; a password is needed to read it"
 NOT_READ = "{path}: a PDF that cannot be read ({why})"
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[-\xad\ufffe\x02]\n(?=[a-zà-ÿ])")  # pdfium gives a soft break as U+FFFE or 2
@@ -93,7 +93,7 @@ def _with_pdfium(source: str | bytes, name: str) -> Any:
 def _with_pypdf(source: str | bytes, name: str) -> Any:
     import pypdf  # takes longer to load than most PDFs to read, and is seldom wanted
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it has to say of a broken file is said by us, once
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its warnings about a broken file: we report one error
     try:
         reader = pypdf.PdfReader(io.BytesIO(source) if isinstance(source, bytes) else source)
         if reader.is_encrypted and not reader.decrypt(""):

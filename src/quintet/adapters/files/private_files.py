@@ -46,7 +46,7 @@ def read_json(path: str, meanwhile: str) -> Any:
 
 @contextlib.contextmanager
 def locked(path: str) -> Iterator[None]:
-    """Nobody else changes the file meanwhile. Its folder is locked, and let go of however the holder ends."""
+    """No other process changes the file meanwhile. Its folder is locked; the lock ends with its holder."""
     folder = os.path.dirname(path)
     with _writing(path):
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -102,7 +102,7 @@ class ProjectFiles:
         try:
             found = os.path.realpath(os.path.join(self.root, path))
         except (OSError, ValueError):
-            return "/"  # nobody knows, so it is not the project's
+            return "/"  # unknown, so it is not the project's
         return path if found == whole else found
 
     def is_there(self, path: str) -> bool:
@@ -132,7 +132,7 @@ class ProjectFiles:
             try:
                 with open(handle, "wb") as file:
                     with contextlib.suppress(OSError):  # a file system may know no locks; then nothing is swept
-                        fcntl.flock(file, fcntl.LOCK_EX)  # whoever can lock it knows that its writer is gone
+                        fcntl.flock(file, fcntl.LOCK_EX)  # a lock that can be had means that the writer is gone
                     file.write(data)
                     file.flush()
                     os.fchmod(file.fileno(), access)
@@ -224,6 +224,8 @@ class ProjectFiles:
     def _refuse_protected(self, at: int, name: str, path: str, *, making: bool = False) -> None:
         """By where a path led. What asks is asked about by the name that was given, so no other name leads there."""
         real = self._real(at, name)
+        if self.protection.is_secret(real) and not self.protection.is_secret(self.relative(path)):
+            raise ToolFailed(f"{path}: leads to {real}, which is protected: it may hold secrets")
         if is_write_protected(real) or self.protection.is_private(real):
             raise ToolFailed(f"{path}: protected: no call may write it")
         if not making and self.protection.asks(real) and not self.protection.asks(self.relative(path)):

@@ -14,7 +14,7 @@ from typing import TypeVar
 from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.git.file_states import LooseObjects, folders_above, missing_folders, put_back, state_of, take_away
 from quintet.adapters.git.shadow_git import ShadowGit
-from quintet.adapters.git.shadow_maintenance import Roots, Tidier
+from quintet.adapters.git.shadow_maintenance import Roots, ShadowMaintenance
 from quintet.domain.base.errors import QuintetError, ToolFailed
 from quintet.domain.journal.file_changes import FOLDER, FileChange, LeftAlone, Restoration, counted_lines, same
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside
@@ -31,7 +31,7 @@ class ShadowCheckpoints:
         self._protection = protection
         self._objects = LooseObjects(self._shadow.objects, self._shadow.project.algorithm)
         self._roots = Roots(folder)
-        self._tidier = Tidier(self._shadow, self._roots)
+        self._tidier = ShadowMaintenance(self._shadow, self._roots)
         self._root = root
         self._folder = folder
         self._first = "", ""  # the newest point, and its first tree: its ignore rules hold for all of it
@@ -83,7 +83,7 @@ class ShadowCheckpoints:
         return await _apart(look)
 
     def _hides_since(self, folder: str, since: float) -> bool:
-        """By when its ignore file changed, which nobody but the kernel sets."""
+        """By when its ignore file changed, which only the kernel sets."""
         try:
             return os.lstat(os.path.join(self._root, folder.lstrip("/"), ".gitignore")).st_ctime >= since
         except OSError:

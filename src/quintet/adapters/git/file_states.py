@@ -147,7 +147,7 @@ class LooseObjects:
         name = self.name(data)
         path = self._path(name)
         with contextlib.suppress(FileNotFoundError):
-            os.utime(path)  # whoever tidies up leaves what was touched lately
+            os.utime(path)  # maintenance leaves recent files alone
             return name
         os.makedirs(os.path.dirname(path), exist_ok=True)
         temporary = f"{path}.{os.getpid()}.{id(data)}"

@@ -1,4 +1,4 @@
-"""The git folders of a work tree, found without running git and believed only if both ends know each other.
+"""The git folders of a work tree, found without running git, and trusted only if both ends point to each other.
 
 A `.git` that is a file, as in worktrees and submodules, leads anywhere its writer likes: it counts only if the folder
 it leads to says that this work tree is its own. A folder named `.git` is what it is; a `commondir` in it, or a link in
@@ -12,7 +12,7 @@ import stat
 
 from msgspec import Struct
 
-from quintet.domain.git.plain_git import work_tree_of
+from quintet.domain.git.plain_git import branch_of, work_tree_of
 
 MOST_BYTES = 4_000_000  # of a file that is read here
 
@@ -27,7 +27,7 @@ class GitFolders(Struct, frozen=True):
 
 
 def git_folders(root: str) -> GitFolders | None:
-    """The git folders of the work tree at `root`; None if it has none that can be believed."""
+    """The git folders of the work tree at `root`; None if it has none that can be trusted."""
     dot = os.path.join(root, ".git")
     if os.path.islink(dot):
         return None
@@ -90,3 +90,11 @@ def _pointed(path: str, word: str = "") -> str:
 
 def _same(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
+
+
+def branch_name(root: str) -> str:
+    """The branch as git's own file names it, without asking git; empty outside a repository."""
+    found = git_folders(root)
+    if found is None:
+        return ""
+    return branch_of(read_plain(os.path.join(found.own, "HEAD"), 4096).decode("utf-8", "replace"))

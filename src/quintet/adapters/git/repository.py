@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 
-from quintet.adapters.git.git_folders import git_folders, read_plain
-from quintet.adapters.git.own_git import View, looking
+from quintet.adapters.git.git_folders import branch_name
+from quintet.adapters.git.run_git import RepositoryView, repository_view
 from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.git.plain_git import branch_of, sizes, touched
+from quintet.domain.git.plain_git import sizes, touched
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.ports.ports import Files, Processes
 from quintet.domain.turn.review_subject import WORKING_TREE, ChangedFile, Subject, read_numstat
@@ -148,12 +148,11 @@ async def branch(root: str) -> str:
 
 
 def _branch(root: str) -> str:
-    found = git_folders(root)
-    if found is None:
+    name = branch_name(root)
+    if not name:
         return ""
-    name = branch_of(read_plain(os.path.join(found.own, "HEAD"), 4096).decode("utf-8", "replace"))
     try:
-        with looking(root, BRANCH_SECONDS) as view:
+        with repository_view(root, BRANCH_SECONDS) as view:
             if view is None:
                 return name
             if name == _ELSEWHERE:
@@ -163,7 +162,7 @@ def _branch(root: str) -> str:
         return name
 
 
-def _changed(view: View) -> bool:
+def _changed(view: RepositoryView) -> bool:
     paths = touched(view.ask(*_STATUS))
     if not paths:
         return paths is None

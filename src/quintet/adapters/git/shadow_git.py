@@ -15,9 +15,16 @@ import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from quintet.adapters.files.own_temporary import temporary
+from quintet.adapters.files.temporary_folders import temporary
 from quintet.adapters.git.git_folders import git_folders, is_plain, read_plain
-from quintet.adapters.git.own_git import environment, git_program, looking, ran, settings_for, user_settings
+from quintet.adapters.git.run_git import (
+    environment,
+    git_output,
+    git_program,
+    repository_view,
+    settings_for,
+    user_settings,
+)
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
 
@@ -101,7 +108,7 @@ class ShadowGit:
 
     def run(self, lock: int, *arguments: str, given: bytes = b"", accept: Sequence[int] = (0,)) -> bytes:
         """One git command of the shadow's own; ToolFailed unless it ends as is accepted."""
-        return ran((git_program() or "git", *arguments), self.environment(), self.root, given, accept, (lock,))
+        return git_output((git_program() or "git", *arguments), self.environment(), self.root, given, accept, (lock,))
 
     def environment(self) -> dict[str, str]:
         own = {"GIT_DIR": self.folder, "GIT_WORK_TREE": self.root, "GIT_INDEX_FILE": self._index}
@@ -224,7 +231,7 @@ class ShadowGit:
     def _make(self, lock: int) -> None:
         """What is not there yet, once a process; and what a killed one left."""
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{self._index}.lock")  # nobody works here but us: we hold the lock
+            os.unlink(f"{self._index}.lock")  # no other process works here: we hold the lock
         if self._made:
             return
         for name in ("objects/info", "objects/pack", "refs", "info"):
@@ -277,7 +284,7 @@ class ShadowGit:
         os.replace(beside, self._index)
         entries = [_entry(line) for line in self.run(lock, "ls-files", "-z", "-s", "-v").split(b"\0")[:-1]]
         asked = b"".join(path + b"\0" for *_, path in entries)
-        with looking(self.root) as view:
+        with repository_view(self.root) as view:
             answer = view.ask("check-attr", "-z", "--stdin", *_CONVERTING, given=asked) if view else b""
         said = answer.split(b"\0")
         doubtful = {path for path, value in zip(said[::3], said[2::3], strict=False) if value not in _PLAIN}
@@ -330,7 +337,7 @@ class OldRules:
                     with contextlib.suppress(OSError):
                         os.makedirs(os.path.join(os.fsencode(laid), name), exist_ok=True)
             own = {"GIT_WORK_TREE": laid, "GIT_INDEX_FILE": os.path.join(laid, ".no-index")}
-            said = ran(
+            said = git_output(
                 (git_program() or "git", "check-ignore", "-z", "--stdin", "--no-index"),
                 {**self._shadow.environment(), **own},
                 laid,

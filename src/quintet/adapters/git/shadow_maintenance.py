@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterable
 
-from quintet.adapters.git.own_git import git_program
+from quintet.adapters.git.run_git import git_program
 from quintet.adapters.git.shadow_git import ShadowGit
 
 MOST_PACKS = 20
@@ -54,7 +54,7 @@ class Roots:
         return True
 
 
-class Tidier:
+class ShadowMaintenance:
     """One run at a time; `stop` ends it at once, and leaves everything as good as it was."""
 
     def __init__(self, shadow: ShadowGit, roots: Roots) -> None:

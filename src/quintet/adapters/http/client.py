@@ -1,8 +1,8 @@
-"""A client of one model server: POSTs to a base URL, answers streamed.
+"""A client of one model server: requests to a base URL, answers streamed.
 
 A connection is kept for the next request; one that died meanwhile, before a byte of the answer, is replaced once and
-silently. Leaving `post` before the answer's end, by an error or by cancellation too, closes the connection. Everything
-that goes wrong is a ModelError that names the place and what to do. A client belongs to one event loop.
+silently. Leaving a request before the answer's end, by an error or by cancellation too, closes the connection.
+Everything that goes wrong is a ModelError that names the place and what to do. A client belongs to one event loop.
 """
 
 from __future__ import annotations
@@ -43,18 +43,26 @@ class HttpClient:
         self._kept: _ModelConnection | None = None
         self._closed = False
 
+    def post(
+        self, path: str, headers: Mapping[str, str], body: bytes
+    ) -> contextlib.AbstractAsyncContextManager[Response]:
+        return self._asked("POST", path, headers, body)
+
+    def get(self, path: str, headers: Mapping[str, str]) -> contextlib.AbstractAsyncContextManager[Response]:
+        return self._asked("GET", path, headers, b"")
+
     @contextlib.asynccontextmanager
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> AsyncIterator[Response]:
+    async def _asked(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> AsyncIterator[Response]:
         headers = {"accept-encoding": "identity", **headers}
         connection, self._kept = self._kept, None
         head: h11.Response | None = None
         if connection:
             # Where a parked connection died without a byte of an answer, asking again asks nothing twice.
             with contextlib.suppress(ModelUnreachable):
-                head = await connection.ask("POST", path, headers, body)
+                head = await connection.ask(method, path, headers, body)
         if not connection or not head:
             connection = await _connect(base_address(self._base_url, self._setting), self._idle, self._setting)
-            head = await connection.ask("POST", path, headers, body)
+            head = await connection.ask(method, path, headers, body)
         try:
             yield Response(connection, head)
         finally:
@@ -68,7 +76,7 @@ class HttpClient:
         if self._kept:
             self._kept.drop()
         self._kept = None
-        await asyncio.sleep(0)  # a transport lets go of its socket in the loop's next round
+        await asyncio.sleep(0)  # a transport closes its socket in the next round of the loop
 
 
 class Response:
@@ -85,7 +93,7 @@ class Response:
         value = self.headers.get("retry-after", "").strip()
         if not value:
             return None
-        from email.utils import parsedate_to_datetime
+        from email.utils import parsedate_to_datetime  # 10 ms, and few servers ask to wait
 
         try:
             number = value.replace(".", "", 1).isdecimal()

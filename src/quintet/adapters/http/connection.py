@@ -194,7 +194,7 @@ class Connection:
             return self._reader.at_eof() or parked > KEEP_SECONDS
         except OSError:
             return True
-        return True  # the end, or words nobody asked for
+        return True  # the end, or data without a request
 
     def park(self) -> bool:
         """Make ready for another request, if this answer is complete and the server agrees."""

@@ -7,14 +7,17 @@ conversation so far) is marked for the server's cache.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 import msgspec
 
 from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
 from quintet.adapters.models.http_model import HttpModel, MessageCache, StreamedReply
+from quintet.adapters.models.keys import Key
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.models.known import ADAPTIVE
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
@@ -42,7 +45,7 @@ class AnthropicMessages(HttpModel):
 
     path = "/messages"
 
-    def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
+    def __init__(self, settings: ModelSettings, api_key: Key | str, name: str) -> None:
         super().__init__(settings, api_key, name)
         self._written: dict[str, MessageCache[list[Block]]] = {}  # by origin: a signed reply goes back to its own model
 
@@ -58,7 +61,7 @@ class AnthropicMessages(HttpModel):
     def _body(self, request: Request) -> dict[str, Any]:
         origin = self._origin(request)
         body = {**request.options, "model": request.model or self.name, "stream": True}
-        body["max_tokens"] = self._settings.max_tokens or REPLY_TOKENS + _share(self._settings.thinking_tokens)
+        body["max_tokens"] = self._settings.max_tokens or self._reply_tokens()
         if system := "\n\n".join(m.text for m in request.messages if m.role is Role.SYSTEM and m.text.strip()):
             body["system"] = [{"type": "text", "text": sendable(system), **CACHED}]
         written = self._written.setdefault(origin, MessageCache(lambda message: _blocks(message, origin)))
@@ -68,13 +71,36 @@ class AnthropicMessages(HttpModel):
         if tools:
             body["tools"] = [*tools[:-1], {**tools[-1], **CACHED}]
             body |= {"tool_choice": {"type": "none"}} if choice == "none" else {}
-        if thinking := _thinking(self._settings.thinking_tokens, request.messages, origin):
+        if thinking := self._thinking(request, origin):
             body["thinking"] = thinking
+        if self._settings.temperature is not None and self.facts.thinking != ADAPTIVE:  # the newer ones refuse it
+            body["temperature"] = self._settings.temperature
         if request.stop:
             body["stop_sequences"] = list(request.stop)
+        output: dict[str, Any] = {}
+        if effort := self._effort(request):
+            output["effort"] = effort
         if request.json_schema:
-            body["output_config"] = {"format": {"type": "json_schema", "schema": _closed(request.json_schema)}}
-        return body
+            output["format"] = {"type": "json_schema", "schema": _closed(request.json_schema)}
+        return {**body, "output_config": output} if output else body
+
+    def _reply_tokens(self) -> int:
+        """The limit of a reply: room for what thinking may take, and no more than the model can write."""
+        thinking = self._settings.thinking_tokens
+        thinks = thinking < 0 or self.facts.thinking == ADAPTIVE
+        wanted = REPLY_TOKENS + (REPLY_TOKENS if thinks else thinking)
+        return min(wanted, self.facts.output_limit or wanted)
+
+    def _thinking(self, request: Request, origin: str) -> dict[str, Any]:
+        """What a request says of thinking. A round of calls that began without it must end without it."""
+        tokens = self._settings.thinking_tokens
+        if not tokens:
+            return {}
+        if tokens < 0 or self.facts.thinking == ADAPTIVE:  # models that decide for themselves refuse a number
+            return {"type": "adaptive"}
+        last = next((m for m in reversed(request.messages) if m.role is not Role.TOOL), None)
+        unsigned = last and last.calls and not (last.original and last.original.origin == origin)
+        return {} if unsigned else {"type": "enabled", "budget_tokens": tokens}
 
 
 class _Block(msgspec.Struct):
@@ -160,7 +186,8 @@ class _Reply(StreamedReply):
             yield from self._whole(blocks, finish)
         read = sum(self._counts.get(name, 0) for name in _INPUT_TOKENS)
         cached, written = self._counts.get("cache_read_input_tokens", 0), self._counts.get("output_tokens", 0)
-        yield messages.EndPart(finish, messages.Usage(read, written, cached))
+        put = self._counts.get("cache_creation_input_tokens", 0)
+        yield messages.EndPart(finish, messages.Usage(read, written, cached), put)
 
     def _whole(self, blocks: list[_Block], finish: Finish) -> Iterator[Part]:
         """The calls in order, and the reply as it came if it holds thinking.
@@ -190,19 +217,6 @@ class _Reply(StreamedReply):
             yield messages.OriginalPart(original)
 
 
-def _share(thinking_tokens: int) -> int:
-    return REPLY_TOKENS if thinking_tokens < 0 else thinking_tokens
-
-
-def _thinking(tokens: int, conversation: Iterable[Message], origin: str) -> dict[str, Any]:
-    """What a request says of thinking. A round of calls that began without it must end without it."""
-    if tokens <= 0:
-        return {"type": "adaptive"} if tokens else {}
-    last = next((m for m in reversed(list(conversation)) if m.role is not Role.TOOL), None)
-    unsigned = last and last.calls and not (last.original and last.original.origin == origin)
-    return {} if unsigned else {"type": "enabled", "budget_tokens": tokens}
-
-
 def _tools(request: Request) -> tuple[list[Block], str]:
     """The tools as sent, and whether the model may choose. A conversation with calls in it needs their tools."""
     sent = [
@@ -214,7 +228,7 @@ def _tools(request: Request) -> tuple[list[Block], str]:
     return [{"name": name, "input_schema": {"type": "object"}} for name in called], "none"
 
 
-def _conversation(conversation: Iterable[Message], written: MessageCache[list[Block]]) -> list[dict[str, Any]]:
+def _conversation(conversation: Sequence[Message], written: MessageCache[list[Block]]) -> list[dict[str, Any]]:
     """Messages as they are sent: roles take turns, and the results of a step stand first in one message."""
     sent: list[dict[str, Any]] = []
     for message in conversation:
@@ -228,9 +242,22 @@ def _conversation(conversation: Iterable[Message], written: MessageCache[list[Bl
     contents = [turn["content"] for turn in sent if turn["role"] == "user"]
     for content in contents:
         content.sort(key=lambda block: block["type"] != "tool_result")
-    for content in contents[-MARKED_MESSAGES:]:
-        content[-1] = {**content[-1], **CACHED}
+    _mark(contents, sum(len(written(message)) for message in _passing(conversation)))
     return sent
+
+
+def _passing(conversation: Sequence[Message]) -> Iterator[Message]:
+    """The messages at the end that no later request will have."""
+    return takewhile(lambda message: message.passing, reversed(conversation))
+
+
+def _mark(contents: list[list[Block]], passing: int) -> None:
+    """Mark for the cache what the next request will have too: the last `passing` blocks are not of it."""
+    if contents and len(contents[-1]) <= passing:
+        contents, passing = contents[:-1], 0
+    for content in contents[-MARKED_MESSAGES:]:
+        place = len(content) - 1 - (passing if content is contents[-1] else 0)
+        content[place] = {**content[place], **CACHED}
 
 
 def _blocks(message: Message, origin: str) -> list[Block]:

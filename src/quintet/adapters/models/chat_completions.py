@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
 from quintet.adapters.models.http_model import HttpModel, MessageCache, StreamedReply
+from quintet.adapters.models.keys import Key
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
 
+AZURE = (".azure.com", ".azure.us", ".azure.cn")
 _FINISH = {"tool_calls": Finish.TOOL_CALLS, "length": Finish.LENGTH, "content_filter": Finish.REFUSED}
 
 
@@ -25,11 +26,13 @@ class ChatCompletions(HttpModel):
 
     path = "/chat/completions"
 
-    def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
+    def __init__(self, settings: ModelSettings, api_key: Key | str, name: str) -> None:
         super().__init__(settings, api_key, name)
         self._written = MessageCache(lambda message: msgspec.Raw(msgspec.json.encode(_written(message))))
 
     def _own_headers(self) -> dict[str, str]:
+        if self._key and self._host.endswith(AZURE) and not self._source_is_command():
+            return {"api-key": self._key}  # a token of Azure's comes from a command, and is a bearer's
         return {"authorization": f"Bearer {self._key}"} if self._key else {}
 
     def _reply(self, request: Request) -> StreamedReply:
@@ -42,17 +45,31 @@ class ChatCompletions(HttpModel):
         self._written.keep_to(request.messages)
         if request.tools:
             body["tools"] = [{"type": "function", "function": msgspec.to_builtins(tool)} for tool in request.tools]
-            body |= {"tool_choice": "none"} if request.tool_choice == "none" else {}
+            if (choice := self._choice(request)) is not None:
+                body["tool_choice"] = choice
         if self._settings.max_tokens:
             # OpenAI's own newer models refuse the old name, and other servers know no other.
-            own = urlsplit(self._settings.base_url).hostname == "api.openai.com"
+            own = self._host == "api.openai.com" or self._host.endswith(AZURE)
             body["max_completion_tokens" if own else "max_tokens"] = self._settings.max_tokens
+        if self._settings.temperature is not None:
+            body["temperature"] = self._settings.temperature
+        if effort := self._effort(request):
+            body["reasoning_effort"] = effort
         if request.stop:
             body["stop"] = list(request.stop)
         if request.json_schema:
             wanted = {"name": "reply", "schema": request.json_schema}  # `strict` would refuse most schemas
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
         return body
+
+    def _choice(self, request: Request) -> Any:
+        allowed = self._allowed(request)
+        if request.tool_choice == "none" or allowed == ():
+            return "none"
+        if allowed is None:
+            return None
+        tools = [{"type": "function", "function": {"name": name}} for name in allowed]
+        return {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": tools}}
 
 
 class _Call(msgspec.Struct):
@@ -76,7 +93,9 @@ class _Reply(StreamedReply):
         if error := chunk.get("error") or choice.get("error"):
             raise self.failures.of_event(error)
         if usage := as_dict(chunk.get("usage")):
-            cached = as_dict(usage.get("prompt_tokens_details")).get("cached_tokens")
+            details = as_dict(usage.get("prompt_tokens_details"))
+            cached = details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))
+            self.cache_writes = as_count(details.get("cache_write_tokens", usage.get("cache_creation_input_tokens")))
             counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
             self.usage = messages.Usage(*map(as_count, counts))
         delta = as_dict(choice.get("delta", choice.get("message")))
@@ -115,7 +134,7 @@ class _Reply(StreamedReply):
         finish = Finish.REFUSED if self._refused else finish
         if finish is not Finish.REFUSED:  # what a filter has cut down is not to be acted on
             yield from self._whole_calls("{}" if finish is Finish.TOOL_CALLS else "")
-        yield messages.EndPart(finish, self.usage)
+        yield messages.EndPart(finish, self.usage, self.cache_writes)
 
     def _whole_calls(self, empty: str) -> Iterator[Part]:
         """The calls in order. `empty` stands for no arguments; a call cut at the length limit is not to look whole."""

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import Any
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from quintet.adapters.files.loose_json import as_dict, as_list, as_text, decoded
+from quintet.adapters.files.loose_json import decoded
 from quintet.adapters.processes.host_programs import program
+from quintet.domain.base.errors import UsageError
+from quintet.domain.models.connecting import ModelOffer
+from quintet.domain.models.presets import PRESETS, Preset, base_url_of, host_of, is_loopback, key_variable
 
-OPENAI, ANTHROPIC = "openai", "anthropic"
 SECONDS = 0.3  # for a server on loopback
+ELSEWHERE_SECONDS = 2.0
+MOST_SECONDS = 5.0  # for the whole of an answer
+CLIS = ("codex", "claude", "gemini")
+ADD = "quintet models add"
 
 
 class FoundModel(Struct, frozen=True):
@@ -23,66 +33,109 @@ class FoundModel(Struct, frozen=True):
     base_url: str = ""
     api_key_env: str = ""
     models: tuple[str, ...] = ()  # what a server on loopback says it has
+    title: str = ""
+
+    @property
+    def offer(self) -> ModelOffer:
+        how = f"{self.how} at {host_of(self.base_url)}" if self.models else self.how
+        return ModelOffer(self.name, self.title, how, self.base_url, bool(self.api_key_env), self.models)
 
 
-HOSTED = (
-    FoundModel("openrouter", "", OPENAI, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    FoundModel("openai", "", OPENAI, "https://api.openai.com/v1", "OPENAI_API_KEY"),
-    FoundModel("anthropic", "", ANTHROPIC, "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
-    FoundModel("gemini", "", OPENAI, "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    FoundModel("groq", "", OPENAI, "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
-    FoundModel("deepseek", "", OPENAI, "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-)
-LOCAL = (("ollama", "Ollama", 11434), ("lmstudio", "LM Studio", 1234), ("vllm", "vLLM", 8000))
-CLIS = ("codex", "claude", "gemini")
-
-
-def keys() -> list[FoundModel]:
-    return [
-        FoundModel(found.name, f"{found.api_key_env} is set", found.wire, found.base_url, found.api_key_env)
-        for found in HOSTED
-        if os.environ.get(found.api_key_env)
-    ]
+def keys(environ: Mapping[str, str] | None = None) -> list[FoundModel]:
+    """The providers whose usual variable is set, and that need nothing more."""
+    around = os.environ if environ is None else environ
+    found = []
+    for preset in PRESETS:
+        variable = key_variable(preset, around) if preset.key_needed else ""
+        if variable and (base_url := _address(preset, around)):
+            found.append(
+                FoundModel(preset.name, f"{variable} is set", preset.wire, base_url, variable, title=preset.title)
+            )
+    return found
 
 
 def clis() -> list[FoundModel]:
     return [FoundModel(name, f"{name} on PATH") for name in CLIS if program(name)]
 
 
-def servers(usual: tuple[tuple[str, str, int], ...] = LOCAL) -> list[FoundModel]:
-    """Servers at their usual ports that list their models; a port alone may be anybody's."""
+def servers(
+    environ: Mapping[str, str] | None = None, presets: Sequence[Preset] = PRESETS, seconds: float = 0.0
+) -> list[FoundModel]:
+    """Servers where they usually are that list their models; a port alone may be anybody's."""
+    around = os.environ if environ is None else environ
     found = []
-    for name, title, port in usual:
-        base_url = f"http://127.0.0.1:{port}/v1"
-        models = _models_at(port) if _listens(port) else None
-        if models is not None:
-            found.append(FoundModel(name, f"a local {title}", OPENAI, base_url, models=models))
+    for preset in presets:
+        base_url = _address(preset, around) if preset.local else ""
+        if not base_url:
+            continue
+        key = key_variable(preset, around)
+        models = _models_at(base_url, seconds or (SECONDS if is_loopback(base_url) else ELSEWHERE_SECONDS))
+        if models:
+            how = f"{'a local ' if is_loopback(base_url) else ''}{preset.title}"
+            found.append(FoundModel(preset.name, how, preset.wire, base_url, key, models, preset.title))
     return found
 
 
+def offers() -> list[ModelOffer]:
+    """What `quintet models use` can connect at once, and what a person is offered where nothing is configured."""
+    return [one.offer for one in (*keys(), *servers())]
+
+
 def found_here() -> list[str]:
-    """The same in a few words, quickly."""
-    _, title, port = LOCAL[0]
-    found = [one.how for one in (*keys(), *clis())]
-    return [*found, f"a local {title}"] if _listens(port) else found
+    """What is here, in a few words, quickly."""
+    return [one.how for one in (*keys(), *servers(), *clis())]
 
 
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(SECONDS)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+def connect_line() -> str:
+    """What to type to have a model."""
+    return next((offer.command for offer in offers()), ADD)
 
 
-def _models_at(port: int) -> tuple[str, ...] | None:
-    from http.client import HTTPConnection, HTTPException  # 9 ms
+def host(preset: Preset) -> str:
+    """Where a preset's key would go; empty where that is not known yet."""
+    return host_of(_address(preset, os.environ))
 
-    connection = HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+
+def _address(preset: Preset, environ: Mapping[str, str]) -> str:
+    """Where it is; empty where that takes something that is not known, or its variable holds no address."""
     try:
-        connection.request("GET", "/v1/models")
-        answer = as_dict(decoded(connection.getresponse().read(1_000_000)))
+        return base_url_of(preset, environ)
+    except UsageError:
+        return ""
+
+
+def _models_at(base_url: str, seconds: float) -> tuple[str, ...]:
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # 9 ms
+
+    parts = urlsplit(base_url)
+    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    if not _listens(host, port, seconds):
+        return ()
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = kind(host, port, timeout=seconds)
+    try:
+        connection.request("GET", f"{parts.path}/models")
+        answer = decoded(_read_within(connection.getresponse(), MOST_SECONDS))
     except (OSError, HTTPException):
-        return None
+        return ()
     finally:
         connection.close()
-    names = [as_text(as_dict(one).get("id")) for one in as_list(answer.get("data"))]
-    return tuple(name for name in names if name) if "data" in answer else None
+    from quintet.adapters.models.model_list import models_in  # brings the HTTP client
+
+    return tuple(model.id for model in models_in(answer) or ())
+
+
+def _read_within(response: Any, seconds: float) -> bytes:
+    """What comes in this time, a megabyte at most: a server that drips must not hold up a start."""
+    until, read = monotonic() + seconds, bytearray()
+    while len(read) < 1_000_000 and monotonic() < until and (piece := response.read1(65_536)):
+        read += piece
+    return bytes(read)
+
+
+def _listens(host: str, port: int, seconds: float) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=seconds):
+            return True
+    except OSError:
+        return False

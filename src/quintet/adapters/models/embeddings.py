@@ -7,10 +7,10 @@ among the few that are nearest by their signs.
 from __future__ import annotations
 
 import math
-import os
 from array import array
 from collections.abc import Iterable, Sequence
 from heapq import nsmallest
+from urllib.parse import urlencode
 
 import msgspec
 
@@ -18,7 +18,7 @@ from quintet import __version__
 from quintet.adapters.files.loose_json import as_dict, as_list, decoded
 from quintet.adapters.http.client import HttpClient
 from quintet.adapters.models.errors import Failures
-from quintet.domain.base.errors import SettingsError
+from quintet.adapters.models.keys import Key
 from quintet.domain.settings.settings import ModelSettings
 
 MOST_CHARACTERS = 6000  # of a page; servers refuse what is longer than their model reads
@@ -29,23 +29,21 @@ ERROR_SECONDS = 5.0
 
 class Embedder:
     def __init__(self, settings: ModelSettings, name: str) -> None:
-        key = os.environ.get(settings.api_key_env, "").strip() if settings.api_key_env else ""
-        if settings.api_key_env and not key:
-            raise SettingsError(
-                f"models.{name}: the variable {settings.api_key_env} is not set", hint="Export the key, then try again."
-            )
         self.model = settings.model
-        self._key = key
-        self._failures = Failures(f"models.{name}", key, settings.api_key_env)
+        self._key = Key(settings, name)
+        self._more = {name.lower(): value for name, value in settings.headers.items()}
+        self._path = f"/embeddings?{urlencode(settings.query)}" if settings.query else "/embeddings"
+        self._failures = Failures(f"models.{name}", "", settings.api_key_env)
         self._client = HttpClient(settings.base_url, settings.timeout, f"models.{name}")
 
     async def embed(self, texts: Sequence[str]) -> list[array[float]]:
         """A vector of length 1 for each text. Raises ModelError."""
         body = msgspec.json.encode({"model": self.model, "input": [text[:MOST_CHARACTERS] for text in texts]})
         headers = {"content-type": "application/json", "user-agent": f"quintet/{__version__}"}
-        if self._key:
-            headers["authorization"] = f"Bearer {self._key}"
-        async with self._client.post("/embeddings", headers, body) as response:
+        if key := await self._key.value():
+            headers["authorization"] = f"Bearer {key}"
+            self._failures.key = key
+        async with self._client.post(self._path, {**headers, **self._more}, body) as response:
             if response.status != 200:
                 said = await response.rest(ERROR_SECONDS)
                 raise self._failures.of_status(response.status, decoded(said), said)

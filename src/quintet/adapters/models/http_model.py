@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
 from quintet import __version__
 from quintet.adapters.files.loose_json import decoded
-from quintet.adapters.http.client import HttpClient
+from quintet.adapters.http.client import HttpClient, Response
 from quintet.adapters.models.errors import Failures
-from quintet.domain.base.errors import ModelBadResponse
+from quintet.adapters.models.keys import Key
+from quintet.domain.base.errors import ModelAuthFailed, ModelBadResponse, ModelError
+from quintet.domain.models.known import facts_of
+from quintet.domain.models.pictures import in_words
 from quintet.domain.settings.settings import ModelSettings
-from quintet.domain.turn.messages import Message, Part, Request, Usage
+from quintet.domain.turn.messages import Effort, Message, Part, Request, Usage
 
 ERROR_BODY_SECONDS = 5.0
 LAST_CHUNK_SECONDS = 0.2  # after the terminal marker, for the end of the body, so that the connection can be kept
@@ -35,40 +39,94 @@ class HttpModel(ABC):
 
     path = ""
 
-    def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
+    def __init__(self, settings: ModelSettings, api_key: Key | str, name: str) -> None:
         self.name = settings.model
+        self.facts = facts_of(settings)
         self._settings = settings
-        self._key = api_key.strip()
-        self._failures = Failures(f"models.{name}", self._key, settings.api_key_env)
+        self._host = (urlsplit(settings.base_url).hostname or "").lower()
+        self._source = api_key if isinstance(api_key, Key) else None
+        self._key = "" if isinstance(api_key, Key) else api_key.strip()
+        by_command = isinstance(api_key, Key) and api_key.by_command
+        variable = "" if by_command else settings.api_key_env
+        self._failures = Failures(f"models.{name}", self._key, variable, by_command=by_command)
         self._client = HttpClient(settings.base_url, settings.timeout, f"models.{name}")
+        self._told = MessageCache(lambda message: in_words(message, settings.model))
 
     async def close(self) -> None:
         await self._client.close()
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         """Stream one reply: text and thinking as they come, then each call, then the end."""
+        request = self._seen(request)
         reply = self._reply(request)
-        body = msgspec.json.encode(self._body(request))
-        async with self._client.post(self.path, self._headers(), body) as response:
-            if not 200 <= response.status < 300:
-                said = await response.rest(ERROR_BODY_SECONDS)
-                failure = self._failures.of_status(response.status, decoded(said), said)
-                failure.retry_after = response.retry_after
-                raise failure
-            async for data in response:
-                for part in reply.feed(data):
-                    yield part
-                if reply.done:
-                    await response.rest(LAST_CHUNK_SECONDS)
+        body = msgspec.json.encode(merged(self._body(request), self._settings.body))
+        path = self._path(request)
+        if self._settings.query:
+            path += ("&" if "?" in path else "?") + urlencode(self._settings.query)
+        for last in (False, True):
+            await self._find_key()
+            async with self._client.post(path, self._headers(), body) as response:
+                failure = await self._refusal(response)
+                if failure is None:
+                    async for data in response:
+                        for part in reply.feed(data):
+                            yield part
+                        if reply.done:
+                            await response.rest(LAST_CHUNK_SECONDS)
+                            break
                     break
+            if last or not isinstance(failure, ModelAuthFailed) or not self._another_key():
+                raise failure
         for part in reply.end():
             yield part
+
+    async def _refusal(self, response: Response) -> ModelError | None:
+        if 200 <= response.status < 300:
+            return None
+        said = await response.rest(ERROR_BODY_SECONDS)
+        failure = self._failures.of_status(response.status, decoded(said), said)
+        waits = [wait for wait in (response.retry_after, failure.retry_after) if wait is not None]
+        failure.retry_after = waits[0] if waits else None
+        return failure
+
+    def _seen(self, request: Request) -> Request:
+        """The request as this model can see it. Unless it is known to be blind it gets pictures."""
+        if self.facts.vision is not False or not any(message.images for message in request.messages):
+            return request
+        told = tuple(self._told(message) for message in request.messages)
+        self._told.keep_to(request.messages)
+        return msgspec.structs.replace(request, messages=told)
+
+    def _effort(self, request: Request) -> Effort:
+        """How hard to think: as the request says, else the settings; nothing where the model is known to have none."""
+        return "" if self.facts.efforts == () else request.effort or self._settings.effort
+
+    def _allowed(self, request: Request) -> tuple[str, ...] | None:
+        """The tools that may be called, where this API can be told; None says nothing of them."""
+        if request.allowed is None or not self.facts.allowed_tools:
+            return None
+        return tuple(tool.name for tool in request.tools if tool.name in request.allowed)
+
+    async def _find_key(self) -> None:
+        if self._source:
+            self._key = await self._source.value()
+            self._failures.key = self._key
+
+    def _source_is_command(self) -> bool:
+        return self._source is not None and self._source.by_command
+
+    def _another_key(self) -> bool:
+        return self._source is not None and self._source.refused(self._key)
 
     def _headers(self) -> dict[str, str]:
         if not (self._key.isascii() and self._key.isprintable()):
             raise self._failures.of_key("the key holds characters that no key has")
         own = {"content-type": "application/json", "user-agent": f"quintet/{__version__}"}
-        return {**own, **self._own_headers()}
+        more = {name.lower(): value for name, value in self._settings.headers.items()}
+        return {**own, **self._own_headers(), **more}
+
+    def _path(self, request: Request) -> str:
+        return self.path
 
     @abstractmethod
     def _own_headers(self) -> dict[str, str]:
@@ -83,6 +141,15 @@ class HttpModel(ABC):
         """What reads this wire's answers."""
 
 
+def merged(body: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """A body with the user's own fields in it; tables are put together, anything else takes its place."""
+    found = dict(body)
+    for name, value in more.items():
+        there = found.get(name)
+        found[name] = merged(there, value) if isinstance(there, dict) and isinstance(value, dict) else value
+    return found
+
+
 class StreamedReply(ABC):
     """Bytes of an answer in, parts out, the same for any cut of the bytes."""
 
@@ -92,6 +159,7 @@ class StreamedReply(ABC):
         self.begun = False
         self.finish = ""  # how the reply ended, in the server's word
         self.usage = Usage()
+        self.cache_writes = 0
         self._step = len(request.messages)
         self._taken = {call.id for message in request.messages for call in message.calls}
         self._events = ServerEvents()

@@ -27,7 +27,10 @@ from pydantic_ai.tools import ToolDefinition
 
 from quintet.adapters.files.loose_json import as_object, as_text, sendable
 from quintet.adapters.models.errors import Failures
+from quintet.adapters.models.keys import Key
 from quintet.domain.base import errors
+from quintet.domain.models.known import facts_of
+from quintet.domain.models.pictures import in_words
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
@@ -41,19 +44,25 @@ class OtherProvider:
     Raises SettingsError where the provider's own package or a key is missing, or the name is unknown.
     """
 
-    def __init__(self, settings: ModelSettings, api_key: str, name: str) -> None:
+    def __init__(self, settings: ModelSettings, api_key: Key, name: str) -> None:
         self.name = settings.model
+        self.facts = facts_of(settings)
         self._settings = settings
-        self._key = api_key.strip()
+        self._source = api_key
         self._setting = f"models.{name}"
-        self._failures = Failures(self._setting, self._key, settings.api_key_env)
-        self._model = self._found()
+        self._failures = Failures(self._setting, api_key.at_hand, settings.api_key_env)
+        self._model = None if api_key.by_command else self._found(api_key.at_hand)
 
     async def close(self) -> None:
         """pydantic-ai shares its clients among models and closes them itself."""
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
-        sent = _conversation(request.messages, self._origin)
+        if self._model is None:
+            self._failures.key = await self._source.value()
+            self._model = self._found(self._failures.key)
+        blind = self.facts.vision is False
+        told = [in_words(message, self.name) if blind else message for message in request.messages]
+        sent = _conversation(told, self._origin)
         options, parameters = self._options(request), _parameters(request)
         try:
             async with model_request_stream(
@@ -75,8 +84,8 @@ class OtherProvider:
     def _origin(self) -> str:
         return f"pydantic-ai:{self.name}"
 
-    def _found(self) -> Any:
-        given = {"api_key": self._key, "base_url": self._settings.base_url}
+    def _found(self, key: str) -> Any:
+        given = {"api_key": key, "base_url": self._settings.base_url}
         given = {name: value for name, value in given.items() if value}
         try:
             return infer_model(self.name, lambda name: infer_provider_class(name)(**given))
@@ -89,6 +98,10 @@ class OtherProvider:
             "timeout": self._settings.timeout or None,
             "max_retries": 0,  # trying again is the engine's, who says so and counts
             "max_tokens": self._settings.max_tokens or None,
+            "temperature": self._settings.temperature,
+            "thinking": request.effort or self._settings.effort or None,
+            "extra_headers": self._settings.headers or None,
+            "extra_body": self._settings.body or None,
             "stop_sequences": list(request.stop) or None,
             "tool_choice": "none" if request.tools and request.tool_choice == "none" else None,
         }
@@ -169,4 +182,5 @@ def _last(response: Any, original: messages.Original) -> Iterator[Part]:
         if any(part.part_kind == "thinking" or getattr(part, "provider_details", None) for part in response.parts):
             yield messages.OriginalPart(original)
     usage = response.usage
-    yield messages.EndPart(finish, messages.Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens))
+    counted = messages.Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+    yield messages.EndPart(finish, counted, getattr(usage, "cache_write_tokens", 0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from importlib import import_module
@@ -12,11 +11,13 @@ from typing import Any
 
 from msgspec import structs
 
-from quintet.adapters.models.discovery import found_here
+from quintet.adapters.models.discovery import connect_line, found_here
+from quintet.adapters.models.keys import Key
 from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
 from quintet.domain.base.redaction import Redactor
+from quintet.domain.base.retry import model_wait
 from quintet.domain.ports.ports import Model
-from quintet.domain.settings.settings import REPLAYED, Settings
+from quintet.domain.settings.settings import REPLAYED, ModelSettings, Settings
 from quintet.domain.turn.messages import (
     EndPart,
     Finish,
@@ -35,22 +36,25 @@ from quintet.domain.turn.tool_spec import Advice, Consulted, Purpose, Route
 WIRES = {
     "openai": "models.chat_completions:ChatCompletions",
     "anthropic": "models.anthropic:AnthropicMessages",
+    "responses": "models.responses:Responses",
+    "gemini": "models.gemini:GenerateContent",
     "pydantic-ai": "models.pydantic_ai:OtherProvider",
 }
 INSTALL = "pip install 'quintet[providers]'"
 LONGEST_RETRY = 30.0
 PIECE = 200  # characters of an answer between two words about it
 NO_MODEL = (
-    "no language model is configured for {route}: add one to [models] in your settings.toml and name it in "
-    "routing.{route}; `quintet models list` shows what is on this machine"
+    "no language model is configured for {route}: `quintet models` shows what can be used here, and "
+    "`quintet models use NAME` connects it; routing.{route} in your settings says which one it is"
 )
 
 
 class Models:
-    """Models by their name in the settings, made when first used."""
+    """Models by their name in the settings, made when first used; `learn` is told of keys that commands print."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, learn: Callable[[str], None] = lambda secret: None) -> None:
         self._settings = settings
+        self._learn = learn
         self._made: dict[str, Model] = {}
 
     def get(self, name: str) -> Model:
@@ -64,22 +68,25 @@ class Models:
 
     def _make(self, name: str) -> Model:
         if name == "builtin":
-            return _made("offline_rules.model:OfflineRules", found_here)
+            return _made("offline_rules.model:OfflineRules", found_here, connect_line)
         if name.startswith(REPLAYED):
             return _made("models.replayed:ReplayedModel", name.removeprefix(REPLAYED))
         configured = self._settings.models[name]
-        key = os.environ.get(configured.api_key_env, "") if configured.api_key_env else ""
-        if configured.api_key_env and not key:
-            raise SettingsError(
-                f"models.{name}: the variable {configured.api_key_env} is not set",
-                hint="Export the key, then try again.",
-            )
-        try:
-            return _made(WIRES[configured.wire], configured, key, name)
-        except ModuleNotFoundError as error:
-            raise SettingsError(
-                f"models.{name}.wire is pydantic-ai, which is not installed", hint=f"{INSTALL}, or use another wire"
-            ) from error
+        return _of_wire(configured, Key(configured, name, self._learn), name)
+
+
+def make_model(configured: ModelSettings, key: str, name: str) -> Model:
+    """A model of a server, with this key; `name` is what hints call it."""
+    return _of_wire(configured, Key(configured, name, given=key), name)
+
+
+def _of_wire(configured: ModelSettings, key: Key, name: str) -> Model:
+    try:
+        return _made(WIRES[configured.wire], configured, key, name)
+    except ModuleNotFoundError as error:
+        raise SettingsError(
+            f"models.{name}.wire is pydantic-ai, which is not installed", hint=f"{INSTALL}, or use another wire"
+        ) from error
 
 
 def _made(place: str, *arguments: Any) -> Model:
@@ -120,18 +127,18 @@ class RoutedModels:
             raise ToolFailed(NO_MODEL.format(route=route))
         told = (Message(Role.SYSTEM, self._page(f"advice/{purpose}.md")), _asked(question, images))
         request = Request(model.name, told)
-        attempt = 1
+        attempt, waited, limits = 1, 0.0, self._settings.limits
         while True:
             try:
                 text, finish, usage = await _answer(model, request, tell)
                 return Advice(text, finish, Consulted(route, name, usage))
             except ModelError as error:
-                wait = error.retry_in(attempt, self._settings.limits.retries)
+                wait = model_wait(error, attempt, limits.retries, seconds=limits.retry_seconds, waited=waited)
                 if wait is None:
                     raise ToolFailed(f"{name} did not answer: {error.message}", hint=error.hint) from error
                 tell(f"{error.message}; again in {min(wait, LONGEST_RETRY):.0f} s")
                 await asyncio.sleep(min(wait, LONGEST_RETRY))
-                attempt += 1
+                attempt, waited = attempt + 1, waited + wait
 
 
 def _asked(question: str, images: Sequence[Image]) -> Message:

@@ -124,8 +124,8 @@ def _went_well(call: PlannedCall, result: str) -> bool:
 
 
 def prove(made: Sequence[FileEdits], old: str, new: str, *, tests_follow: bool) -> Steps[EditProof]:
-    """Run the project's tests, if they run unasked. Where they fail they are run again without the change: a change
-    that breaks nothing stays."""
+    """Run the project's tests, if they run without approval. Where they fail they are run again without the
+    change: a change that breaks nothing stays."""
     if tests_follow or all(change.path.endswith(PROSE) for change in made):
         return EditProof()
     command = yield from command_if_unasked()

@@ -33,7 +33,7 @@ class RunTests(Struct, frozen=True):
     runner: str = ""  # the one the request names
 
 
-class Tidy(Struct, frozen=True):
+class LintOrFormat(Struct, frozen=True):
     """Lint, format, or both."""
 
     lint: bool = True
@@ -78,7 +78,7 @@ Intent = (
     | Find
     | Summarise
     | RunTests
-    | Tidy
+    | LintOrFormat
     | AddFile
     | MoveFile
     | DeleteFile

@@ -39,8 +39,11 @@ class OfflineRules:
     name = "builtin"
     staged = False  # it does not reason, and is not asked whether it is done: its reports carry their evidence
 
-    def __init__(self, found_here: Callable[[], list[str]]) -> None:
+    def __init__(
+        self, found_here: Callable[[], list[str]], connect_line: Callable[[], str] = lambda: "quintet models add"
+    ) -> None:
         self._found_here = found_here
+        self._connect_line = connect_line  # what to type to have a model
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         answer = self._answer(request)
@@ -94,9 +97,7 @@ class OfflineRules:
         found = self._found_here()
         if found:
             lines.append(f"Found on this machine: {', '.join(found)}.")
-        lines.append(
-            "To connect a model, put [models.NAME] and [routing] into your settings: `quintet settings` says where."
-        )
+        lines.append(f"To connect a model: {self._connect_line()}")
         return "\n".join(lines)
 
 

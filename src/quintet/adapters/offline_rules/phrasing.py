@@ -19,12 +19,12 @@ from quintet.adapters.offline_rules.intents import (
     GitLog,
     GitStatus,
     Intent,
+    LintOrFormat,
     MoveFile,
     Rename,
     Replace,
     RunTests,
     Summarise,
-    Tidy,
 )
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.tasks.request_split import split
@@ -267,11 +267,11 @@ def _running(piece: str) -> Intent | None:
     if found := _TESTS.fullmatch(piece):
         return RunTests(" ".join((found["runner"] or "").lower().split()))
     if _BOTH.fullmatch(piece):
-        return Tidy(lint=True, format=True)
+        return LintOrFormat(lint=True, format=True)
     if _LINT.fullmatch(piece):
-        return Tidy()
+        return LintOrFormat()
     if _FORMAT.fullmatch(piece):
-        return Tidy(lint=False, format=True)
+        return LintOrFormat(lint=False, format=True)
     return Summarise() if _SUMMARY.fullmatch(piece) else None
 
 

@@ -31,7 +31,7 @@ class PlannedCall(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """Calls to make. With `only_unasked`, they are left out, and answered by nothing, where that effect would ask."""
+    """Calls to make. With `only_unasked`, they are skipped, without a result, where that effect needs approval."""
 
     calls: tuple[PlannedCall, ...]
     only_unasked: Effect | None = None
@@ -87,7 +87,7 @@ def _as_shown(path: str, result: str) -> ShownFile:
     if result == "(an empty file)":
         return ShownFile(path)
     if refused(result) or not _NUMBERED.match(result):
-        return ShownFile(path, problem=result, missing=result.endswith("No such file or directory"))
+        return ShownFile(path, problem=result, missing="No such file or directory" in result)
     text = "\n".join(line.partition("\t")[2] for line in result.split("\n"))
     return ShownFile(path, text, whole=not _CUT.search(result))
 

@@ -21,12 +21,12 @@ from quintet.adapters.offline_rules.intents import (
     GitLog,
     GitStatus,
     Intent,
+    LintOrFormat,
     MoveFile,
     Rename,
     Replace,
     RunTests,
     Summarise,
-    Tidy,
 )
 from quintet.adapters.offline_rules.phrasing import parse
 from quintet.adapters.offline_rules.program_steps import (
@@ -95,7 +95,7 @@ def program(intent: Intent, *, tests_follow: bool = False) -> Program:
             return summarise()
         case RunTests():
             return run_tests(intent.runner)
-        case Tidy():
+        case LintOrFormat():
             return tidy(intent)
         case AddFile():
             return add_file(intent)
@@ -118,7 +118,7 @@ def needs(intent: Intent) -> frozenset[str]:
     match intent:
         case Rename() | Replace():
             return frozenset({"grep", "Read", "Edit"})
-        case RunTests() | Tidy():
+        case RunTests() | LintOrFormat():
             return frozenset({"glob", "bash"})
         case AddFile():
             return frozenset({"Read", "Write"})

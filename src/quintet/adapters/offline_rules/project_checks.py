@@ -9,7 +9,7 @@ import re
 
 from msgspec import Struct
 
-from quintet.adapters.offline_rules.intents import Tidy
+from quintet.adapters.offline_rules.intents import LintOrFormat
 from quintet.adapters.offline_rules.program_steps import (
     Program,
     SayStep,
@@ -176,7 +176,7 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 
-def tidy(intent: Tidy) -> Program:
+def tidy(intent: LintOrFormat) -> Program:
     configured = yield from _configured()
     texts: list[str] = []
     for job in [job for job, wanted in (("format", intent.format), ("lint", intent.lint)) if wanted]:

@@ -10,7 +10,7 @@ import ast
 import re
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.adapters.offline_rules.program_steps import parsed
 from quintet.domain.base.lazy_regex import regex
@@ -74,11 +74,12 @@ class NamePlace(Struct, frozen=True):
     """Where the name stands, and as what."""
 
     kind: str  # name | attribute | imported | member (an attribute assigned on self) | export
-    offset: int  # -1 if it cannot be told
+    offset: int  # -1 if it is not known
     line: int
     scope: Any
     base: Any = None  # of an attribute: what it is taken from
     source: ImportRef | None = None
+    read: bool = False  # a bare name that is read, not bound
 
 
 class ParsedSource:
@@ -131,11 +132,20 @@ class _Reader(ast.NodeVisitor):
         found = re.compile(rf"{before}\b({re.escape(self._name)})\b", re.S).search(self._source.text, first, last)
         return found.start(1) if found else -1
 
-    def _add(self, kind: str, offset: int, node: Any, base: Any = None, source: ImportRef | None = None) -> None:
+    def _add(
+        self,
+        kind: str,
+        offset: int,
+        node: Any,
+        base: Any = None,
+        source: ImportRef | None = None,
+        *,
+        read: bool = False,
+    ) -> None:
         end = offset + len(self._name)
         if self._in_fstring is None and self._source.text[offset:end] != self._name:
             offset = -1
-        place = NamePlace(kind, offset, node.lineno, self._scope, base, source)
+        place = NamePlace(kind, offset, node.lineno, self._scope, base, source, read)
         (self._source.places if self._in_fstring is None else self._in_fstring).append(place)
 
     def _bind(self, name: str, binding: Binding) -> None:
@@ -299,7 +309,8 @@ class _Reader(ast.NodeVisitor):
 
     def _stands(self, node: ast.Name) -> None:
         if node.id == self._name:
-            self._add("name", self._span(node)[0] if self._in_fstring is None else -1, node)
+            offset = self._span(node)[0] if self._in_fstring is None else -1
+            self._add("name", offset, node, read=isinstance(node.ctx, ast.Load))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         self._visit(node.value)
@@ -323,9 +334,7 @@ class _Reader(ast.NodeVisitor):
         # Before Python 3.12 the tree does not say where the parts of an f-string stand, so they are counted off.
         told = offsets if len(offsets) == len(found) else [-1] * len(found)
         for place, offset in zip(found, told, strict=True):
-            self._source.places.append(
-                NamePlace(place.kind, offset, node.lineno, place.scope, place.base, place.source)
-            )
+            self._source.places.append(structs.replace(place, offset=offset, line=node.lineno))
 
     def _visit(self, node: Any) -> None:
         if node is not None:

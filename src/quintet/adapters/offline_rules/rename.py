@@ -35,7 +35,7 @@ from quintet.adapters.offline_rules.python_names import (
     Things,
     class_around,
 )
-from quintet.adapters.offline_rules.python_source import NamePlace, ParsedSource
+from quintet.adapters.offline_rules.python_source import NamePlace, NameScope, ParsedSource
 from quintet.domain.base.wording import counted
 
 MOST_ROUNDS = 8  # of following imports into files that do not have the name themselves
@@ -261,15 +261,19 @@ class _Planner:
     # ── which places
 
     def _verdict(self, source: ParsedSource, place: NamePlace, found: Definition, family: set[Symbol]) -> bool | None:
-        """Whether a place means the definition; None if that cannot be told."""
+        """Whether a place means the definition; None if that is not certain."""
         if place.kind in ("attribute", "member"):
             things = self._names.value(source.path, place.scope, place.base)
             votes = {self._attribute_means(thing, found, family) for thing in things}
             return votes.pop() if len(votes) == 1 else None
-        if found.is_member:
-            home = place.scope.lookup(source.name) if place.kind == "name" else None
-            return bool(home and home.kind == "class" and Symbol(source.path, home.name) in family)
         home = place.scope.lookup(source.name) if place.kind == "name" else None
+        if home and _may_be_global(source.name, place, home):
+            mine = Symbol(source.path, home.name) in family or found.symbol in self._names.origin(
+                source.path, source.name
+            )
+            return None if mine else False
+        if found.is_member:
+            return bool(home and home.kind == "class" and Symbol(source.path, home.name) in family)
         if home and home.kind != "module" and not any(b.kind == "import" for b in home.bound[source.name]):
             return False
         return _among(self._names.of_place(source, place), found.symbol)
@@ -316,6 +320,11 @@ class _Planner:
                 f"{path}:{line}: {text.split(chr(10))[line - 1].strip()}" for line in mentioned(text, old)
             ]
         return plan
+
+
+def _may_be_global(name: str, place: NamePlace, home: NameScope) -> bool:
+    """Whether a class body reads a name before it binds it: Python takes the module's then, or a builtin."""
+    return home.kind == "class" and place.read and place.line <= home.bound[name][0].node.lineno
 
 
 def _among(things: Things, symbol: Symbol) -> bool | None:

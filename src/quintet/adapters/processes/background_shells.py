@@ -24,7 +24,7 @@ from msgspec import structs
 from quintet.adapters.processes.output import Output
 from quintet.adapters.processes.processes import Child, with_secrets
 from quintet.adapters.processes.system import descendants, is_busy
-from quintet.adapters.sandbox.containment import MINDER, Containment, Launch
+from quintet.adapters.sandbox.containment import CONFINE, Containment, Launch
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.redaction import Chunks
@@ -32,7 +32,7 @@ from quintet.domain.permission.effects import Grant
 from quintet.domain.ports.ports import ShellState
 from quintet.domain.turn.messages import ToolCall
 
-KEPT_BYTES = 1_000_000  # of what nobody has read yet
+KEPT_BYTES = 1_000_000  # of output that has not been read yet
 SPILLED_BYTES = 30_000  # printed in all before it goes to a file
 MOST_SHELLS = 16
 ROWS_COLUMNS = (40, 200)
@@ -141,7 +141,7 @@ class _Shell:
         self._over = asyncio.ensure_future(self._see_to_its_end(launch, settle))
 
     async def _see_to_its_end(self, launch: Launch, settle: Callable[[Launch], list[str]]) -> None:
-        """However it ends: let go of what it held, and put aside what it should not have made."""
+        """However it ends: release what it held, and move aside what it should not have made."""
         try:
             await self._child.ended.wait()
         finally:
@@ -180,7 +180,7 @@ class _Shell:
         return structs.replace(self.started, folder=self._waits_in(), begun=self._begun)
 
     def _waits_in(self) -> str:
-        """The folder in which a shell waits for a line at this terminal; empty if it does not, or nobody can tell.
+        """The folder in which a shell waits for a line at this terminal; empty if it does not, or if that is not known.
 
         It does if it leads the terminal's session, is in the foreground, runs nothing beside itself there, and has
         taken all that was typed: while a line is still being run, nobody knows where the next one will be.
@@ -255,7 +255,7 @@ def _set_size(terminal: int) -> None:
 def _at_terminal(argv: Sequence[str]) -> tuple[str, ...]:
     """A shell with a terminal of its own, inside whatever sandbox is put around these words.
 
-    The script is the installed one, as it is seen from inside; `SandboxSetup.minded` is for what starts outside.
+    The script is the installed one, as it is seen from inside; `SandboxSetup.under_confine` is for what starts outside.
     """
     limits = '{"terminal": true}'
-    return (sys.executable, "-I", "-S", MINDER, limits, *argv)
+    return (sys.executable, "-I", "-S", CONFINE, limits, *argv)

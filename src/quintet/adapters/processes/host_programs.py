@@ -10,7 +10,7 @@ import os
 from functools import lru_cache
 
 MOST_LINKS = 40
-SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix", "/snap")  # nobody's project, though one may be opened at /
+SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix", "/snap")  # never part of a project, though one may be opened at /
 
 _projects: set[str] = set()
 _found: dict[tuple[str, str, int], str] = {}
@@ -58,7 +58,7 @@ def _runs(path: str) -> bool:
 
 
 def is_apart(path: str) -> bool:
-    """Whether neither the path nor a link on its way is in a project: whoever holds a link can turn it."""
+    """Whether neither the path nor a link on its way is in a project: whoever owns a link can redirect it."""
     return not any(_inside(step, root) for step in _way(path) for root in _projects)
 
 

@@ -85,14 +85,14 @@ class Output:
             self._file = None
 
 
-class Taker(Protocol):
+class OutputSink(Protocol):
     def add(self, data: bytes) -> None: ...
 
 
-class Inlet:
+class PipeReader:
     """Hands on what comes through a pipe, or from a terminal, as it comes."""
 
-    def __init__(self, handle: int, output: Taker) -> None:
+    def __init__(self, handle: int, output: OutputSink) -> None:
         self._handle = handle
         self._output = output
         self._loop = asyncio.get_running_loop()

@@ -12,7 +12,7 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from quintet.adapters.processes.output import Inlet
+from quintet.adapters.processes.output import PipeReader
 from quintet.adapters.processes.processes import kill_tree
 from quintet.adapters.processes.system import descendants
 from quintet.domain.base.errors import ToolFailed
@@ -75,7 +75,7 @@ class Piped:
         self.writer = asyncio.StreamWriter(sink, protocol, None, loop)
         self._pipes = [source, sink]
         assert self._process.stderr
-        self._errors = Inlet(self._process.stderr.fileno(), self._tail)
+        self._errors = PipeReader(self._process.stderr.fileno(), self._tail)
         self._watch = os.pidfd_open(self._process.pid)
         loop.add_reader(self._watch, self._exited)
 

@@ -17,20 +17,20 @@ from typing import IO, Any
 import msgspec
 from msgspec import structs
 
-from quintet.adapters.files.own_temporary import unnamed_file
-from quintet.adapters.git.own_git import looking_from
+from quintet.adapters.files.temporary_folders import unnamed_file
+from quintet.adapters.git.run_git import looking_from
 from quintet.adapters.processes.host_programs import host_path
-from quintet.adapters.processes.output import Inlet, Output, Taker
+from quintet.adapters.processes.output import Output, OutputSink, PipeReader
 from quintet.adapters.processes.python_environment import source
 from quintet.adapters.processes.system import descendants, process_start
 from quintet.adapters.protected.covers import closed_files_met
 from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
 from quintet.adapters.sandbox.containment import Containment, Launch
-from quintet.adapters.sandbox.inside import STANDING
 from quintet.adapters.sandbox.kept_sandboxes import KeptSandboxes
+from quintet.adapters.sandbox.sandbox_init import STANDING
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.git.in_sandbox import FailedCommand, explained
+from quintet.domain.git.sandboxed_git import FailedCommand, explained
 from quintet.domain.permission.effects import Grant, Sandbox
 from quintet.domain.ports.ports import Finished
 from quintet.domain.settings.hooks import HookEnd
@@ -172,10 +172,10 @@ class Child:
     def __init__(
         self,
         launch: Launch,
-        output: Taker,
+        output: OutputSink,
         terminal: tuple[int, int] | None = None,
         *,
-        errors: Taker | None = None,
+        errors: OutputSink | None = None,
         reads: int = subprocess.DEVNULL,
     ) -> None:
         """`terminal` holds our side of one and the command's; `errors` takes its stderr if that is to come apart."""
@@ -209,9 +209,9 @@ class Child:
         self._said = b""
         self._loop = asyncio.get_running_loop()
         pipe = self.process.stdout
-        self.inlets = [Inlet(terminal[0] if terminal else pipe.fileno(), output)]  # type: ignore[union-attr]
+        self.inlets = [PipeReader(terminal[0] if terminal else pipe.fileno(), output)]  # type: ignore[union-attr]
         if errors and self.process.stderr:
-            self.inlets.append(Inlet(self.process.stderr.fileno(), errors))
+            self.inlets.append(PipeReader(self.process.stderr.fileno(), errors))
         self._watch = os.pidfd_open(self.process.pid)
         self._loop.add_reader(self._watch, self._exited)
 

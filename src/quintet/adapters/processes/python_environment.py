@@ -28,7 +28,7 @@ def source(script: str) -> str:
 
 
 def run_from(root: str) -> tuple[str, ...]:
-    """The folders in the project that Quintet runs from and that nobody works on."""
+    """The folders in the project that Quintet runs from and that are not under development."""
     installed = (FOLDER,) if INSTALLED else ()
     prefix = (sys.prefix,) if sys.prefix != sys.base_prefix else ()
     found = (path for place in (*prefix, *installed) for path in (place, os.path.realpath(place)))

@@ -21,7 +21,7 @@ class SystemClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        from asyncio import sleep
+        from asyncio import sleep  # commands that only look things up have no event loop
 
         await sleep(seconds)
 
@@ -50,7 +50,7 @@ def process_start(pid: int) -> str:
 
 
 def is_busy(pid: int) -> bool:
-    """Whether a process is doing something, and not asleep until it is told of something."""
+    """Whether a process is working, and not asleep until an event wakes it."""
     fields = _stat(pid)
     return not fields or fields[0] != "S"
 

@@ -1,4 +1,4 @@
-"""What is laid over files of the project: how one that may hold secrets looks to a command, and covers that fell off.
+"""What is laid over files of the project: how files that may hold secrets look to a command, and covers that were lost.
 
 A secret file is shown as it is, empty, or closed. What git tracks, and is as git has it, a command can read from git's
 objects: to hide the file would break git and the project's tests, and keep nothing. What git ignores, or what lies in
@@ -8,18 +8,18 @@ empty file into the repository.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 
 from msgspec import Struct
 
 from quintet.adapters.git.git_folders import git_folders, read_plain
-from quintet.adapters.git.own_git import View, looking, ran
-from quintet.adapters.protected.nofollow import looked
+from quintet.adapters.git.run_git import RepositoryView, git_output, repository_view
+from quintet.adapters.protected.nofollow import stat_nofollow
 from quintet.adapters.sandbox.host_mounts import below
-from quintet.adapters.sandbox.inside import COVER, EMPTY, READ_ONLY
+from quintet.adapters.sandbox.sandbox_init import COVER, EMPTY, READ_ONLY
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.git.protected_entries import blob_of
 
 _REFUSED = ("ermission denied", "EACCES", "Errno 13")
 _ADVICE = 'If it holds none, say so in your settings: not_secrets = ["%s"] under [protect]'
@@ -63,7 +63,7 @@ class SecretCovers:
         return self._known
 
     def _look(self, path: str) -> tuple[str, int, int, int]:
-        found = looked(self._root, os.path.relpath(path, self._root)) if below(path, self._root) else None
+        found = stat_nofollow(self._root, os.path.relpath(path, self._root)) if below(path, self._root) else None
         if found is None:
             try:
                 found = os.stat(path, follow_symlinks=False)
@@ -102,7 +102,7 @@ def _innermost(path: str, tops: Sequence[str]) -> str:
 
 def _sorted_by_git(top: str, files: Sequence[str]) -> tuple[set[str], list[str]]:
     """Those that are as git has them, and those that it ignores; none of either if git cannot say."""
-    with looking(top) as view:
+    with repository_view(top) as view:
         if view is None:
             return set(), []
         names = {os.path.relpath(path, top): path for path in files}
@@ -112,46 +112,45 @@ def _sorted_by_git(top: str, files: Sequence[str]) -> tuple[set[str], list[str]]
             return set(), []
 
 
-def _as_tracked(view: View, names: dict[str, str]) -> set[str]:
+def _as_tracked(view: RepositoryView, names: dict[str, str]) -> set[str]:
     literal = {**view.variables, "GIT_LITERAL_PATHSPECS": "1"}
-    listed = ran(view.argv(("ls-files", "-s", "-z", "--", *names)), literal, view.root)
+    listed = git_output(view.argv(("ls-files", "-s", "-z", "--", *names)), literal, view.root)
     found = set()
     for entry in listed.decode("utf-8", "surrogateescape").split("\0"):
         about, _, name = entry.partition("\t")
-        if name in names and about.split()[1] == _object_name(names[name], len(about.split()[1])):
+        if name in names and about.split()[1] == _object_name(names[name], about.split()[1]):
             found.add(names[name])
     return found
 
 
-def _object_name(path: str, length: int) -> str:
-    """What git calls this content; empty for one that is too large to compare."""
+def _object_name(path: str, like: str) -> str:
+    """The name that git gives this content, by the digest of `like`; empty for one too large to compare."""
     data = read_plain(path, MOST_BYTES)
     if not data and os.path.getsize(path):
         return ""
-    kind = hashlib.sha256 if length == 64 else hashlib.sha1
-    return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return blob_of(data, like)
 
 
-def _ignored(view: View, names: dict[str, str]) -> list[str]:
+def _ignored(view: RepositoryView, names: dict[str, str]) -> list[str]:
     given = "\0".join(names).encode("utf-8", "surrogateescape")
     said = view.ask("check-ignore", "-z", "--stdin", given=given, accept=(0, 1))
     return [names[name] for name in said.decode("utf-8", "surrogateescape").split("\0") if name in names]
 
 
-class LaidCovers:
-    """The covers in the sandboxes that run now; notices those that fell off.
+class ActiveCovers:
+    """The covers in the sandboxes that run now; notices those that were lost.
 
     What is laid lies on the very file that was there. When that file is replaced by another of its name on this
     machine, as an editor saves and as git writes its settings, the kernel takes the cover away in every sandbox. Nobody
-    can put it back from outside; so it is told, at the next command and when the command that had it is over.
+    can put it back from outside; so it is reported, at the next command and when the command that had it is over.
     """
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._laid: dict[int, tuple[tuple[Cover, ...], set[Cover]]] = {}  # by identity; the second: told
+        self._laid: dict[int, tuple[tuple[Cover, ...], set[Cover]]] = {}  # by identity; the second: reported
 
-    def minded(self, words: Sequence[str]) -> tuple[Cover, ...]:
-        """The covers among what is laid: words for inside.py, four each. They are minded until they are `over`."""
+    def watch(self, words: Sequence[str]) -> tuple[Cover, ...]:
+        """The covers among what is laid (words for sandbox_init.py, four each), watched until they are `over`."""
         each = zip(words[0::4], words[1::4], words[2::4], words[3::4], strict=True)
         covers = tuple((how, os.path.join(base, name), number) for how, base, name, number in each if how in _COULD)
         if covers:
@@ -159,12 +158,12 @@ class LaidCovers:
         return covers
 
     def over(self, covers: tuple[Cover, ...]) -> list[str]:
-        """What fell off a sandbox that is over, and was not told."""
+        """The covers that a finished sandbox lost, unless reported before."""
         laid = self._laid.pop(id(covers), None)
         return self._fallen(*laid, "this command") if laid else []
 
     def fallen(self) -> list[str]:
-        """What fell off those that run, and was not told."""
+        """The covers that running sandboxes lost, unless reported before."""
         running = list(self._laid.values())  # others end meanwhile, in threads of their own
         return [line for covers, told in running for line in self._fallen(covers, told, "a command that still runs")]
 

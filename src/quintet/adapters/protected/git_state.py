@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, structs
 
 from quintet.adapters.git.git_folders import GitFolders, git_folders, read_plain
-from quintet.adapters.git.own_git import View
+from quintet.adapters.git.run_git import RepositoryView
 from quintet.adapters.protected.git_watch import listed
-from quintet.adapters.protected.nofollow import SETTLED_NS, opened
+from quintet.adapters.protected.nofollow import SETTLED_NS, open_nofollow
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.git.protected_in_git import staged
+from quintet.domain.git.protected_entries import staged
 
 MOST_INDEX = 512_000_000  # bytes
 REFS = ""  # the name of all refs among the stamps; an index has its path
@@ -52,7 +52,7 @@ NOTHING = GitState({}, {}, {})
 
 
 def repositories(tops: Iterable[str]) -> dict[str, RepositoryTrees]:
-    """The repositories of these work trees that can be believed, by their common folder."""
+    """The repositories of these work trees that can be trusted, by their common folder."""
     made: dict[str, RepositoryTrees] = {}
     for top in tops:
         if found := git_folders(top):
@@ -75,7 +75,7 @@ def unmoved(before: GitState, stamps: dict[str, Stamp]) -> set[str]:
     }
 
 
-def state_of(view: View, repository: RepositoryTrees, before: GitState, stamps: dict[str, Stamp]) -> GitState:
+def state_of(view: RepositoryView, repository: RepositoryTrees, before: GitState, stamps: dict[str, Stamp]) -> GitState:
     same = unmoved(before, stamps)
     refs = before.refs if REFS in same else _refs(view, repository)
     indexes = {path: before.indexes[path] if path in same else index_of(view, path) for path in stamps if path != REFS}
@@ -98,7 +98,7 @@ def fetched(repository: RepositoryTrees, refs: dict[str, str], everything: bool)
     return named | {sha for name, sha in refs.items() if everything or name.startswith("refs/remotes/")}
 
 
-def with_entries(view: View, path: str, said: bytes) -> str:
+def with_entries(view: RepositoryView, path: str, said: bytes) -> str:
     """Give an index these entries, by git's own lock; why not, if that cannot be done."""
     try:
         copy = _copied(view, path)
@@ -141,7 +141,7 @@ def _stamp(paths: Iterable[str]) -> Stamp:
     return tuple(found)
 
 
-def _refs(view: View, repository: RepositoryTrees) -> dict[str, str]:
+def _refs(view: RepositoryView, repository: RepositoryTrees) -> dict[str, str]:
     """Also where a work tree is without a branch, and every stash."""
     said = view.ask("for-each-ref", "--format=%(objectname) %(refname)").decode("utf-8", "surrogateescape")
     refs = {name: sha for sha, _, name in (line.partition(" ") for line in said.splitlines())}
@@ -163,20 +163,20 @@ def _is_name(word: bytes) -> bool:
     return len(word) in (40, 64) and _HEX.issuperset(word)
 
 
-def index_of(view: View, path: str) -> frozenset[bytes]:
+def index_of(view: RepositoryView, path: str) -> frozenset[bytes]:
     return (
         staged(_asked(view, _copied(view, path), "ls-files", "--stage", "-z")) if os.path.lexists(path) else staged(b"")
     )
 
 
-def _copied(view: View, path: str) -> str:
+def _copied(view: RepositoryView, path: str) -> str:
     copy = os.path.join(view.folder, "index-looked-at")
     with open(copy, "wb") as file:
         file.write(read_plain(path, MOST_INDEX))
     return copy
 
 
-def _asked(view: View, index: str, *words: str, given: bytes = b"") -> bytes:
+def _asked(view: RepositoryView, index: str, *words: str, given: bytes = b"") -> bytes:
     before = view.variables
     view.variables = {**before, "GIT_INDEX_FILE": index}
     try:
@@ -187,7 +187,7 @@ def _asked(view: View, index: str, *words: str, given: bytes = b"") -> bytes:
 
 def _replace(path: str, copy: str) -> None:
     folder, name = os.path.split(path)
-    at = opened(os.path.dirname(folder), os.path.basename(folder))
+    at = open_nofollow(os.path.dirname(folder), os.path.basename(folder))
     try:
         rights = stat.S_IMODE(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from quintet.adapters.git.git_folders import read_plain
 from quintet.adapters.protected.linked_git import settings_of
-from quintet.adapters.protected.nofollow import SETTLED_NS, link_number, looked, text_of
+from quintet.adapters.protected.nofollow import SETTLED_NS, link_number, stat_nofollow, text_of
 from quintet.domain.base.lazy_regex import regex
 
 HELD = (  # inside a git folder, also for a command that commits: what names programs, or other folders
@@ -232,7 +232,7 @@ def as_git_makes(root: str, repository: str) -> bool:
 
     A `.git` file leads to a folder that an older repository of this project keeps for it, and that one leads back.
     """
-    found = looked(root, os.path.relpath(repository, root))
+    found = stat_nofollow(root, os.path.relpath(repository, root))
     if found is None:
         return False
     if stat.S_ISDIR(found.st_mode):
@@ -241,7 +241,7 @@ def as_git_makes(root: str, repository: str) -> bool:
     if not words.startswith("gitdir:"):
         return False
     own = os.path.normpath(os.path.join(os.path.dirname(repository), words.removeprefix("gitdir:").strip()))
-    if not own.startswith(root + "/") or looked(root, os.path.relpath(own, root)) is None:
+    if not own.startswith(root + "/") or stat_nofollow(root, os.path.relpath(own, root)) is None:
         return False
     above, kind = os.path.split(os.path.dirname(own))
     if kind == "worktrees":

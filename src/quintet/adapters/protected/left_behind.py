@@ -1,7 +1,7 @@
 """What a session that was killed may have left in protected places, said at the next start.
 
-Whether a command made it or you did since cannot be told, so nothing is moved unasked. What Quintet itself loads waits
-for trust in any case: that is for contents.
+A command may have made it, or the user since then: so nothing is moved without approval. What Quintet itself loads
+needs trust in any case, and trust is for contents.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.base.wording import few
 
 if TYPE_CHECKING:
-    from quintet.adapters.protected.unsettled import Left
+    from quintet.adapters.protected.crash_record import AbandonedRecord
     from quintet.domain.permission.protected_paths import Protection
     from quintet.domain.settings.settings import Settings
 
 MOST_NAMED = 8
 
 
-def left_behind(places: Places, settings: Settings) -> list[tuple[Left, list[str]]]:
+def left_behind(places: Places, settings: Settings) -> list[tuple[AbandonedRecord, list[str]]]:
     """The records of killed sessions here, each with what is there since; those with nothing are forgotten."""
     try:
-        if not os.listdir(places.unsettled):
+        if not os.listdir(places.crash_records):
             return []
     except OSError:  # no command ever ran
         return []
-    from quintet.adapters.protected.unsettled import left_in
+    from quintet.adapters.protected.crash_record import abandoned_records  # only after a session was killed
 
     found = []
-    for left in left_in(places.unsettled, places.root):
+    for left in abandoned_records(places.crash_records, places.root):
         if paths := left.found(protection_then(places, settings, left)):
             found.append((left, paths))
         else:
@@ -42,7 +42,7 @@ def left_behind(places: Places, settings: Settings) -> list[tuple[Left, list[str
     return found
 
 
-def protection_then(places: Places, settings: Settings, left: Left) -> Protection:
+def protection_then(places: Places, settings: Settings, left: AbandonedRecord) -> Protection:
     """What is protected in the project that a record is of."""
     return protection_of(msgspec.structs.replace(places, root=left.root), settings)
 
@@ -61,6 +61,6 @@ def left_note(places: Places, settings: Settings) -> str:
     )
 
 
-def names(places: Places, left: Left, paths: list[str]) -> list[str]:
+def names(places: Places, left: AbandonedRecord, paths: list[str]) -> list[str]:
     unsure = "" if left.legible else " (what stood before is not known)"
     return [on_one_line(os.path.relpath(path, places.root)) + unsure for path in paths]

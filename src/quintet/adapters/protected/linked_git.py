@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from quintet.adapters.files.paths import config_home
 from quintet.adapters.git.git_folders import git_folders, is_plain, read_plain
-from quintet.adapters.git.own_git import settings_in, user_paths
+from quintet.adapters.git.run_git import settings_in, user_paths
 from quintet.adapters.sandbox.host_mounts import below
 
 MOST_LINKS = 40  # as many as the kernel follows

@@ -5,7 +5,6 @@ Everything here is done on handles, without following a link: the command made t
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import stat
@@ -15,10 +14,10 @@ from hashlib import sha256
 from itertools import count
 
 from quintet.adapters.files.project_files import exists_at
-from quintet.adapters.protected.nofollow import add_rights, opened
-from quintet.adapters.protected.scan import BARE, SECRET, Guarded, Place
+from quintet.adapters.protected.nofollow import add_rights, make_nofollow, open_nofollow
+from quintet.adapters.protected.scan import BARE, SECRET, Place, ProtectedScan
 from quintet.adapters.sandbox.host_mounts import below
-from quintet.domain.permission.protection_notices import Moved
+from quintet.domain.permission.protection_notices import MovedAside
 
 LONGEST_LABEL = 200  # bytes
 STORES = "aside"
@@ -26,7 +25,10 @@ MOST_PATH = 1000  # bytes of a path among what was moved aside; a longer one is 
 
 
 def new_places(
-    seen: Set[Place], homes: Mapping[Place, tuple[int, int]], guarded: Guarded, now: Mapping[Place, tuple[int, int]]
+    seen: Set[Place],
+    homes: Mapping[Place, tuple[int, int]],
+    guarded: ProtectedScan,
+    now: Mapping[Place, tuple[int, int]],
 ) -> list[Place]:
     """What is new since `seen`, and what was known but lies in another folder of the same name now.
 
@@ -37,7 +39,7 @@ def new_places(
     return sorted(new, key=lambda place: place[1])
 
 
-def unwanted(place: Place) -> str:
+def path_to_move(place: Place) -> str:
     """What is to be moved aside because of something new; empty if it may stay."""
     kind, path, _ = place
     if kind == SECRET:
@@ -58,7 +60,7 @@ class AsideFolder:
         """Another command: what is moved now goes to another folder."""
         self._store = ""
 
-    def put(self, path: str, base: str = "") -> Moved | None:
+    def put(self, path: str, base: str = "") -> MovedAside | None:
         """Move a path aside; what there is to tell, without a new place if it could not be moved. None: it is gone.
 
         `base` is the folder below which a command may have made links; else the project.
@@ -67,10 +69,10 @@ class AsideFolder:
         name = os.path.relpath(path, self._root) if inside else path
         self._store = self._store or new_store(self._scratch, next(self._numbers))
         try:
-            moved = put_aside(base or self._root, path, self._store, name if inside else "")
+            moved = move_aside(base or self._root, path, self._store, name if inside else "")
         except OSError as error:
-            return Moved(name, wrong=error.strerror or str(error))
-        return Moved(name, moved) if moved else None
+            return MovedAside(name, wrong=error.strerror or str(error))
+        return MovedAside(name, moved) if moved else None
 
 
 def new_store(scratch: str, number: int = 0) -> str:
@@ -78,7 +80,7 @@ def new_store(scratch: str, number: int = 0) -> str:
     return os.path.join(scratch, STORES, f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}-{number}")
 
 
-def put_aside(root: str, path: str, store: str, to_name: str = "") -> str:
+def move_aside(root: str, path: str, store: str, to_name: str = "") -> str:
     """Move what is at `path` into the folder `store`, and say where it is now; empty if it is gone.
 
     `to_name` is its path in there, if that is free and leads through nothing that was moved there as a link.
@@ -95,7 +97,7 @@ def put_aside(root: str, path: str, store: str, to_name: str = "") -> str:
         stored = os.path.join(store, label)
     os.makedirs(os.path.dirname(stored), mode=0o700, exist_ok=True)
     try:
-        at = opened(root, folder or ".")
+        at = open_nofollow(root, folder or ".")
     except FileNotFoundError:
         return ""
     try:
@@ -114,17 +116,17 @@ def put_aside(root: str, path: str, store: str, to_name: str = "") -> str:
         os.close(at)
 
 
-def put_back(root: str, name: str, store: str) -> None:
-    """Move what `put_aside` put into `store` under `name` back to where it was; folders on the way are made.
+def move_back(root: str, name: str, store: str) -> None:
+    """Move what `move_aside` put into `store` under `name` back to where it was; folders on the way are made.
 
     FileNotFoundError if it is not there, FileExistsError if something stands where it was, OSError if a link is on
     either way.
     """
     folder, last = os.path.split(name)
-    at = opened(store, folder or ".")
+    at = open_nofollow(store, folder or ".")
     try:
         os.stat(last, dir_fd=at, follow_symlinks=False)
-        to = _folder(root, folder)
+        to = make_nofollow(root, folder)
         try:
             if exists_at(last, to):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
@@ -133,20 +135,6 @@ def put_back(root: str, name: str, store: str) -> None:
             os.close(to)
     finally:
         os.close(at)
-
-
-def _folder(root: str, folder: str) -> int:
-    """A handle on a folder below the root, made if it is missing."""
-    made = ""
-    for part in folder.split("/") if folder else ():
-        at = opened(root, made or ".")
-        try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(part, dir_fd=at)
-        finally:
-            os.close(at)
-        made = os.path.join(made, part)
-    return opened(root, folder or ".")
 
 
 def _short(name: str) -> str:

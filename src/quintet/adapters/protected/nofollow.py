@@ -5,6 +5,7 @@ When something was made, which no program can set, tells it from another one tha
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import stat
@@ -20,7 +21,7 @@ _MASK, _BIRTH = struct.Struct("I"), struct.Struct("qI")  # at 0 and at 80 of str
 _statx = getattr(ctypes.CDLL(None), "statx", None)
 
 
-def opened(base: str, name: str) -> int:
+def open_nofollow(base: str, name: str) -> int:
     """A handle on what `name` (relative, `.` for the base itself) is, perhaps a link; OSError if the way is barred."""
     at = os.open(base, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     for part in name.split("/"):
@@ -32,10 +33,27 @@ def opened(base: str, name: str) -> int:
     return at
 
 
-def looked(base: str, name: str) -> os.stat_result | None:
+def make_nofollow(base: str, folder: str) -> int:
+    """A handle on a folder below the base (empty for the base itself), which is made if it is missing.
+
+    OSError if there is a link on the way.
+    """
+    at = open_nofollow(base, ".")
+    for part in folder.split("/") if folder else ():
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(part, dir_fd=at)
+            step = os.open(part, _STEP | os.O_DIRECTORY, dir_fd=at)
+        finally:
+            os.close(at)
+        at = step
+    return at
+
+
+def stat_nofollow(base: str, name: str) -> os.stat_result | None:
     """What a file or folder is; None if there is none, or a link, or one on the way."""
     try:
-        handle = opened(base, name)
+        handle = open_nofollow(base, name)
     except OSError:
         return None
     try:
@@ -53,7 +71,7 @@ def link_number(device: int, number: int, led: str) -> tuple[int, int]:
 def reopened(base: str, path: str, rights: int = OPEN) -> bool:
     """Give the owner of a folder these rights to it again; whether that could be done."""
     try:
-        handle = opened(base, os.path.relpath(path, base))
+        handle = open_nofollow(base, os.path.relpath(path, base))
     except OSError:
         return False
     try:
@@ -78,7 +96,7 @@ def text_of(base: str, name: str, most: int = 65_536) -> str:
     """The beginning of a regular file, empty if there is none; nothing else is opened."""
     folder, _, last = name.rpartition("/")
     try:
-        at = opened(base, folder or ".")
+        at = open_nofollow(base, folder or ".")
         try:
             handle = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
         finally:
@@ -92,12 +110,12 @@ def text_of(base: str, name: str, most: int = 65_536) -> str:
         os.close(handle)
 
 
-def birth(base: str, path: str) -> int:
+def birth_time(base: str, path: str) -> int:
     """When a file or folder was made, in nanoseconds; 0 if it is gone, or the file system does not know."""
     if _statx is None:
         return 0
     try:
-        handle = opened(base, os.path.relpath(path, base))
+        handle = open_nofollow(base, os.path.relpath(path, base))
     except OSError:
         return 0
     answer = ctypes.create_string_buffer(256)

@@ -3,7 +3,7 @@
 A folder is read again only when its time of change is another, which no command can set, so that a second look at a
 big project costs one `stat` a folder. A folder that a command has closed is opened again. Trees of other people's code
 (virtual environments, node_modules) are not looked into. What was found once is known by its number: moved to where
-nobody looks, it is searched for. A link is known by where it leads, and what it leads to in the project is found too.
+no scan looks, it is searched for. A link is known by where it leads, and what it leads to in the project is found too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from errno import ENAMETOOLONG
 
 from msgspec import Struct
 
-from quintet.adapters.protected.nofollow import OPEN, SETTLED_NS, birth, link_number, looked, reopened
+from quintet.adapters.protected.nofollow import OPEN, SETTLED_NS, birth_time, link_number, reopened, stat_nofollow
 from quintet.domain.permission.moved_folders import FOREIGN as FOREIGN
 from quintet.domain.permission.protected_paths import Protection, is_repository, leads_to_held, may_not_appear
 
@@ -25,7 +25,7 @@ MADE = "made"  # may be written if it is there, and not made
 Place = tuple[str, str, bool]  # what it is, its absolute path, whether it is a link
 
 
-class Guarded(Struct, frozen=True):
+class ProtectedScan(Struct, frozen=True):
     """Absolute paths, none a link; `places` has the links too. `lost` was there once and is nowhere."""
 
     secrets: tuple[str, ...]
@@ -35,7 +35,7 @@ class Guarded(Struct, frozen=True):
     from_git: tuple[str, ...]  # the same, but a command that commits may write it
     places: frozenset[Place]
     lost: tuple[str, ...] = ()
-    moved: frozenset[Place] = frozenset()  # repositories, and what lies where nobody looks, known by their numbers
+    moved: frozenset[Place] = frozenset()  # repositories, and what lies in unscanned folders, by number
     homes: dict[Place, tuple[int, int]] = {}  # the number of the folder that each lies in; of what is `MADE`, its own
 
 
@@ -61,7 +61,7 @@ class Scanner:
     def closed(self) -> frozenset[str]:
         return frozenset(self._closed or ())
 
-    def scan(self) -> Guarded:
+    def scan(self) -> ProtectedScan:
         known: dict[str, _Folder] = {}
         found: set[Place] = set()
         fresh: set[Place] = set()
@@ -99,7 +99,7 @@ class Scanner:
             wanted: tuple(sorted(path for kind, path, link in found if kind == wanted and not link))
             for wanted in _KINDS
         }
-        return Guarded(
+        return ProtectedScan(
             of[SECRET], of[REPOSITORY], of[BARE], of[KEPT], of[FROM_GIT], frozenset(found), lost, moved, homes
         )
 
@@ -129,14 +129,14 @@ class Scanner:
         moved = {place for number, place in now.items() if number in before and place[0] in _MOVING}
         missing = {number: place for number, place in self._numbers.items() if number not in now}
         for number, (kind, path, _) in list(missing.items()):
-            if self._number(path) == number and birth(self._root, path) == self._births[number]:
+            if self._number(path) == number and birth_time(self._root, path) == self._births[number]:
                 now[number] = (kind, path, False)
                 moved.add(now[number])
                 del missing[number]
         if missing:
             for path in _everything(self._root):
                 number = self._number(path)
-                if number in missing and birth(self._root, path) == self._births[number]:
+                if number in missing and birth_time(self._root, path) == self._births[number]:
                     now[number] = (missing.pop(number)[0], path, False)
                     moved.add(now[number])
         found.update(now.values())
@@ -144,13 +144,13 @@ class Scanner:
         self._births = {
             number: self._births[number]
             if number in self._births and place not in fresh
-            else birth(self._root, place[1])
+            else birth_time(self._root, place[1])
             for number, place in now.items()
         }
         return tuple(sorted(path for _, path, _ in missing.values())), frozenset(moved)
 
     def _number(self, path: str) -> tuple[int, int] | None:
-        seen = looked(self._root, os.path.relpath(path, self._root))
+        seen = stat_nofollow(self._root, os.path.relpath(path, self._root))
         return (seen.st_dev, seen.st_ino) if seen else None
 
     def forget(self, paths: Iterable[str]) -> None:
@@ -218,7 +218,7 @@ _MOVING = (REPOSITORY, BARE, MADE)  # may be moved about by a command
 _KINDS = (SECRET, REPOSITORY, BARE, KEPT, FROM_GIT)
 
 
-def staying(root: str, protection: Protection, secrets: Iterable[str]) -> set[str]:
+def folders_to_pin(root: str, protection: Protection, secrets: Iterable[str]) -> set[str]:
     """Folders that a command may write but not rename: those above Quintet's own, and those by whose names alone a
     file in them is known for a secret."""
     found: set[str] = set()

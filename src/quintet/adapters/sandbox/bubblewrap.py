@@ -1,8 +1,8 @@
 """Containment by bubblewrap: the command sees the system read-only, its project, a /tmp and an empty home of its own.
 
 Bubblewrap builds the machine out of what no command can have written. What is protected inside the project is laid by
-`inside.py`, from descriptor to descriptor: no mount follows a link there. The project is read-only unless the grant
-says otherwise; there is a network only if the grant has one.
+`sandbox_init.py`, from descriptor to descriptor: no mount follows a link there. The project is read-only unless the
+grant says otherwise; there is a network only if the grant has one.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from quintet.adapters.processes.host_programs import program
-from quintet.adapters.protected.covers import LaidCovers, SecretCovers
+from quintet.adapters.protected.covers import ActiveCovers, SecretCovers
 from quintet.adapters.protected.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
 from quintet.adapters.protected.linked_git import in_tree, linked
-from quintet.adapters.protected.nofollow import looked
-from quintet.adapters.protected.scan import Guarded, Scanner, staying
+from quintet.adapters.protected.nofollow import stat_nofollow
+from quintet.adapters.protected.scan import ProtectedScan, Scanner, folders_to_pin
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.containment import Containment, Launch, SandboxPlan, SandboxSetup
 from quintet.adapters.sandbox.host_mounts import (
@@ -32,14 +32,24 @@ from quintet.adapters.sandbox.host_mounts import (
     system_mounts,
     toolchains,
 )
-from quintet.adapters.sandbox.inside import COVER, EMPTY, GO, NO_NETWORK, NO_REPORT, READ_ONLY, SEAL, STAY, WRITABLE
 from quintet.adapters.sandbox.probe import LAYING, NAMESPACES
+from quintet.adapters.sandbox.sandbox_init import (
+    COVER,
+    EMPTY,
+    GO,
+    NO_NETWORK,
+    NO_REPORT,
+    READ_ONLY,
+    SEAL,
+    STAY,
+    WRITABLE,
+)
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.package import FOLDER, INSTALLED
 
 if TYPE_CHECKING:
-    from quintet.adapters.sandbox.project_watch import Begun
+    from quintet.adapters.sandbox.project_watch import BeforeRun
 
 NAME_SERVER = "10.0.2.3"  # of a network of its own, as in user_network.py
 
@@ -53,11 +63,11 @@ class Bubblewrap(Containment):
         super().__init__(setup, scanner, records)
         self._folders: list[str] = []
         self._covers = SecretCovers(setup.root)
-        self._laid = LaidCovers(setup.root)
+        self._laid = ActiveCovers(setup.root)
 
-    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: BeforeRun) -> Launch:
         guarded = begun.guarded
-        laid = Laid(self.setup.root, grant)
+        laid = MountList(self.setup.root, grant)
         outside = self._outside(grant)
         gits = [git for repository in guarded.repositories for git in linked(repository, self.setup.root)]
         words = [program("bwrap") or "bwrap", *NAMESPACES, *LAYING]
@@ -71,14 +81,14 @@ class Bubblewrap(Containment):
             words += [flag, path, path]
         words += laid.outside_gits(gits)
         words += self._covered(keys)
-        laid.in_place(staying(self.setup.root, self.setup.protection, guarded.secrets))
+        laid.in_place(folders_to_pin(self.setup.root, self.setup.protection, guarded.secrets))
         laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in begun.watched})
         laid.held(guarded, begun.lifted)
         laid.held_outside(held, [path for _, path in outside])
         covers = self._covers.of(guarded.secrets, guarded.repositories)
         hidden = (*filter(os.path.lexists, self.setup.hidden()), *self._own_secrets())
         laid.covered((*covers.closed, *hidden), covers.empty)
-        words += ["--chdir", cwd, "--", *self.setup.script("inside.py"), NO_NETWORK]
+        words += ["--chdir", cwd, "--", *self.setup.script("sandbox_init.py"), NO_NETWORK]
         if grant.network and self.setup.networks:
             networks = ":".join(self.setup.networks)
             words[:0] = [*self.setup.script("user_network.py"), str(len(words) - 1), networks]
@@ -95,7 +105,7 @@ class Bubblewrap(Containment):
             (*laid.notes, *self._laid.fallen()),
             len(words),
             tuple(os.path.relpath(path, self.setup.root) for path in covers.closed),
-            self._laid.minded(laid.words),
+            self._laid.watch(laid.words),
         )
 
     def _keepable(self, words: Sequence[str], behind: Sequence[str]) -> SandboxPlan:
@@ -210,22 +220,22 @@ class Bubblewrap(Containment):
         return path
 
 
-class Laid:
-    """What is laid inside, as words for inside.py, in order: what lies in a folder comes after the folder."""
+class MountList:
+    """What is laid inside, as words for sandbox_init.py, in order: what lies in a folder comes after the folder."""
 
     def __init__(self, root: str, grant: Grant) -> None:
         self._root = root
         self._grant = grant
         self._whole = root in grant.write_roots
-        self._writable: set[tuple[str, str]] = set()  # each once: inside.py takes them beforehand
+        self._writable: set[tuple[str, str]] = set()  # each once: sandbox_init.py takes them beforehand
         self.words: list[str] = []
         self.notes: list[str] = []
 
     def _lay(self, how: str, path: str, base: str = "", *, needed: bool = True) -> bool:
-        """`needed`: it was seen a moment ago, and if it is gone now, somebody plays a game with us."""
+        """`needed`: it existed a moment ago; if it is gone now, a running command has replaced it."""
         base = base or self._root
         name = os.path.relpath(path, base)
-        found = looked(base, name)
+        found = stat_nofollow(base, name)
         if found and not (how == WRITABLE and (base, name) in self._writable):
             self.words += [how, base, name, f"{found.st_dev}:{found.st_ino}"]
             self._writable.update([(base, name)] if how == WRITABLE else ())
@@ -253,7 +263,7 @@ class Laid:
     def _written(self, path: str) -> bool:
         return any(below(path, place) for place in self._grant.write_roots)
 
-    def repositories(self, guarded: Guarded, taken: Mapping[str, Sequence[str]]) -> None:
+    def repositories(self, guarded: ProtectedScan, taken: Mapping[str, Sequence[str]]) -> None:
         """`taken`: what a git folder takes from the project's files, where that is known."""
         bare = [path for path in guarded.bare if path != self._root]
         for repository in dict.fromkeys((*guarded.repositories, *bare)):
@@ -286,7 +296,7 @@ class Laid:
                     self._git(git, git)
         return words
 
-    def held(self, guarded: Guarded, lifted: bool) -> None:
+    def held(self, guarded: ProtectedScan, lifted: bool) -> None:
         """What configures programs of the user's. Mounted onto itself, `.quintet` cannot be renamed.
 
         `lifted`: the line is git's alone, and what it leaves in the work tree is judged afterwards.

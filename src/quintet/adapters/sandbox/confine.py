@@ -54,7 +54,8 @@ def _checked(result: int) -> int:
 
 def _restrict_files(read: list[str], write: list[str]) -> None:
     version = landlock_version()
-    handled = (1 << (13 + (version >= 2) + (version >= 3))) - 1  # 13 rights at first; refer and truncate came later
+    count = 13 if version < 2 else 14 if version < 3 else 15  # `refer` and `truncate` came later
+    handled = (1 << count) - 1
     if version >= 5:
         handled |= 1 << 15  # ioctl on devices
     scoped = 3 if version >= 6 else 0  # abstract sockets and signals stay among the command's own processes
@@ -82,7 +83,7 @@ def _filter_calls(program: bytes) -> None:
 
 
 def _leave_the_keyring() -> None:
-    """A session keyring of our own, as in inside.py: the inherited one holds the user's keys."""
+    """A session keyring of our own, as in sandbox_init.py: the inherited one holds the user's keys."""
     number = _KEYCTL.get(platform.machine())
     if number:
         _libc.syscall(ctypes.c_long(number), ctypes.c_long(1), None)
@@ -125,7 +126,7 @@ def _run(limits: dict[str, object], argv: list[str]) -> None:
 
 
 def _end_the_rest() -> None:
-    """Kill what is left; orphans come to us, so this ends when there are no more."""
+    """Kill every remaining process. Orphans become our children, so this ends when there are none left."""
     while True:
         with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
             left = file.read().split()
@@ -141,7 +142,7 @@ def _end_the_rest() -> None:
 
 
 def _status_of(command: int) -> int | None:
-    """How the command ended, if it has; whatever else came to us and is over is let go of."""
+    """The exit status of the command, None while it runs; other children that have ended are reaped."""
     status = None
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -151,7 +152,7 @@ def _status_of(command: int) -> int | None:
 
 def main(limits: dict[str, object], argv: list[str]) -> int:
     _checked(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-    # A minder that is killed with its parent would leave the command running: it is told, and ends the command first.
+    # If this process were killed with its parent, the command would run on: it gets SIGTERM and ends the command first.
     # It waits for the signals themselves: one that a handler takes just before a wait for children would go unheard.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0))

@@ -21,11 +21,12 @@ from quintet.domain.permission.protected_paths import Protection
 if TYPE_CHECKING:
     from quintet.adapters.protected.git_watch import GitWatch
     from quintet.adapters.protected.scan import Scanner
-    from quintet.adapters.sandbox.project_watch import Begun, ProjectWatch
+    from quintet.adapters.sandbox.project_watch import BeforeRun, ProjectWatch
 
 SCRIPTS = os.path.dirname(os.path.realpath(__file__))
-MINDER = os.path.join(SCRIPTS, "confine.py")
-RUN_APART = ("confine.py", "inside.py", "kept_sandbox_init.py", "user_network.py")  # by an interpreter of their own
+CONFINE = os.path.join(SCRIPTS, "confine.py")
+# Run by an interpreter of their own.
+RUN_APART = ("confine.py", "sandbox_init.py", "kept_sandbox_init.py", "user_network.py")
 PRLIMIT = "/usr/bin/prlimit"
 
 
@@ -89,7 +90,7 @@ class SandboxSetup(Struct):
         path = getattr(module, "__cached__", None) or ""
         return path if self.scripts == SCRIPTS and below(path, SCRIPTS) and os.path.isfile(path) else ""
 
-    def minded(self, argv: Sequence[str], limits: str = "{}") -> tuple[str, ...]:
+    def under_confine(self, argv: Sequence[str], limits: str = "{}") -> tuple[str, ...]:
         """Under a small parent that ends whatever the command leaves behind."""
         return (*self.script("confine.py"), limits, *argv)
 
@@ -155,7 +156,7 @@ class Containment(ABC):
             raise
 
     @abstractmethod
-    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: BeforeRun) -> Launch:
         """How the command is started in this kind of sandbox."""
 
     def settle(self, launch: Launch) -> list[str]:

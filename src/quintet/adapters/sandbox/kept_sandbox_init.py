@@ -9,6 +9,7 @@ is closed.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import select
@@ -27,8 +28,6 @@ _TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT)  #
 
 
 def main(handle: int) -> None:
-    import ctypes  # not for those who only want the words above
-
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     with socket.socket(fileno=handle) as line:
         line.set_inheritable(False)

@@ -14,7 +14,7 @@ import socket
 import subprocess
 from collections.abc import Mapping
 
-from quintet.adapters.processes.output import Inlet, Output
+from quintet.adapters.processes.output import Output, PipeReader
 from quintet.adapters.sandbox.containment import Launch, SandboxPlan
 from quintet.adapters.sandbox.kept_sandbox_init import INTERRUPT, KILL, MOST_BYTES, READY
 
@@ -160,7 +160,7 @@ class KeptCommand:
         self.exit_code = 0
         self._sandbox = sandbox
         self._printed = printed
-        self._inlet = Inlet(printed, output)
+        self._inlet = PipeReader(printed, output)
         self._answered = True
 
     def failure(self, text: str) -> str:

@@ -5,7 +5,7 @@ inside a writable project (hooks, secrets) cannot be taken away again, so the ga
 modes, times and attributes of files outside it from one that writes: Landlock has no right for them, and the filter
 sees no paths. /dev/shm is everybody's: semaphores are made there.
 
-Where that does not work either, there is no sandbox, but a minder and bounds.
+Where that does not work either, there is no sandbox: only confine.py as the parent of the command, and bounds.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import msgspec
 
 from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.protected.linked_git import linked
-from quintet.adapters.protected.nofollow import looked
+from quintet.adapters.protected.nofollow import stat_nofollow
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.containment import Containment, Launch
 from quintet.adapters.sandbox.host_mounts import ALIASES, SYSTEM, below, toolchains
 from quintet.domain.permission.effects import READING, Effect, Grant, Sandbox
 
 if TYPE_CHECKING:
-    from quintet.adapters.sandbox.project_watch import Begun
+    from quintet.adapters.sandbox.project_watch import BeforeRun
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
 
@@ -33,7 +33,7 @@ DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "s
 class Landlock(Containment):
     kind = Sandbox.PARTIAL
 
-    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
+    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: BeforeRun) -> Launch:
         setup = self.setup
         gits = [path for repository in begun.guarded.repositories for path in linked(repository, setup.root)]
         scratch, empty_home = setup.scratch("tmp"), setup.scratch("home")
@@ -47,32 +47,32 @@ class Landlock(Containment):
         limits = {"landlock": True, "filter": rules, "read": read, "write": write}
         text = msgspec.json.encode(limits).decode()
         variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
-        if not set(grant.effects) - READING:  # goes unasked: by no program of the project's
+        if not set(grant.effects) - READING:  # runs without approval, so no program of the project may run
             variables["PATH"] = host_path()
         notes = tuple(
             f"{os.path.relpath(path, setup.root)} is or leads through a link: not writable"
             for path in grant.write_roots
             if path not in roots and os.path.lexists(path)
         )
-        words = setup.minded(setup.bounded(argv), text)
+        words = setup.under_confine(setup.bounded(argv), text)
         return Launch(words, cwd, variables, begun.watched, begun.number, tuple(argv), notes=notes)
 
     def _leads_nowhere_else(self, path: str) -> bool:
         """A folder of the project that is a link, or behind one, could be any folder."""
         root = self.setup.root
-        return not below(path, root) or looked(root, os.path.relpath(path, root)) is not None
+        return not below(path, root) or stat_nofollow(root, os.path.relpath(path, root)) is not None
 
 
 class Uncontained(Containment):
-    """No sandbox. A command that does more than read is still minded, and its files are bounded."""
+    """No sandbox. A command that does more than read still runs under confine.py, with bounds on its files."""
 
     kind = Sandbox.NONE
 
     def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
-        if not set(grant.effects) - READING:  # goes unasked: by no program of the project's
+        if not set(grant.effects) - READING:  # runs without approval, so no program of the project may run
             return Launch(tuple(argv), cwd, {"PATH": host_path()})
         return super().launch(argv, cwd, grant, held)
 
-    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: Begun) -> Launch:
-        words = self.setup.minded(self.setup.bounded(argv))
+    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: BeforeRun) -> Launch:
+        words = self.setup.under_confine(self.setup.bounded(argv))
         return Launch(words, cwd, watched=begun.watched, number=begun.number, command=tuple(argv))

@@ -14,7 +14,7 @@ NAMESPACES = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
     *("--disable-userns", "--as-pid-1", "--cap-drop", "ALL", "--die-with-parent", "--new-session"),
 )
-# What inside.py needs to lay its mounts, in this user namespace only; it gives them up before the command runs.
+# What sandbox_init.py needs to lay its mounts, in this user namespace only; it gives them up before the command runs.
 LAYING = ("--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETPCAP")
 UNSHARE = "/usr/bin/unshare"
 PROBE_SECONDS = 10.0
@@ -22,7 +22,7 @@ PROBE_SECONDS = 10.0
 
 def strongest() -> tuple[Sandbox, str]:
     """The strongest containment that starts here, and why no stronger one does."""
-    why = hindrance()
+    why = bubblewrap_problem()
     if not why:
         return Sandbox.BWRAP, ""
     if not confine.landlock_version():
@@ -32,12 +32,12 @@ def strongest() -> tuple[Sandbox, str]:
     return Sandbox.PARTIAL, why
 
 
-def hindrance() -> str:
+def bubblewrap_problem() -> str:
     """Why bubblewrap cannot put up a sandbox here; empty if it can. Some machines forbid namespaces."""
     found = program("bwrap")
     if not found:
         return "bubblewrap (bwrap) is not on PATH; the system's packages have it"
-    # What inside.py begins with, by a program that starts sooner: a mount namespace of its own, and a mount in it.
+    # What sandbox_init.py begins with, by a program that starts sooner: a mount namespace, and a mount in it.
     lays = (UNSHARE, "--mount", "--propagation", "private") if os.path.exists(UNSHARE) else ()
     argv = [found, *NAMESPACES, *LAYING, "--unshare-net", *system_mounts(), "--proc", "/proc", "--dev", "/dev"]
     argv += ["--", *lays, "/bin/true"]

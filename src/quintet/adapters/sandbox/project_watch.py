@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from quintet.adapters.protected.crash_record import CrashRecord, PlacesBefore
 from quintet.adapters.protected.git_watch import (
     GitWatch,
     appeared_in,
@@ -24,24 +25,23 @@ from quintet.adapters.protected.git_watch import (
     watch_taken,
 )
 from quintet.adapters.protected.linked_git import in_tree, linked
-from quintet.adapters.protected.moved_aside import AsideFolder, new_places, unwanted
-from quintet.adapters.protected.scan import FROM_GIT, KEPT, REPOSITORY, Guarded, Place, Scanner
-from quintet.adapters.protected.unsettled import Record, Stood
+from quintet.adapters.protected.moved_aside import AsideFolder, new_places, path_to_move
+from quintet.adapters.protected.scan import FROM_GIT, KEPT, REPOSITORY, Place, ProtectedScan, Scanner
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.git.in_sandbox import brings_by_git
+from quintet.domain.git.sandboxed_git import brings_by_git
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.protected_paths import Protection
-from quintet.domain.permission.protection_notices import Brought, Note, notices
+from quintet.domain.permission.protection_notices import KeptFromGit, Note, notices
 
 if TYPE_CHECKING:
-    from quintet.adapters.protected.brought_by_git import BroughtByGit
+    from quintet.adapters.protected.git_changes import GitChanges
 
 
-class Begun(Struct, frozen=True):
+class BeforeRun(Struct, frozen=True):
     """What stands before a command: what is there to protect, the command's number, the git folders it may write."""
 
-    guarded: Guarded
+    guarded: ProtectedScan
     number: int  # 0: it may not write the project
     watched: tuple[GitWatch, ...]
     lifted: bool = False  # the command is git's alone, and finds protected files of the work tree writable
@@ -76,16 +76,16 @@ class ProjectWatch:
         self._running: dict[int, Grant] = {}  # the commands that may write the project now
         self._known: KnownPlaces | None = None  # None before the first look
         self._stuck: frozenset[Place] = frozenset()  # appeared, and could not be moved: tried again after each command
-        self._notes: list[Note] = []  # not told yet
-        self._told: list[str] = []  # of what was put right, not taken yet
+        self._notes: list[Note] = []  # not reported yet
+        self._told: list[str] = []  # reports of what was put back, not collected yet
         self._aside = AsideFolder(root, scratch)
-        self._record = Record(records, root) if records else None
+        self._record = CrashRecord(records, root) if records else None
         self._lifted = False  # the newest command is git's alone
-        self._brought: BroughtByGit | None = None
+        self._brought: GitChanges | None = None
         self._numbers = itertools.count(1)
         self._lock = threading.RLock()
 
-    def begin(self, grant: Grant, held: Sequence[str] = (), command: Sequence[str] = ()) -> Begun:
+    def begin(self, grant: Grant, held: Sequence[str] = (), command: Sequence[str] = ()) -> BeforeRun:
         """Before a command. What appeared since the last look while another one ran is that one's: moved aside."""
         with self._lock:
             guarded = self._scanner.scan()
@@ -110,7 +110,7 @@ class ProjectWatch:
                 self._running[number] = grant
                 watched = (*self._watched(guarded, grant), *([watch_held(held)] if held else []))
                 self._write_down(watched)
-            return Begun(guarded, number, watched, self._lifted)
+            return BeforeRun(guarded, number, watched, self._lifted)
 
     def before_writing(self) -> None:
         """Before a file tool writes: the first look, unless a command has had it."""
@@ -120,7 +120,7 @@ class ProjectWatch:
                 self._known = KnownPlaces(guarded.places, guarded.homes)
 
     def moved(self, source: str, destination: str, asked: Sequence[str]) -> None:
-        """After a file tool moved a folder: what came with it is known, and what nobody was asked about moved aside."""
+        """After a file tool moved a folder: what was approved with it is known, the rest is moved aside."""
         gone, came = (os.path.join(self._root, path) for path in (source, destination))
         approved = {os.path.join(self._root, path) for path in asked}
         with self._lock:
@@ -129,7 +129,7 @@ class ProjectWatch:
                 path
                 for place in guarded.places - guarded.moved
                 if below(place[1], came) and not any(below(place[1], one) or below(one, place[1]) for one in approved)
-                if (path := unwanted(place))
+                if (path := path_to_move(place))
             ]
             put = [path for path in sorted(wrong) if self._put_aside(path, self._notes)]
             self._scanner.forget(put)
@@ -167,7 +167,7 @@ class ProjectWatch:
             if self._running:
                 self._write_down()
             elif self._record and not self._stuck:
-                self._record.settled()
+                self._record.commands_are_over()
             told = notices(tuple(command), found, home()) + notices((), self._notes, home())
             self._notes.clear()
             self._told += told
@@ -180,7 +180,7 @@ class ProjectWatch:
         return told
 
     def close(self) -> None:
-        """What was not judged, because its command is over and nobody said so, is left for the next session to tell."""
+        """What was not checked, because a command ended without a report, is left for the next session to report."""
         if self._record is None:
             return
         with self._lock:
@@ -188,7 +188,7 @@ class ProjectWatch:
                 guarded = self._scanner.scan()
                 known = self._known or KnownPlaces()
                 if not new_places(known.places, known.homes, guarded, guarded.homes):
-                    self._record.settled()
+                    self._record.commands_are_over()
             self._record.close()
 
     def _write_down(self, watched: tuple[GitWatch, ...] = ()) -> None:
@@ -197,11 +197,11 @@ class ProjectWatch:
             return
         committing = any(Effect.COMMIT in grant.effects for grant in self._running.values())
         known = self._known or KnownPlaces()
-        self._record.under_way(Stood(known.places, known.homes, self._scanner.closed, watched, committing))
+        self._record.commands_run(PlacesBefore(known.places, known.homes, self._scanner.closed, watched, committing))
         if self._record.problem and self._record.problem not in self._notes:
             self._notes.append(self._record.problem)
 
-    def _watched(self, guarded: Guarded, grant: Grant) -> tuple[GitWatch, ...]:
+    def _watched(self, guarded: ProtectedScan, grant: Grant) -> tuple[GitWatch, ...]:
         """The git folders that the command may write, as they are."""
         found, writes = [], self._writes_git(grant)
         for git in dict.fromkeys((*guarded.repositories, *guarded.bare)):
@@ -214,13 +214,13 @@ class ProjectWatch:
     def _writes_git(self, grant: Grant) -> bool:
         return Effect.COMMIT in grant.effects or not self._covers_git
 
-    def _by_git(self) -> BroughtByGit:
-        from quintet.adapters.protected.brought_by_git import BroughtByGit  # 8 ms, and most commands do not commit
+    def _by_git(self) -> GitChanges:
+        from quintet.adapters.protected.git_changes import GitChanges  # 8 ms, and most commands do not commit
 
-        self._brought = self._brought or BroughtByGit(self._root, self._protection)
+        self._brought = self._brought or GitChanges(self._root, self._protection)
         return self._brought
 
-    def _settle_git(self, guarded: Guarded, grant: Grant, notes: list[Note]) -> Guarded:
+    def _settle_git(self, guarded: ProtectedScan, grant: Grant, notes: list[Note]) -> ProtectedScan:
         """Put back what a command brought by git, and look again if anything was moved."""
         moved: list[str] = []
 
@@ -232,24 +232,24 @@ class ProjectWatch:
         notes += self._by_git().settle(guarded, grant, aside)
         return self._scanner.scan() if moved else guarded
 
-    def _look_over(self, guarded: Guarded, notes: list[Note]) -> Guarded:
+    def _look_over(self, guarded: ProtectedScan, notes: list[Note]) -> ProtectedScan:
         """Move aside what is new, and look again if anything was.
 
         What git makes may stay if one command runs, and that one commits: another, of any session, could have made it,
         or change it.
         """
         committing = [Effect.COMMIT in grant.effects for grant in self._running.values()] == [True]
-        committing = committing and not (self._record and self._record.others_under_way())
+        committing = committing and not (self._record and self._record.others_running())
         known = self._known or KnownPlaces()
         new = new_places(known.places, known.homes, guarded, guarded.homes)
         new = [place for place in new if not self._brought_in(place, guarded, notes)]
-        wrong = {place: unwanted(place) for place in new if not self._stays(place, committing)}
+        wrong = {place: path_to_move(place) for place in new if not self._stays(place, committing)}
         moved = [path for path in wrong.values() if path and self._put_aside(path, notes)]
         self._stuck = frozenset(place for place, path in wrong.items() if path and path not in moved)
         self._scanner.forget(moved)
         return self._scanner.scan() if moved else guarded
 
-    def _brought_in(self, place: Place, guarded: Guarded, notes: list[Note]) -> bool:
+    def _brought_in(self, place: Place, guarded: ProtectedScan, notes: list[Note]) -> bool:
         """Whether something new is what git brought from what it held before, or the user by git beside the command."""
         kind, path, link = place
         sealed = self._covers_git and not any(Effect.COMMIT in grant.effects for grant in self._running.values())
@@ -257,7 +257,7 @@ class ProjectWatch:
             return False
         if not self._by_git().holds(path, guarded, sealed=sealed):
             return False
-        notes.append(Brought(os.path.relpath(path, self._root)))
+        notes.append(KeptFromGit(os.path.relpath(path, self._root)))
         return True
 
     def _stays(self, place: Place, committing: bool) -> bool:

@@ -1,13 +1,14 @@
 """A network of its own for a sandbox, by a program in user space (pasta, slirp4netns): not this machine's loopback.
 
 Run as a script it becomes bubblewrap, beside a helper that attaches the network to the sandbox's namespace once
-inside.py is there, and ends with bubblewrap. If none of the programs can, inside.py hears it and runs nothing.
+sandbox_init.py is there, and ends with bubblewrap. If none of the programs can, sandbox_init.py is told so, and runs
+nothing.
 
 The programs keep a sandbox from this machine's loopback only as long as it routes as usual. So every address of this
 machine, its loopback too, is made one of the sandbox's own there, on the very interface that leads out: a packet to it
 comes back inside, even from a socket that names the interface. Addresses that this machine gets later follow.
 
-Usage: user_network.py AT PROGRAM[:PROGRAM] BWRAP …: word AT of these becomes the handle by which inside.py asks.
+Usage: user_network.py AT PROGRAM[:PROGRAM] BWRAP …: word AT of these becomes the handle by which sandbox_init.py asks.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ import socket
 import struct
 import sys
 
-HERE, UP = b"here", b"up"  # as in inside.py
-NAME_SERVER = "10.0.2.3"  # inside: slirp4netns' usual one, and pasta is told; either asks this machine's
+HERE, UP = b"here", b"up"  # as in sandbox_init.py
+NAME_SERVER = "10.0.2.3"  # inside: the default of slirp4netns, an option of pasta; forwards to this machine's
 SECONDS = 10.0  # for one program to attach
 _LOOK_AGAIN_MILLISECONDS = 2
 _NS_GET_USERNS = 0xB701
@@ -170,7 +171,7 @@ def _read(answer: bytes, found: set[Address]) -> bool:
 
 
 def help_from_outside(line: int, told: int, programs: list[str], sandbox: int) -> None:
-    """Attach the network when inside.py asks, and keep it as long as bubblewrap lives."""
+    """Attach the network when sandbox_init.py asks, and keep it as long as bubblewrap lives."""
     if os.geteuid() == 0:
         _without_rights()
     process = _child(told)
@@ -202,7 +203,7 @@ def _mind(network: Network, sandbox: int, changes: socket.socket) -> None:
 
 def _without_rights() -> None:
     """As root the programs give rights up first, and may then not look into a process that has more."""
-    import ctypes
+    import ctypes  # bubblewrap starts meanwhile
 
     ctypes.CDLL(None).capset(struct.pack("Ii", 0x20080522, 0), bytes(24))
 

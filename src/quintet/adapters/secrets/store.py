@@ -35,7 +35,7 @@ def kept(places: Places) -> dict[str, str]:
 
 
 def in_keyring(places: Places) -> dict[str, str]:
-    """What the keyring gives; a secret that it does not give now is one nobody can get at here."""
+    """What the keyring gives; a secret that it does not give now is not available here."""
     found: dict[str, str] = {}
     if names := keyring_names(places):
         with suppress(Exception):  # every keyring fails in its own way
@@ -125,7 +125,7 @@ def _forget_in_file(places: Places, name: str) -> bool:
 
 
 def _text(places: Places) -> str:
-    """The file as it is; whoever changes it must not take one that cannot be read for an empty one."""
+    """The file as it is; a change must not take a file that cannot be read for an empty one."""
     path = file_of(places)
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:

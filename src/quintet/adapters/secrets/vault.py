@@ -20,9 +20,8 @@ from quintet.domain.base.redaction import Chunks, Redaction, Stream
 from quintet.domain.git.plain_git import credentials_in
 from quintet.domain.permission.exposure import exposures, is_secret_name
 from quintet.domain.permission.protected_paths import PROTECTION
-from quintet.domain.ports.secrets import SecretName
-from quintet.domain.settings.outside_settings import SecretSettings
-from quintet.domain.settings.settings import Settings
+from quintet.domain.ports.ports import SecretName
+from quintet.domain.settings.settings import SecretSettings, Settings
 
 T = TypeVar("T")
 MOST_BYTES = 1_000_000  # of an env file, or a configuration
@@ -42,6 +41,8 @@ class Vault:
         self._stamps: tuple[Any, ...] | None = None
         self._held: dict[str, tuple[str, str]] = {}  # name → value, source
         self._redaction = Redaction()
+        for model in settings.models.values():
+            self.learn_from(model.headers)
         self._refresh()
 
     def names(self) -> list[SecretName]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -19,7 +19,7 @@ from quintet.adapters.files.paths import Places
 from quintet.adapters.settings import layers
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.wording import did_you_mean
-from quintet.domain.ports.prompt import SettingShown
+from quintet.domain.ports.prompt import SettingChoice
 from quintet.domain.settings.tables import SettingInfo
 from quintet.features.registry import tables
 
@@ -30,12 +30,12 @@ class UserSettings:
         self._flags = flags
         self.path = places.user_settings
 
-    def rows(self) -> list[SettingShown]:
+    def rows(self) -> list[SettingChoice]:
         loaded = layers.load(self._places, self._flags)
         known = tables().catalogue()
         own = {leaf.key for leaf in layers.from_text(layers.read_text(self.path), self.path)}
         return [
-            SettingShown(
+            SettingChoice(
                 key=key,
                 value=layers.as_toml(value),
                 source=source,
@@ -75,8 +75,15 @@ class UserSettings:
                 del tables[-1][name]
                 self._write(document.as_string())
 
+    def rewrite(self, change: Callable[[Any], None]) -> None:
+        """Change several settings in one step: all of them, or none."""
+        with private_files.locked(self.path):
+            document = self._document()
+            change(document)
+            self._write(document.as_string())
+
     def _document(self) -> Any:
-        import tomlkit
+        import tomlkit  # only to change a setting
 
         text = layers.read_text(self.path)
         layers.from_text(text, self.path)  # what is wrong with it is said as it always is

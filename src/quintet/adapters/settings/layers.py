@@ -20,7 +20,7 @@ from quintet.adapters.settings.trust import gone_from, leads_out, read_own, scri
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.permission.trusted_content import SETTINGS, ProjectSetting, Trust, ignored
-from quintet.domain.settings.settings import FREE, OWN, REPLAYED, TIGHTEN, RoutingSettings, Settings, is_tighter
+from quintet.domain.settings.settings import FREE, OWN, REPLAYED, ROUTES, TIGHTEN, Settings, is_tighter
 from quintet.domain.settings.tables import SettingInfo
 from quintet.features.registry import tables
 
@@ -66,10 +66,37 @@ def load(places: Places, flags: Mapping[str, Any] | None = None, user_text: str 
     known = tables().catalogue(sections)
     _take(loaded, user, known)
     _take(loaded, project, known, untrusted="" if covered else _why(trust))
+    _drop_homeless(loaded, places.project_settings)
     _take(loaded, variables, known)
     _take(loaded, given, known)
     loaded.settings = _built(loaded.values)
     return loaded
+
+
+def _drop_homeless(loaded: LoadedSettings, path: str) -> None:
+    """A project may name a model, not where it is: what leads to one that the user has no address for is left out."""
+    values = {key: value for key, (value, _) in loaded.values.items()}
+    dropped: dict[str, dict[str, None]] = {}  # model → what is left out
+    for key in [key for key, (_, source) in loaded.values.items() if source == path]:
+        if name := _homeless(key, values):
+            dropped.setdefault(name, {})[f"models.{name}" if key.startswith("models.") else key] = None
+            del loaded.values[key]
+    for name, keys in dropped.items():
+        loaded.warnings.append(f"{path}: {ignored(list(keys))}: your own settings have no address for {name}")
+
+
+def _homeless(key: str, values: Mapping[str, Any]) -> str:
+    """The model that a setting is of or routes to, if these settings have no address for it."""
+    route = key.startswith("routing.") and key.removeprefix("routing.") in ROUTES
+    name = str(values[key]) if route else _model_of(key)
+    if name in ("", "builtin") or name.startswith(REPLAYED) or f"models.{name}.base_url" in values:
+        return ""
+    return "" if values.get(f"models.{name}.wire") == "pydantic-ai" else name
+
+
+def _model_of(key: str) -> str:
+    """The model that a setting is of, by its name; empty for any other setting."""
+    return key.removeprefix("models.").rpartition(".")[0] if key.startswith("models.") else ""
 
 
 def _why(trust: Trust) -> str:
@@ -109,6 +136,7 @@ def _take(
 ) -> None:
     """`untrusted` is None for what is the user's; else why the project's file may not loosen anything, or empty."""
     left_out: list[Leaf] = []
+    owned: list[Leaf] = []
     for leaf in leaves:
         info = known.get(tables().pattern(leaf.key))
         if info is None and leaf.key in tables().sections:
@@ -121,7 +149,7 @@ def _take(
         value = checked(leaf, info)
         before = loaded.values.get(leaf.key, (info.default, "default"))[0]
         if untrusted is not None and info.reach == OWN:
-            loaded.warnings.append(f"{leaf.where}: {leaf.key} is ignored: only your own settings may say that")
+            owned.append(leaf)
             continue
         if untrusted is not None and leaf.key == "protect.secrets":  # a project's never take the user's away
             value = tuple(dict.fromkeys((*before, *value)))
@@ -129,12 +157,13 @@ def _take(
             left_out.append(leaf)
             continue
         source = leaf.source
-        if leaf.key.startswith("hooks.") and before:  # nobody's hooks take another's away
+        if leaf.key.startswith("hooks.") and before:  # hooks of one layer do not replace those of another
             value, source = (*before, *value), f"{loaded.values[leaf.key][1]}, {source}"
         loaded.values[leaf.key] = (value, source)
-    if left_out:
-        where = left_out[0].where if len(left_out) == 1 else left_out[0].source
-        loaded.warnings.append(f"{where}: {ignored([leaf.key for leaf in left_out])} {untrusted}")
+    for leaves, why in ((owned, ": only your own settings may say that"), (left_out, f" {untrusted}")):
+        if leaves:
+            where = leaves[0].where if len(leaves) == 1 else leaves[0].source
+            loaded.warnings.append(f"{where}: {ignored([leaf.key for leaf in leaves])}{why}")
 
 
 def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:
@@ -148,7 +177,12 @@ def would_change(places: Places, data: bytes) -> list[ProjectSetting]:
     user = LoadedSettings(Settings())
     _take(user, _from_file(places.user_settings), known)
     found = []
-    for leaf in from_text(_decoded(data, places.project_settings), places.project_settings):
+    leaves = from_text(_decoded(data, places.project_settings), places.project_settings)
+    values = {key: value for key, (value, _) in user.values.items()}
+    values |= {leaf.key: leaf.raw for leaf in leaves if not leaf.key.endswith(".base_url")}
+    for leaf in leaves:
+        if _homeless(leaf.key, values):
+            continue
         info = known.get(tables().pattern(leaf.key))
         if info is None or info.reach == OWN or leaf.key == "protect.secrets":
             continue
@@ -216,12 +250,14 @@ def read_data(path: str) -> bytes:
 def from_text(text: str, path: str) -> list[Leaf]:
     if not text:
         return []
-    import tomllib
+    import tomllib  # most projects have no settings of their own
 
     try:
         leaves = list(_leaves(tomllib.loads(text)))
     except RecursionError:
         raise SettingsError(f"{path}: nested too deeply") from None
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error.message}", hint="Use a dash instead, or a table for each part.") from None
     except tomllib.TOMLDecodeError as error:
         problem, _, place = str(error).rpartition(" (at ")
         line = next((w for w in place.replace(",", " ").split() if w.isdigit()), str(len(text.splitlines())))
@@ -231,6 +267,8 @@ def from_text(text: str, path: str) -> list[Leaf]:
 
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in table.items():
+        if "." in key:  # it would pass for a key of another table
+            raise SettingsError(f'"{key}": a name in settings may hold no dot')
         if isinstance(value, dict) and not _is_value(prefix + key):
             yield from _leaves(value, f"{prefix}{key}.")
         else:
@@ -287,19 +325,33 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             if needed not in table:
                 source = next(source for key, (_, source) in values.items() if key.startswith(f"models.{name}."))
                 raise SettingsError(f"{source}: models.{name} has no {needed}")
+    _add_direct_models(tree)
     settings = tables().build(tree)
     names = [*settings.models, "builtin"]
-    for model_mode in RoutingSettings.__struct_fields__:
+    for model_mode in ROUTES:
         routed = getattr(settings.routing, model_mode)
         if routed and routed not in names and not routed.startswith(REPLAYED):
             source = values[f"routing.{model_mode}"][1]
             hint = did_you_mean(routed, names)
-            raise SettingsError(f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}')
+            raise SettingsError(
+                f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}',
+                hint="`quintet models` shows what can be used here; PRESET/MODEL names a model of a provider.",
+            )
     for name, table in settings.features.items():
         for at, problem in _problems(name, table, settings):
             source = next(source for key, (_, source) in values.items() if key.startswith(f"{at}."))
             raise SettingsError(f"{source}: {problem}")
     return settings
+
+
+def _add_direct_models(tree: dict[str, Any]) -> None:
+    """PRESET/MODEL in the place of a configured model's name is that model, where the preset's variables say it is."""
+    for routed in {name for name in tree.get("routing", {}).values() if isinstance(name, str) and "/" in name}:
+        if routed not in tree.get("models", {}) and not routed.startswith(REPLAYED):
+            from quintet.domain.models.presets import direct_model  # few name one
+
+            if table := direct_model(routed, os.environ):
+                tree.setdefault("models", {})[routed] = table
 
 
 def _problems(at: str, table: Any, settings: Settings) -> Iterator[tuple[str, str]]:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.permission.trust_words import WantedServer, server_line
+from quintet.domain.permission.trust_summary import WantedServer, server_line
 
 FILE = ".mcp.json"
 PROJECT_SETTINGS = ".quintet/settings.toml"

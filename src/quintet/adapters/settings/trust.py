@@ -165,7 +165,7 @@ def files_below(root: str, folder: str) -> dict[str, bytes]:
         for name in sorted(names):
             whole = os.path.join(path, name)
             if len(found) >= MOST_FILES:
-                found[f"{folder}/…"] = os.urandom(16)  # nobody can say yes to what nobody can look through
+                found[f"{folder}/…"] = os.urandom(16)  # what cannot be looked through cannot be trusted
                 return found
             name = os.path.relpath(whole, root)
             found |= _link(root, name) or {name: read_bytes(whole) or b""}
@@ -274,7 +274,7 @@ def written(entry: object) -> bytes:
 def _hooks(data: bytes) -> list[str]:
     if b"hooks" not in data:
         return []
-    import tomllib
+    import tomllib  # most projects have no hooks
 
     try:
         table = tomllib.loads(data.decode("utf-8")).get("hooks", {})

@@ -61,7 +61,7 @@ class BashGrammar:
     def parse_tree(self, line: str) -> Script:
         """The same by way of the grammar's tree, which knows all there is to a line."""
         if self._parser is None:
-            import tree_sitter
+            import tree_sitter  # most lines take the fast path
             import tree_sitter_bash
 
             self._parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
@@ -84,7 +84,7 @@ class _Reading(Insides):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.moving = "cd" in text or "pushd" in text or "popd" in text  # else nobody asks what follows what
+        self.moving = "cd" in text or "pushd" in text or "popd" in text  # else the order of commands does not matter
         self.open: list[tuple[str, int, int]] = []  # spans: name, first command, what was on the stack before
         self.spans: list[CommandSpan] = []
 

@@ -1,6 +1,6 @@
 """The text of a shell word, and the bounds of a here-document, by bash's own rules of quoting.
 
-A second reading beside the grammar's: told where the expansions are, it goes over every character and refuses a word
+A second reading beside the grammar's: given the places of the expansions, it checks every character and refuses a word
 in which something would end it, run, or expand where the grammar saw nothing.
 """
 

@@ -126,7 +126,7 @@ def set_aside(path: str, *, move: bool) -> str:
 
     TIME is when the database was last written, so that the same damage is kept once.
     """
-    from shutil import copy2
+    from shutil import copy2  # a database is seldom damaged, and every command opens one
 
     written = os.stat(path).st_mtime_ns
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(written // 10**9)) + f".{written % 10**9:09d}Z"

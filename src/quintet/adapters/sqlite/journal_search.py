@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 
 def _silent(done: int, of: int) -> None:
-    """Nobody is told."""
+    """Reports progress to no one."""
 
 
 class Hit(Struct, frozen=True):
@@ -99,7 +99,7 @@ class HistoryIndex:
         return bool(seq) and self._rows.at(seq) != at
 
     def update(self, progress: Progress = _silent) -> None:
-        """Index what the journal has beyond what is indexed; `progress` is told how far it is."""
+        """Index what the journal has beyond what is indexed; `progress` gets the share that is done."""
         newest = self._rows.newest_seq()
         try:
             while (done := self._piece(newest)) < newest:

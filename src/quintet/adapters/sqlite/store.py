@@ -33,7 +33,7 @@ class SqliteStore:
 
     def __init__(self, path: str, *, vfs: str | None = None) -> None:
         self.path = path
-        self.notice = ""  # something the person should be told about opening it
+        self.notice = ""  # what the user should know about opening it
         try:
             private_folder(os.path.dirname(path))
         except OSError as error:
@@ -156,7 +156,7 @@ class SqliteStore:
                     execute("ROLLBACK")
             outcomes = [(future, None, error) for _, future in jobs]
         assert self._loop
-        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody is waiting any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nothing waits any more
             self._loop.call_soon_threadsafe(_resolve, outcomes)
 
     def _one(self, work: Callable[[Rows], Any], shared: bool) -> tuple[Any, BaseException | None]:

@@ -18,7 +18,7 @@ from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunCon
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.task import AT_WORK, Task, TaskMove, TaskStatus, TaskText
 
-if TYPE_CHECKING:  # whoever only reads needs no event loop
+if TYPE_CHECKING:  # commands that only read need no event loop
     from quintet.adapters.sqlite.store import SqliteStore
 
 T = TypeVar("T")

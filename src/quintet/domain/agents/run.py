@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from quintet.domain.journal.reasons import EndCause, cause_of
 from quintet.domain.turn.messages import EndStatus
 
 
@@ -97,6 +98,7 @@ class RunErrorCode(StrEnum):
 
 
 RUN_ERROR_CODES: frozenset[str] = frozenset(RunErrorCode)
+_LIMIT_CODES = {EndCause.LOOP: RunErrorCode.LOOP, EndCause.MAX_TURNS: RunErrorCode.MAX_TURNS}
 
 
 class ErrorInfo(Struct, frozen=True, gc=False):
@@ -113,9 +115,7 @@ def outcome(status: EndStatus, reason: str, error: ErrorInfo | None, done: bool)
         case EndStatus.BLOCKED:
             return RunPhase.WAITING_USER, ErrorInfo(RunErrorCode.TOOL_EXEC_FAILED, reason or "blocked")
         case EndStatus.LIMIT:
-            code = RunErrorCode.LOOP if reason.startswith("loop_detected") else RunErrorCode.ABORTED
-            code = RunErrorCode.MAX_TURNS if reason.startswith("limits.max_turns") else code
-            return RunPhase.FAILED, ErrorInfo(code, reason)
+            return RunPhase.FAILED, ErrorInfo(_LIMIT_CODES.get(cause_of(reason), RunErrorCode.ABORTED), reason)
         case EndStatus.INTERRUPTED:
             return RunPhase.WAITING_USER, ErrorInfo(RunErrorCode.ABORTED, reason or "interrupted")
         case EndStatus.CANCELLED:

@@ -26,10 +26,6 @@ Raised anywhere, caught at Session and at the surfaces.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-FIRST_RETRY = 0.5  # seconds; doubles with each attempt
-
 
 class QuintetError(Exception):
     """Something went wrong that Quintet can name."""
@@ -134,18 +130,7 @@ class ModelError(QuintetError):
 
     code = "UNKNOWN"
     retryable = False
-    retry_after: float | None = None
-
-    def retry_in(self, attempt: int, retries: int, jitter: Callable[[], float] = lambda: 0.0) -> float | None:
-        """Seconds to wait after so many attempts; None: it is not tried again.
-
-        What the server says counts, else the wait doubles; `jitter`, from 0 to 1, adds up to half of it.
-        """
-        if not self.retryable or attempt > retries:
-            return None
-        if self.retry_after is not None:
-            return self.retry_after
-        return round(FIRST_RETRY * float(2 ** (attempt - 1)) * (1.0 + jitter() / 2), 2)
+    retry_after: float | None = None  # seconds, where the server says
 
 
 class ModelAuthFailed(ModelError):

@@ -6,7 +6,7 @@ import re
 from typing import Any, cast
 
 
-class LateRegex:
+class LazyRegex:
     def __init__(self, text: str, flags: int) -> None:
         self._written = text, flags
 
@@ -19,4 +19,4 @@ class LateRegex:
 
 def regex(text: str, flags: int = 0) -> re.Pattern[str]:
     """What `re.compile` gives, for its methods; the functions of `re` do not take it."""
-    return cast("re.Pattern[str]", LateRegex(text, flags))
+    return cast("re.Pattern[str]", LazyRegex(text, flags))

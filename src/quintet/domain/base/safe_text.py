@@ -11,6 +11,7 @@ _UNSEEN = regex(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
     "\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_PATCHED = regex(r"(?m)^(?:\*\*\* (?:Update|Add) File:|\+\+\+ (?:b/)?) *([^\s].*?)\s*$")
 
 
 def visible(text: str) -> str:
@@ -48,11 +49,17 @@ def brief(arguments: str, most: int = 100) -> str:
         text = f"{values.get('command', '')} {values['server']}{f':{about}' if about else ''}"
     elif isinstance(values, dict):
         first = next((values[key] for key in ("command", "file_path", "pattern", "path") if values.get(key)), None)
+        first = first or patched_files(str(values.get("patch", ""))) or None
         text = str(first) if first is not None else " ".join(f"{key}={value}" for key, value in values.items())
     else:
         text = str(values)
     text = " ".join(visible(text).split())
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def patched_files(patch: str) -> str:
+    """The files that a patch names, to be shown; `patch_text` knows what it does to them."""
+    return " ".join(_PATCHED.findall(patch))
 
 
 def _shown(char: str) -> str:

@@ -19,7 +19,7 @@ def few(names: Sequence[str], most: int) -> str:
 
 
 def nearest(word: str, names: Iterable[str], most: int = 3) -> list[str]:
-    from difflib import get_close_matches
+    from difflib import get_close_matches  # not for every start
 
     folded = {name.lower(): name for name in names}
     return [folded[match] for match in get_close_matches(word.lower(), folded, n=most, cutoff=0.6)]

@@ -14,8 +14,11 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from quintet.domain.base.lazy_regex import regex
+
 SIGN = "@"
 _PLAIN = frozenset("._-/+@%:,=~")  # besides letters and digits
+_PICTURE = regex(r"\.(?:png|jpe?g|gif|webp)$", 2)  # re.IGNORECASE
 _ESCAPED = frozenset('"\\')
 
 
@@ -41,7 +44,8 @@ def at_token(line: str, column: int) -> AtToken | None:
 def completed(line: str, token: AtToken, path: str) -> tuple[str, int]:
     """The line with the path in the token's place and a space behind it, and where the cursor belongs."""
     rest = line[token.end :]
-    before = line[: token.start] + quoted(path)
+    sign = SIGN if _PICTURE.search(path) else ""  # a picture comes along only with its sign
+    before = line[: token.start] + sign + quoted(path)
     return (before + rest, len(before) + 1) if rest.startswith(" ") else (f"{before} {rest}", len(before) + 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes, Surface
@@ -12,7 +12,7 @@ from quintet.domain.journal.file_changes import FileChange
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox, Verdict
 from quintet.domain.permission.rules import Rule
-from quintet.domain.turn.messages import Usage
+from quintet.domain.turn.messages import KeptImage, Usage
 from quintet.domain.turn.todos import Todo
 from quintet.domain.turn.tool_spec import CallStatus
 
@@ -88,6 +88,7 @@ class ToolFinished(Tagged, frozen=True, kw_only=True, gc=False):
     seconds: float = 0.0
     changed: tuple[str, ...] = ()
     summary: str = ""
+    images: tuple[KeptImage, ...] | UnsetType = UNSET  # that the model is shown; left out where there are none
 
 
 class ModelConsulted(Tagged, frozen=True, kw_only=True, gc=False):

@@ -3,6 +3,9 @@
 Parts of the session's state, folded from its events. A conversation stays whole: every call that the model made has its
 result before anything else is said. Its lists are only ever added to, or given up for new ones, so a mark holds the
 list itself and how long it was: nothing is copied, and marking costs the same however long the conversation is.
+
+The few words that folding adds stand in the code, not in a prompt's page: a page may change or be overridden, and a
+journal has to fold to the same conversation for ever.
 """
 
 from __future__ import annotations
@@ -13,12 +16,22 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from quintet.domain.journal.call_events import MenuMoved, PhaseMoved, TodoMoved, ToolFinished
-from quintet.domain.journal.session_events import Corrected, HistoryCompacted, HookRan, ModelReplied, QaReported
-from quintet.domain.turn import compression, reasoning, swe_phases
+from quintet.domain.journal.reasons import not_run
+from quintet.domain.journal.session_events import (
+    AgentsPageTold,
+    Corrected,
+    HistoryCompacted,
+    HookRan,
+    ModelReplied,
+    QaReported,
+)
+from quintet.domain.turn import compression, context, reasoning, surroundings, swe_phases
 from quintet.domain.turn.compression import CallOutcome, Summary
-from quintet.domain.turn.messages import Message, Role
+from quintet.domain.turn.context import Measured
+from quintet.domain.turn.messages import KeptImage, Message, Role
 from quintet.domain.turn.reports import QaReport
 from quintet.domain.turn.stage_policy import Stage
+from quintet.domain.turn.surroundings import Surroundings
 from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.todos import Todo
 
@@ -85,19 +98,33 @@ class ConversationState(Struct):
     requests: list[str] = field(default_factory=list)  # the user's, of the model; the last survive a summary
     outcomes: dict[str, CallOutcome] = field(default_factory=dict)  # of the calls in `messages`
     unanswered: dict[str, str] = field(default_factory=dict)  # calls the model made that have no result yet
-    from_hooks: list[Message] = field(default_factory=list)  # to be said once no call waits for its result
+    to_say: list[Message] = field(default_factory=list)  # once no call waits for its result: by hooks, pages for agents
     stage: Stage = Stage.ACT  # of the newest request
     aside: list[Message] = field(default_factory=list)  # of a stage that leaves nothing in the conversation
     marks: dict[str, Mark] = field(default_factory=dict)  # where it stood before each turn
+    model: str = ""  # that the newest request went to
+    measured: Measured | None = None  # by the provider, since the conversation was last made shorter
+    overflowed: dict[str, int] = field(default_factory=dict)  # tokens that were too many, by model
+    head: Surroundings | None = None  # as they were when the conversation began: they stand in its head
+    seen: Surroundings | None = None  # as the model was last told
+    pages: dict[str, str] = field(default_factory=dict)  # for agents, of folders below the root, as they were told
 
     @property
     def spoken(self) -> list[Message]:
         """Where what is said now goes: the conversation, or aside for a stage that leaves nothing in it."""
         return self.aside if self.stage in ASIDE else self.messages
 
-    def tell(self, text: str) -> None:
+    def tell(self, text: str, images: tuple[KeptImage, ...] = ()) -> None:
         """The model is told something that no call of its own brought up."""
-        self.messages.append(Message(Role.USER, text))
+        self.messages.append(Message(Role.USER, text, kept=images))
+
+    def see(self, found: Surroundings) -> None:
+        """The surroundings at the beginning of a turn: the first stand in the head, what changed since is told."""
+        if self.head is None or self.seen is None:
+            self.head = found
+        elif changed := surroundings.changes(self.seen, found):
+            self.tell(changed)
+        self.seen = found
 
     # ── stages
 
@@ -113,8 +140,10 @@ class ConversationState(Struct):
     # ── replies and results
 
     def replied(self, event: ModelReplied) -> None:
+        if event.usage.input_tokens and not (event.partial or self.stage in ASIDE):
+            self.measured = Measured(event.usage.input_tokens, len(self.messages))
         if event.text or event.calls:
-            text = reasoning.with_outcome(event.text)
+            text = reasoning.with_outcome(event.text, warm_up=self.stage is Stage.WARMUP)
             self.spoken.append(Message(Role.ASSISTANT, text, event.calls, original=event.original))
         self.unanswered.update({call.id: call.name for call in event.calls})
 
@@ -122,11 +151,11 @@ class ConversationState(Struct):
         """A call's result is told; returns whether the model had asked for it."""
         asked = self.unanswered.pop(event.call, None) is not None
         if asked:
-            self.spoken.append(Message(Role.TOOL, event.content, call_id=event.call))
+            self.spoken.append(Message(Role.TOOL, event.content, call_id=event.call, kept=event.images or ()))
             if self.stage not in ASIDE:
                 self.outcomes[event.call] = CallOutcome(event.status, event.changed)
         else:  # the person's own call
-            self.tell(event.content)
+            self.messages.append(Message(Role.USER, event.content, kept=event.images or ()))
         self._pass_on()
         return asked
 
@@ -136,33 +165,48 @@ class ConversationState(Struct):
     def hook_ran(self, event: HookRan) -> None:
         if event.context:
             text = HOOK_SAYS.format(place=event.place, context=event.context)
-            self.from_hooks.append(Message(Role.USER, text))
+            self.to_say.append(Message(Role.USER, text))
             self._pass_on()
+
+    def page_told(self, event: AgentsPageTold) -> None:
+        self.pages[event.path] = event.text
+        self.to_say.append(Message(Role.USER, event.text))
+        self._pass_on()
 
     def settle(self, running: Container[str]) -> None:
         """Give every call that never got a result one, so the conversation stays whole."""
         for call in self.unanswered:
-            text = OUTCOME_UNKNOWN if call in running else "not run: the turn ended first"
+            text = OUTCOME_UNKNOWN if call in running else not_run("the turn ended first")
             self.spoken.append(Message(Role.TOOL, text, call_id=call))
         self.unanswered = {}
         self._pass_on()
 
     def _pass_on(self) -> None:
-        """Say what hooks had to tell, once nothing stands between a call and its result."""
+        """Say what hooks and pages had to tell, once nothing stands between a call and its result."""
         if not self.unanswered:
-            self.spoken.extend(self.from_hooks)
-            self.from_hooks = []
+            self.spoken.extend(self.to_say)
+            self.to_say = []
 
     # ── summaries and marks
 
+    def overflow(self) -> None:
+        """The model's server says that the conversation is too long."""
+        self.overflowed[self.model] = context.tokens(self.messages)
+
     def compacted(self, event: HistoryCompacted) -> None:
+        self.measured = None
+        if event.shortened:
+            self.messages = context.with_shortened(self.messages, event.shortened)
+            return
         latest = len(self.messages) - event.kept
         first = int(self.summary is not None)  # a summary gives way to the one that has taken it in
         start = max(place for place in compression.boundaries(self.messages) if place <= max(latest, first))
         kept = self.messages[start:]
         self.messages = [compression.summary_message(event.summary), *kept]
         self.summary = event.summary
+        self.head = self.seen
         self.requests = self.requests[-compression.LAST_REQUESTS :]
+        self._forget_pages()
         calls = {call.id for message in kept for call in message.calls}
         self.outcomes = {call: outcome for call, outcome in self.outcomes.items() if call in calls}
 
@@ -184,3 +228,11 @@ class ConversationState(Struct):
         self.requests = mark.requests[: mark.requested]
         self.summary = mark.summary
         self.outcomes = dict(mark.outcomes)
+        self.seen = self.head
+        self.measured = None
+        self._forget_pages()
+
+    def _forget_pages(self) -> None:
+        """Those that no longer stand in the conversation are told again when they are wanted."""
+        said = {message.text for message in self.messages}
+        self.pages = {path: text for path, text in self.pages.items() if text in said}

@@ -6,11 +6,13 @@ from msgspec import Struct, json, structs
 
 from quintet.domain.agents.agent import headline, numbered
 from quintet.domain.agents.run import RunPhase
-from quintet.domain.base.safe_text import brief, exactly, visible
+from quintet.domain.base.errors import ModelContextOverflow
+from quintet.domain.base.safe_text import brief, exactly, on_one_line, visible
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.journal import describe_cycle as cycle_words
 from quintet.domain.journal import protocol as p
+from quintet.domain.journal.reasons import Refuser, refusal_of, refuser_of
 from quintet.domain.permission import rules
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.protection_notices import PUT_RIGHT
@@ -28,7 +30,6 @@ FEW_LINES = 12  # of a question, until what is said of it stands at its end once
 QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
 }
-NOT_RUN = "not run: "
 # What a command did has an event that says it.
 SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "agent", "task"})
 MOST_LINES = 60  # of one tool's output
@@ -65,6 +66,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return []  # the command that did it has spoken
         case p.Corrected() as e:
             return [Line(f"sent back  {e.kind.replace('_', ' ')}", "dim")]
+        case p.AgentsPageTold() as e:
+            return [Line(f"page     {on_one_line(e.path)}", "dim")]
         case p.DeliveryChecked() as e:
             return [Line(delivery.check_line(e.state, e.reason), "success" if e.state == "DONE" else "warning")]
         case p.QaReported() as e:
@@ -83,6 +86,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"▸ {e.tool} {brief(e.arguments)}", "accent")]
         case p.ToolFinished() as e:
             return _finished(e)
+        case p.ModelFailed() as e if e.error.code == ModelContextOverflow.code and e.retry_in is not None:
+            return []  # the compaction that follows says it
         case p.ModelFailed() as e:
             again = f"; trying again in {e.retry_in:g} s" if e.retry_in is not None else ""
             return [Line(f"{e.error.code}: {e.error.message}{again}", "warning" if again else "error")]
@@ -104,7 +109,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.UserMessaged() as e:
             return _lines(e.text)
         case p.HistoryCompacted() as e:
-            return [Line(f"compact  {compacted(e)}, by {e.by} ({e.reason})", "dim")]
+            by = "" if e.shortened else f", by {e.by}"
+            return [Line(f"compact  {compacted(e)}{by} ({e.reason})", "dim")]
         case p.AgentEntered() as e:
             return _entered(e)
         case p.AgentDismissed() as e:
@@ -153,10 +159,17 @@ def task_moved(event: p.TaskMoved) -> str:
 
 def compacted(event: p.HistoryCompacted) -> str:
     """How much smaller the conversation became."""
+    if event.shortened:
+        many = counted(len(event.shortened), "output")
+        return f"{many} shortened, about {event.before_tokens} → {event.after_tokens} tokens"
     return (
         f"{event.before_messages} → {event.kept + 1} messages, "
         f"about {event.before_tokens} → {event.after_tokens} tokens"
     )
+
+
+def nothing_to_compact(held: int) -> str:
+    return f"nothing to compact: {counted(held, 'message')} in the conversation, and all of them stay"
 
 
 def question(event: p.QuestionAsked) -> list[Line]:
@@ -182,7 +195,7 @@ def _finished(event: p.ToolFinished) -> list[Line]:
     if event.tool in QUIET and event.status is CallStatus.OK:
         return []
     if event.status is CallStatus.DENIED:
-        return [Line(f"  {event.content}", "warning")] if event.content.startswith("not run: the user") else []
+        return [Line(f"  {event.content}", "warning")] if refuser_of(event.content) is Refuser.USER else []
     took = f" · {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
     if event.status is CallStatus.INTERRUPTED:
         return [Line(f"  {event.content}{took}", "warning")]
@@ -245,7 +258,7 @@ class RepeatFilter:
             case p.Noticed(code=code, text=text) if code == PUT_RIGHT:
                 self._put_right.append(text)
             case p.ToolFinished(status=CallStatus.DENIED, content=content):
-                self._refused = content.removeprefix(NOT_RUN)
+                self._refused = refusal_of(content)
             case p.ToolFinished() as ended if self._put_right:
                 content = self._without(ended.content)
                 return structs.replace(recorded, event=structs.replace(ended, content=content))

@@ -7,7 +7,7 @@ from quintet.domain.base.wording import counted
 from quintet.domain.journal import cycle_events as c
 from quintet.domain.journal.cycle_events import TaskMoved
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import NATIVE
+from quintet.domain.tasks.executors import NATIVE, with_name
 from quintet.domain.tasks.task import TaskStatus
 
 MOST_FINDINGS = 12  # lines
@@ -109,6 +109,5 @@ def _ended(event: c.ExecutorEnded) -> Words:
     notes: Words = [(f"         {line}", "warning") for note in event.notes for line in note.split("\n")]
     if event.ok or event.retry_in is None:  # how its task or the cycle goes on from there says why
         return notes
-    said = event.reason if event.reason.startswith(event.executor) else f"{event.executor}: {event.reason}"
-    said = said.rstrip(".")
+    said = with_name(event.executor, event.reason).rstrip(".")
     return [*notes, (f"{event.failure or 'failed'}: {said}; again in {event.retry_in:g} s", "warning")]

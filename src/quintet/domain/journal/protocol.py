@@ -60,6 +60,7 @@ from quintet.domain.journal.run_events import (
     WorkflowBegun,
 )
 from quintet.domain.journal.session_events import (
+    AgentsPageTold,
     CommandRan,
     Corrected,
     DeliveryChecked,
@@ -112,6 +113,7 @@ Event = (
     | RuleMade
     | ReasoningSwitched
     | Corrected
+    | AgentsPageTold
     | DeliveryChecked
     | QaReported
     | ReportMade
@@ -277,6 +279,7 @@ __all__ = [
     "VERSION",
     "AgentDismissed",
     "AgentEntered",
+    "AgentsPageTold",
     "Answer",
     "CallDecided",
     "CheckpointTaken",

@@ -72,6 +72,9 @@ class Header(Struct, frozen=True, tag_field="type", tag="begin"):
     person: bool
     answer_schema: dict[str, Any] | None = None
     agents_page: str = ""
+    keeps_images: bool = False  # whether pictures that an input names are taken along
+    looks_around: bool = False  # whether the surroundings are looked at before a turn
+    finds_pages: bool = False  # whether pages for agents are looked for where calls touch files
     agent: str = ""  # that is entered at the start
     own_tools: tuple[OwnTool, ...] = ()
     pages: dict[str, str] = field(default_factory=dict)  # prompts of the project's own

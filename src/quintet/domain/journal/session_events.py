@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from quintet.domain.agents.run import ErrorInfo
 from quintet.domain.base.wire_json import Tagged
@@ -14,8 +14,9 @@ from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.compression import Summary
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.delivery import DeliveryState
-from quintet.domain.turn.messages import EndStatus, Finish, Original, ToolCall, Usage
+from quintet.domain.turn.messages import EndStatus, Finish, KeptImage, Original, ToolCall, Usage
 from quintet.domain.turn.reports import Order, QaReport
+from quintet.domain.turn.surroundings import Surroundings
 
 
 class SessionOpened(Tagged, frozen=True, kw_only=True, gc=False):
@@ -114,6 +115,8 @@ class TurnStarted(Tagged, frozen=True, kw_only=True, gc=False):
     text: str
     axes: Axes
     order: Order | None = None
+    surroundings: Surroundings | UnsetType = UNSET  # where they are other than the model was told
+    images: tuple[KeptImage, ...] | UnsetType = UNSET  # that the text names; left out where there are none
 
 
 class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):
@@ -192,6 +195,14 @@ class Corrected(Tagged, frozen=True, kw_only=True, gc=False):
     text: str
 
 
+class AgentsPageTold(Tagged, frozen=True, kw_only=True, gc=False):
+    """A call touched files in a folder that has a page for agents, and the model was told it; again if it changed."""
+
+    turn: str
+    path: str
+    text: str
+
+
 class DeliveryChecked(Tagged, frozen=True, kw_only=True, gc=False):
     """Whether the turn delivered what was asked for. Nothing that comes after changes it."""
 
@@ -221,7 +232,10 @@ class ReportMade(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class HistoryCompacted(Tagged, frozen=True, kw_only=True, gc=False):
-    """The conversation's older messages gave way to a summary; the newest `kept` stand as they were."""
+    """The conversation's older messages gave way to a summary; the newest `kept` stand as they were.
+
+    Where outputs were shortened, that is all that happened: every message stands.
+    """
 
     reason: str
     before_messages: int
@@ -233,6 +247,7 @@ class HistoryCompacted(Tagged, frozen=True, kw_only=True, gc=False):
     step: str = ""  # the request for it, if there was one, with what it used
     usage: Usage = Usage()
     cost: float = 0.0
+    shortened: dict[int, int] | UnsetType = UNSET  # places of the outputs that were, and characters left of each
 
 
 class HookRan(Tagged, frozen=True, kw_only=True, gc=False):

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from quintet.domain.agents.run import TERMINAL
 from quintet.domain.agents.workflow_progress import WorkflowProgress
+from quintet.domain.base.errors import ModelContextOverflow
 from quintet.domain.dials.axes import Axes, Surface
 from quintet.domain.input import slash_line as command_line
 from quintet.domain.journal import conversation_state, cycle_state, dial_state, run_state, turn_state
@@ -142,8 +143,10 @@ def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
     state.conversation.mark(event.turn, state.work)
     state.turns.begin(event)
     state.dials.axes = event.axes
+    if event.surroundings:
+        state.conversation.see(event.surroundings)
     if event.text:
-        state.conversation.tell(event.text)
+        state.conversation.tell(event.text, event.images or ())
         if command_line.own_call(event.text) is None:
             state.conversation.requests.append(event.text)
 
@@ -163,6 +166,7 @@ def _requested(state: SessionState, event: p.ModelRequested) -> None:
     if event.stage == compression.STAGE:
         return
     state.conversation.enter(Stage(event.stage))
+    state.conversation.model = event.model
     if state.turns.open and event.attempt == 1:
         state.turns.open.steps += 1
 
@@ -170,6 +174,11 @@ def _requested(state: SessionState, event: p.ModelRequested) -> None:
 def _replied(state: SessionState, event: p.ModelReplied) -> None:
     _spend(state, event)
     state.conversation.replied(event)
+
+
+def _failed(state: SessionState, event: p.ModelFailed) -> None:
+    if event.error.code == ModelContextOverflow.code and event.retry_in is not None:
+        state.conversation.overflow()
 
 
 def _spend(state: SessionState, event: p.ModelReplied | p.ExecutorEnded) -> None:
@@ -202,6 +211,10 @@ def _hook_ran(state: SessionState, event: p.HookRan) -> None:
 def _corrected(state: SessionState, event: p.Corrected) -> None:
     state.conversation.correct(event)
     state.work.qa_told = state.work.qa_told or event.kind is Correction.QA_NOTES
+
+
+def _page_told(state: SessionState, event: p.AgentsPageTold) -> None:
+    state.conversation.page_told(event)
 
 
 def _delivered(state: SessionState, event: p.DeliveryChecked) -> None:
@@ -326,10 +339,12 @@ _HANDLERS: dict[type, Handler] = {
     p.TurnFinished: _turn_finished,
     p.ModelRequested: _requested,
     p.ModelReplied: _replied,
+    p.ModelFailed: _failed,
     p.ModelConsulted: _consulted,
     p.ToolFinished: _finished,
     p.HookRan: _hook_ran,
     p.Corrected: _corrected,
+    p.AgentsPageTold: _page_told,
     p.DeliveryChecked: _delivered,
     p.HistoryCompacted: _compacted,
     p.CheckpointTaken: _kept,

@@ -17,6 +17,7 @@ from quintet.domain.journal.session_events import (
     TurnStarted,
 )
 from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.known_addresses import take_in
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
 
@@ -96,8 +97,6 @@ class CallState(Struct):
     def know(self, text: str, *, bare: bool = False, tool: str = "", asked: str = "") -> None:
         """Take in the addresses in a text that is not the model's; `bare`: also those without a scheme."""
         if ":" in text or (bare and "." in text):
-            from quintet.domain.permission.known_addresses import take_in  # not for every start
-
             take_in(self.addresses, text, bare=bare, tool=tool, asked=asked)
 
 

@@ -105,7 +105,7 @@ class JudgedLines(Struct, frozen=True, gc=False):
 
     commands: tuple[str, ...] = ()  # those in the lines, and those that these run in turn
     parts: tuple[LinePart, ...] = ()  # those of them that are more than plain reading
-    plain: bool = False  # the lines are all in the closed table of what reads: see shell.plain_reading
+    plain: bool = False  # the lines are all in the closed table of what reads: see shell.read_only_commands
     named: tuple[str, ...] = ()  # of what they read, the files that they only look for: `ls -l .env`
 
 

@@ -20,14 +20,14 @@ from quintet.domain.permission.effects import Effect, LinePart
 AGENT, HOSTS, PRIVATE = "ssh-agent", "ssh-hosts", "ssh-keys"
 
 
-class Keys(Struct, frozen=True, gc=False):
+class ProgramKeys(Struct, frozen=True, gc=False):
     shown: str  # in a question
     paths: tuple[str, ...] = ()  # below the home; what is not there is left out
 
 
 KEYS = {
-    AGENT: Keys("your ssh agent"),  # the socket; it signs, and gives no key away
-    HOSTS: Keys(
+    AGENT: ProgramKeys("your ssh agent"),  # the socket; it signs, and gives no key away
+    HOSTS: ProgramKeys(
         "~/.ssh (config, known_hosts, public keys)",
         (
             *(".ssh/config", ".ssh/config.d", ".ssh/known_hosts", ".ssh/known_hosts2"),
@@ -35,35 +35,35 @@ KEYS = {
             *(".ssh/id_ecdsa_sk.pub", ".ssh/id_dsa.pub"),
         ),
     ),
-    PRIVATE: Keys(  # and what IdentityFile names in ~/.ssh/config
+    PRIVATE: ProgramKeys(  # and what IdentityFile names in ~/.ssh/config
         "your private ssh keys",
         (
             *(".ssh/id_ed25519", ".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519_sk", ".ssh/id_ecdsa_sk"),
             *(".ssh/id_dsa", ".ssh/id_ed25519-cert.pub", ".ssh/id_rsa-cert.pub", ".ssh/id_ecdsa-cert.pub"),
         ),
     ),
-    "git": Keys("git's stored passwords", (".git-credentials", ".config/git/credentials", ".netrc")),
-    "gh": Keys("~/.config/gh", (".config/gh/hosts.yml", ".config/gh/config.yml")),
-    "glab": Keys("~/.config/glab-cli", (".config/glab-cli",)),
-    "hub": Keys("~/.config/hub", (".config/hub",)),
-    "npm": Keys("~/.npmrc", (".npmrc",)),
-    "yarn": Keys("~/.yarnrc, ~/.npmrc", (".yarnrc", ".yarnrc.yml", ".npmrc")),
-    "pnpm": Keys("~/.npmrc", (".npmrc", ".config/pnpm/rc")),
-    "bun": Keys("~/.bunfig.toml, ~/.npmrc", (".bunfig.toml", ".npmrc", ".bun/.npmrc")),
-    "pypi": Keys("~/.pypirc", (".pypirc",)),
-    "uv": Keys("uv's credentials", (".local/share/uv/credentials",)),
-    "poetry": Keys("poetry's auth.toml", (".config/pypoetry",)),
-    "hatch": Keys("~/.pypirc, hatch's settings", (".pypirc", ".config/hatch")),
-    "cargo": Keys("~/.cargo/credentials", (".cargo/credentials", ".cargo/credentials.toml")),
-    "gem": Keys("~/.gem/credentials", (".gem/credentials", ".local/share/gem/credentials")),
-    "hex": Keys("~/.hex/hex.config", (".hex/hex.config",)),
-    "svn": Keys("~/.subversion", (".subversion",)),
-    "fly": Keys("~/.fly/config.yml", (".fly/config.yml",)),
-    "wrangler": Keys("wrangler's login", (".config/.wrangler", ".wrangler/config")),
-    "firebase": Keys("firebase's login", (".config/configstore/firebase-tools.json",)),
-    "terraform": Keys("terraform's credentials", (".terraformrc", ".terraform.d/credentials.tfrc.json")),
-    "pulumi": Keys("~/.pulumi/credentials.json", (".pulumi/credentials.json",)),
-    "msmtp": Keys("~/.msmtprc", (".msmtprc", ".config/msmtp/config")),
+    "git": ProgramKeys("git's stored passwords", (".git-credentials", ".config/git/credentials", ".netrc")),
+    "gh": ProgramKeys("~/.config/gh", (".config/gh/hosts.yml", ".config/gh/config.yml")),
+    "glab": ProgramKeys("~/.config/glab-cli", (".config/glab-cli",)),
+    "hub": ProgramKeys("~/.config/hub", (".config/hub",)),
+    "npm": ProgramKeys("~/.npmrc", (".npmrc",)),
+    "yarn": ProgramKeys("~/.yarnrc, ~/.npmrc", (".yarnrc", ".yarnrc.yml", ".npmrc")),
+    "pnpm": ProgramKeys("~/.npmrc", (".npmrc", ".config/pnpm/rc")),
+    "bun": ProgramKeys("~/.bunfig.toml, ~/.npmrc", (".bunfig.toml", ".npmrc", ".bun/.npmrc")),
+    "pypi": ProgramKeys("~/.pypirc", (".pypirc",)),
+    "uv": ProgramKeys("uv's credentials", (".local/share/uv/credentials",)),
+    "poetry": ProgramKeys("poetry's auth.toml", (".config/pypoetry",)),
+    "hatch": ProgramKeys("~/.pypirc, hatch's settings", (".pypirc", ".config/hatch")),
+    "cargo": ProgramKeys("~/.cargo/credentials", (".cargo/credentials", ".cargo/credentials.toml")),
+    "gem": ProgramKeys("~/.gem/credentials", (".gem/credentials", ".local/share/gem/credentials")),
+    "hex": ProgramKeys("~/.hex/hex.config", (".hex/hex.config",)),
+    "svn": ProgramKeys("~/.subversion", (".subversion",)),
+    "fly": ProgramKeys("~/.fly/config.yml", (".fly/config.yml",)),
+    "wrangler": ProgramKeys("wrangler's login", (".config/.wrangler", ".wrangler/config")),
+    "firebase": ProgramKeys("firebase's login", (".config/configstore/firebase-tools.json",)),
+    "terraform": ProgramKeys("terraform's credentials", (".terraformrc", ".terraform.d/credentials.tfrc.json")),
+    "pulumi": ProgramKeys("~/.pulumi/credentials.json", (".pulumi/credentials.json",)),
+    "msmtp": ProgramKeys("~/.msmtprc", (".msmtprc", ".config/msmtp/config")),
 }
 _SSH = (HOSTS, AGENT, PRIVATE)
 _NODE = "publish unpublish deprecate login logout adduser access owner dist-tag token star run run-script"

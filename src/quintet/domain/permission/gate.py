@@ -77,7 +77,7 @@ UNASKED: dict[PermissionProfile, frozenset[Effect]] = {
 }
 ALWAYS_ASKS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
 RUNNING = frozenset({Effect.EXECUTE, Effect.BUILD})
-CONTAINED = RUNNING | {Effect.INSTALL, Effect.COMMIT}  # effects that go unasked only behind a whole sandbox
+CONTAINED = RUNNING | {Effect.INSTALL, Effect.COMMIT}  # effects that need no approval only in a whole sandbox
 READ_ONLY_MODES = frozenset({WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH})
 NEVER_READ_ONLY = frozenset({Effect.INSTALL, Effect.COMMIT, Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
 _NOTHING: frozenset[Effect] = frozenset()
@@ -97,7 +97,7 @@ def _useless(spec: ToolSpec, axes: Axes) -> bool:
 
 
 def unasked(axes: Axes) -> frozenset[Effect]:
-    """The effects that proceed unasked at these axes, the user's rules aside."""
+    """The effects that need no approval at these axes, the user's rules aside."""
     if axes.run_control is RunControl.MANUAL:
         return _NOTHING
     building = axes.work_mode in (WorkMode.BUILD, WorkMode.REPAIR)
@@ -128,12 +128,12 @@ def decide(
     case = _Case(spec, touch, lines, axes, terms, effects)
     if refusal := _refusal(case):
         return Decision(Verdict.DENY, refusal, ordered(effects))
-    if rule := denying(terms.rules, spec.name, subject, root, lines.commands):
+    if rule := denying(terms.rules, spec.name, subject, root, (*lines.commands, *touch.subjects)):
         return Decision(Verdict.DENY, f"your rule {rule.id} says no: {describe(rule)}", ordered(effects), rule=rule.id)
 
     question, lifts = _question(case, away)
     rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
-    rule = allowing(rules, spec.name, subject, root, lifts) if lifts else None
+    rule = allowing(rules, spec.name, subject, root, lifts) if lifts and not touch.subjects else None
     if rule:
         question = ""
     if axes.run_control is RunControl.MANUAL and effects:
@@ -151,7 +151,7 @@ def decide(
 
 
 def withdrawn(held: Grant, before: Decision, after: Decision, tightened: bool) -> bool:
-    """Whether what goes on under `held` may not go on: a turned dial grants less of it, or no longer unasked.
+    """Whether what goes on under `held` may not go on: a changed dial grants less of it, or only with approval.
 
     `before` and `after` are the decisions on what began it, at the axes as they were and as they are.
     """
@@ -163,7 +163,7 @@ def withdrawn(held: Grant, before: Decision, after: Decision, tightened: bool) -
 
 
 def _refusal(case: _Case) -> str:
-    """Why nobody can say yes to this; empty if somebody could."""
+    """Why this cannot be approved; empty if it can."""
     spec, touch, axes, terms, effects = case.spec, case.touch, case.axes, case.terms, case.effects
     if _useless(spec, axes):
         return f"work mode {axes.work_mode} does not {_worst(spec.effects)}"

@@ -21,7 +21,7 @@ BY_COMMAND = "a file tool does not carry that along; mv, as a command, can"
 
 
 class MoveCheck(Struct, frozen=True):
-    refused: str = ""  # why nobody can say yes to the move
+    refused: str = ""  # why the move cannot be approved
     asked: tuple[str, ...] = ()  # what takes a yes, relative to the project, as it is or as it would be
     asks: str = ""  # why the move as a whole takes one
 

@@ -3,7 +3,7 @@
 Folding leaves out case, ignorable letters, trailing dots and streams, and knows the short names of Windows. Names of
 secrets are by custom: where programs keep passwords, tokens and private keys. They are patterns of lower-case names,
 and paths of two parts where the name alone says too little. Only data files are among them: `credentials.py` and
-`secrets.ts` are code. What is shown to be copied (`*.example`) is nobody's secret.
+`secrets.ts` are code. What is shown to be copied (`*.example`) is no secret.
 """
 
 from __future__ import annotations
@@ -85,5 +85,5 @@ SECRET_PATHS = (
 READABLE = (
     *("*.example", "*.sample", "*.template", "*.dist", "*.pub"),
     *("example.env", "sample.env", "template.env", "*.example.*", "*.sample.*", "*.template.*"),
-    *("process.env", "import.meta.env"),  # words of code, and nobody's files
+    *("process.env", "import.meta.env"),  # words of code, and no files
 )

@@ -1,7 +1,7 @@
-"""Paths no call may write unasked, or at all, and paths no call may read, whatever the profile.
+"""Paths that no call may write without approval, or at all, and paths that no call may read, whatever the profile.
 
 `PROTECTED` is the one list of what configures git, Quintet, another agent, an editor, a shell or CI, with reasons.
-Build files (a Makefile, package.json, conftest.py) are not in it: whoever runs those knows that they run the project.
+Build files (a Makefile, package.json, conftest.py) are not in it: who runs those expects to run the project.
 Nor is a virtual environment with its `activate`: pip has to write there, and to use one is to run the project's code.
 Nor are AGENTS.md and CLAUDE.md: they are text that an agent reads, and start nothing.
 

@@ -20,7 +20,7 @@ MOST_NAMED = 5
 MOST_COMMAND = 60
 
 
-class Moved(Struct, frozen=True):
+class MovedAside(Struct, frozen=True):
     """Something protected that a command made, and where it was moved."""
 
     path: str  # in the project
@@ -28,23 +28,23 @@ class Moved(Struct, frozen=True):
     wrong: str = ""  # why not
 
 
-class Brought(Struct, frozen=True):
+class KeptFromGit(Struct, frozen=True):
     """Something protected that git brought from what it held before, and that stays."""
 
     path: str
 
 
-Note = Moved | Brought | str
+Note = MovedAside | KeptFromGit | str
 
 
 def notices(command: Sequence[str], notes: Sequence[Note], home: str = "") -> list[str]:
     """The notices about one command; without words of its own, it is one that ran in the background."""
-    said, moved = list[str](), list[Moved]()
-    brought = list(dict.fromkeys(note.path for note in notes if isinstance(note, Brought)))
+    said, moved = list[str](), list[MovedAside]()
+    brought = list(dict.fromkeys(note.path for note in notes if isinstance(note, KeptFromGit)))
     for note in notes:
         if isinstance(note, str):
             said.append(note)
-        elif isinstance(note, Moved) and note not in moved:
+        elif isinstance(note, MovedAside) and note not in moved:
             moved.append(note)
     out = [one for one in moved if one.now]
     stuck = [one for one in moved if not one.now]
@@ -64,7 +64,7 @@ def notices(command: Sequence[str], notes: Sequence[Note], home: str = "") -> li
     return [*found, *said]
 
 
-def _about_moved(who: str, moved: Sequence[Moved], home: str) -> str:
+def _about_moved(who: str, moved: Sequence[MovedAside], home: str) -> str:
     first = moved[0]
     folder = first.now[: -len(first.path) - 1] if first.now.endswith(f"/{first.path}") else ""
     together = folder and all(one.now == f"{folder}/{one.path}" for one in moved)

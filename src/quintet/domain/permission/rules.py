@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from quintet.domain.base.safe_text import patched_files
 from quintet.domain.permission.effects import Effect, ordered
 
 ANY = "*"
@@ -45,6 +46,8 @@ def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
         folder = str(arguments.get("exec_dir", "")).rstrip("/")
         return "; ".join((f"cd {folder}", *lines) if folder not in ("", ".") else lines)
     name = next((name for name in _SUBJECTS if arguments.get(name)), "")
+    if not name and arguments.get("patch"):
+        return patched_files(str(arguments["patch"]))
     words = [_written(arguments[name])] if name else []
     if name in _WHOLE or not name:
         words += [f"{other}={_written(value)}" for other, value in arguments.items() if value and other != name]

@@ -102,7 +102,7 @@ def ignored(keys: list[str]) -> str:
 
 def difference(name: str, before: bytes | None, now: bytes) -> list[str]:
     """A piece as lines of a unified diff; whole if there is nothing to compare it with."""
-    from difflib import unified_diff
+    from difflib import unified_diff  # only where a project's content is asked about
 
     if b"\0" in now:
         return [f"+++ {name}", f"  ({len(now)} bytes that are no text)"]

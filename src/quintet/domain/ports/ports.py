@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from quintet.domain.agents.workflow import Workflow
     from quintet.domain.agents.workflow_progress import WorkflowProgress
     from quintet.domain.journal.protocol import Event, Recorded, Submitted
-    from quintet.domain.ports.secrets import Secrets
     from quintet.domain.shell.syntax import Script
     from quintet.domain.turn.messages import Part, Request
     from quintet.domain.turn.review_subject import Subject
@@ -307,6 +306,22 @@ class TurnPlace(Struct, frozen=True):
     swe: PhaseState = PhaseState()
     step: WorkflowProgress | None = None  # how far the run has come in its workflow
     may_wait: bool = False  # whether the model may wait for the user's answer
+
+
+class SecretName(Struct, frozen=True):
+    """A secret there is, but for its value."""
+
+    name: str
+    source: str  # environment, the file it is in, or keyring
+    exposed: tuple[str, ...] = ()  # the commands that get it
+    redacted: bool = True  # too short a value is not
+
+
+class Secrets(Protocol):
+    def names(self) -> list[SecretName]: ...
+
+    def text(self, text: str) -> str:
+        """The text without them."""
 
 
 class Workbench(Struct):

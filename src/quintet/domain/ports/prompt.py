@@ -11,6 +11,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from quintet.domain.models.connecting import ModelOffer
+from quintet.domain.settings.settings import Settings
+
 
 class FileFinder(Protocol):
     def prepare(self) -> None:
@@ -42,7 +45,7 @@ class PastInputs(Protocol):
     def add(self, text: str) -> None: ...
 
 
-class SettingShown(Struct, frozen=True):
+class SettingChoice(Struct, frozen=True):
     key: str
     value: str  # as it is written in the file
     source: str
@@ -56,7 +59,7 @@ class SettingsBook(Protocol):
 
     path: str
 
-    def rows(self) -> list[SettingShown]: ...
+    def rows(self) -> list[SettingChoice]: ...
 
     def change(self, key: str, text: str) -> None: ...
 
@@ -64,14 +67,51 @@ class SettingsBook(Protocol):
         """Take a setting out of the user's file."""
 
 
-class ModelShown(Struct, frozen=True):
+class ModelChoice(Struct, frozen=True):
     name: str
     about: str
     routed: tuple[str, ...] = ()  # the model modes that use it
     problem: str = ""  # why it would not answer
 
 
-class SessionShown(Struct, frozen=True):
+class PresetChoice(Struct, frozen=True):
+    """A provider that can be connected."""
+
+    name: str
+    title: str
+    asks_key: bool  # it needs one, and there is none yet
+    about: str
+    needs: str = ""
+    host: str = ""  # where its key goes
+
+
+class ModelSetup(Protocol):
+    """What could be a model, and how it becomes one of the user's. Raises QuintetError with what to do."""
+
+    def offers(self) -> list[ModelOffer]:
+        """What is here and could be used at once."""
+
+    def new_offers(self) -> list[ModelOffer]:
+        """Those of them that nobody has said no to."""
+
+    def decline(self, names: list[str]) -> None:
+        """Do not offer these again unasked."""
+
+    def presets(self) -> list[PresetChoice]: ...
+
+    async def models(self, preset: str, key: str = "") -> tuple[list[str], str]:
+        """What a provider has, and the host that was asked."""
+
+    async def connect(
+        self, preset: str, model: str = "", key: str = "", tell: Callable[[str], None] = lambda text: None
+    ) -> list[str]:
+        """Try a provider's models and write them into the user's settings; `tell` hears where a key goes, first."""
+
+    def settings(self) -> Settings:
+        """The settings as they are now."""
+
+
+class SessionChoice(Struct, frozen=True):
     id: str
     updated: str
     status: str
@@ -81,21 +121,22 @@ class SessionShown(Struct, frozen=True):
     title: str
 
 
-class AgentShown(Struct, frozen=True):
+class AgentChoice(Struct, frozen=True):
     id: str
     title: str
     origin: str
 
 
-class AtHand(Struct):
+class PromptSources(Struct):
     """What a prompt and its pickers get to know of the project and the user."""
 
     finder: FileFinder
     drafts: Drafts
     past: PastInputs
     settings: SettingsBook
-    models: Callable[[], list[ModelShown]]
+    models: Callable[[], list[ModelChoice]]
     found_models: Callable[[], list[str]]  # what on this machine could be one
-    sessions: Callable[[], list[SessionShown]]
-    agents: Callable[[], list[AgentShown]]
+    sessions: Callable[[], list[SessionChoice]]
+    agents: Callable[[], list[AgentChoice]]
     fork: Callable[[str], Awaitable[str]]  # a session by its id; the copy's id
+    setup: ModelSetup | None = None

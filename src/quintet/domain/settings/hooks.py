@@ -46,7 +46,7 @@ class HookEnd(Struct, frozen=True):
     withheld: str = ""  # why it was not run at all: it is not what the user trusted
 
 
-class HookSaid(Struct, frozen=True):
+class HookVerdict(Struct, frozen=True):
     """What hooks at one place came to."""
 
     blocked: bool = False
@@ -56,50 +56,50 @@ class HookSaid(Struct, frozen=True):
     warning: str = ""  # for the person
 
 
-def judged(place: HookPlace, end: HookEnd) -> HookSaid:
+def verdict_of(place: HookPlace, end: HookEnd) -> HookVerdict:
     """What a hook's ending means at its place."""
     if end.withheld:
         return _unheard(place, end.withheld)
     if end.timed_out:
-        return HookSaid(warning=f"it did not end within {TIMEOUT_SECONDS:g} s and was killed")
+        return HookVerdict(warning=f"it did not end within {TIMEOUT_SECONDS:g} s and was killed")
     if end.exit_code == 2:
         return _no(place, _cut(end.stderr) or "it gave no reason")
     if end.exit_code != 0:
         said = _cut(end.stderr or end.stdout).partition("\n")[0]
-        return HookSaid(warning=f"exit {end.exit_code}{f': {said}' if said else ''}")
+        return HookVerdict(warning=f"exit {end.exit_code}{f': {said}' if said else ''}")
     answer = _answer(end.stdout)
     decision, reason, context = (_text(answer, key) for key in ("decision", "reason", "additionalContext"))
     if decision in NO:
         return msgspec.structs.replace(_no(place, reason or "it gave no reason"), context=context)
     if decision == ASK and place is HookPlace.PRE_TOOL_USE:
-        return HookSaid(asks=True, reason=reason or "it wants a person to decide", context=context)
+        return HookVerdict(asks=True, reason=reason or "it wants a person to decide", context=context)
     warning = "" if decision in NO_OBJECTION else f'decision "{decision}" means nothing at {place}'
-    return HookSaid(context=context, warning=warning)
+    return HookVerdict(context=context, warning=warning)
 
 
-def both(first: HookSaid, second: HookSaid) -> HookSaid:
+def stricter(first: HookVerdict, second: HookVerdict) -> HookVerdict:
     """What two hooks at one place come to: the stricter of them. Contexts and warnings are told one by one."""
     if second.blocked or not (first.blocked or first.asks):
-        return HookSaid(second.blocked, second.asks, second.reason)
+        return HookVerdict(second.blocked, second.asks, second.reason)
     return first
 
 
-def _unheard(place: HookPlace, why: str) -> HookSaid:
+def _unheard(place: HookPlace, why: str) -> HookVerdict:
     """A guard that nobody could ask: a person decides, or it stays as it is. A person is asked there anyway, or the
     hook comes too late to hold anything back: then it is said."""
     if place is HookPlace.PRE_TOOL_USE:
-        return HookSaid(asks=True, reason=why, warning=why)
+        return HookVerdict(asks=True, reason=why, warning=why)
     if place in (HookPlace.USER_PROMPT_SUBMIT, HookPlace.PRE_COMPACT):
-        return HookSaid(blocked=True, reason=why, warning=why)
-    return HookSaid(warning=why)
+        return HookVerdict(blocked=True, reason=why, warning=why)
+    return HookVerdict(warning=why)
 
 
-def _no(place: HookPlace, reason: str) -> HookSaid:
+def _no(place: HookPlace, reason: str) -> HookVerdict:
     if place is HookPlace.SESSION_START:
-        return HookSaid(warning=f"a session cannot be held back: {reason}")
+        return HookVerdict(warning=f"a session cannot be held back: {reason}")
     if place is HookPlace.POST_TOOL_USE:  # the call has run: all that is left is to tell the model
-        return HookSaid(blocked=True, reason=reason, context=reason)
-    return HookSaid(blocked=True, reason=reason)
+        return HookVerdict(blocked=True, reason=reason, context=reason)
+    return HookVerdict(blocked=True, reason=reason)
 
 
 def _answer(stdout: str) -> dict[str, Any]:

@@ -10,14 +10,15 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Struct, field
 
-from quintet.domain.dials.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.base.retry import FEW_RETRIES
+from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, WorkMode
 from quintet.domain.settings.meta import FREE as FREE
 from quintet.domain.settings.meta import OWN as OWN
 from quintet.domain.settings.meta import TIGHTEN as TIGHTEN
 from quintet.domain.settings.meta import TRUSTED as TRUSTED
 from quintet.domain.settings.meta import setting
-from quintet.domain.settings.outside_settings import SecretSettings, WebSettings
 from quintet.domain.settings.screen import KeySettings, Theme
+from quintet.domain.turn.messages import Effort
 from quintet.domain.turn.tool_menu import Presentation
 
 T = TypeVar("T")
@@ -39,22 +40,65 @@ class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """One model you can route to."""
+    """One model you can route to. Where it is, and what is sent there as a key, only your own settings may say.
 
-    base_url: Annotated[str, setting("address of the API, up to and including /v1; pydantic-ai needs none", TRUSTED)]
+    What is left unset comes from the table of known models, where that has it.
+    """
+
+    base_url: Annotated[str, setting("address of the API, up to and including /v1; pydantic-ai needs none", OWN)]
     model: Annotated[str, setting("the model's name there", TRUSTED)]
-    api_key_env: Annotated[str, setting("environment variable that holds the key", TRUSTED)] = ""
+    api_key_env: Annotated[
+        str, setting("variable that holds the key, in your environment or in your secrets (`quintet secrets`)", OWN)
+    ] = ""
+    api_key_command: Annotated[
+        str | tuple[str, ...], setting("command that prints the key, in place of a variable; run when first used", OWN)
+    ] = ()
     wire: Annotated[
-        Literal["openai", "anthropic", "pydantic-ai"],
-        setting("what the server speaks: openai (chat completions), anthropic (messages); or by pydantic-ai", TRUSTED),
+        Literal["openai", "anthropic", "responses", "gemini", "pydantic-ai"],
+        setting(
+            "what the server speaks: openai (chat completions), responses (OpenAI), anthropic (messages), gemini "
+            "(Google); or by pydantic-ai",
+            TRUSTED,
+        ),
     ] = "openai"
+    headers: Annotated[dict[str, str], setting("more headers of each request", OWN)] = field(default_factory=dict)
+    query: Annotated[dict[str, str], setting("what the address ends in, such as Azure's api-version", OWN)] = field(
+        default_factory=dict
+    )
+    body: Annotated[dict[str, Any], setting("more fields of each request's body", TRUSTED)] = field(
+        default_factory=dict
+    )
+    context_window: Annotated[int, setting("tokens that the model can read; 0 for what is known of it", TRUSTED)] = 0
     max_tokens: Annotated[int, setting("longest reply, in tokens; 0 for what is usual there", TRUSTED)] = 0
+    temperature: Annotated[
+        float | None, setting("how freely it chooses its words; unset for the model's default", TRUSTED)
+    ] = None
+    effort: Annotated[
+        Effort, setting("how hard it thinks: low, medium or high; empty for the model's default", TRUSTED)
+    ] = ""
     thinking_tokens: Annotated[
-        int, setting("anthropic: tokens for thinking; 0 asks for none, -1 leaves it to the model", TRUSTED)
+        int, setting("anthropic, gemini: tokens for thinking; 0 asks for none, -1 leaves it to the model", TRUSTED)
     ] = 0
-    price_input: Annotated[float, setting("price of a million input tokens", TRUSTED)] = 0.0
-    price_cached: Annotated[float, setting("of those, the ones read from a cache; 0 means price_input", TRUSTED)] = 0.0
-    price_output: Annotated[float, setting("price of a million output tokens", TRUSTED)] = 0.0
+    vision: Annotated[bool | None, setting("whether it sees pictures; unset for what is known of it", TRUSTED)] = None
+    allowed_tools: Annotated[
+        bool | None,
+        setting("whether the API can be told which tools may be called; unset: OpenAI's own and Google's", TRUSTED),
+    ] = None
+    price_input: Annotated[
+        float | None, setting("price of a million input tokens; unset for what is known", TRUSTED)
+    ] = None
+    price_cached: Annotated[
+        float | None, setting("of those, the ones read from a cache; unset means price_input", TRUSTED)
+    ] = None
+    price_cache_write: Annotated[
+        float | None, setting("of those, the ones put into a cache; unset means price_input", TRUSTED)
+    ] = None
+    price_output: Annotated[
+        float | None, setting("price of a million output tokens; unset for what is known", TRUSTED)
+    ] = None
+    price_long_above: Annotated[int, setting("input tokens that make a request a long one; 0 for none", TRUSTED)] = 0
+    price_long_input: Annotated[float, setting("times that a long request's input costs as much", TRUSTED)] = 2.0
+    price_long_output: Annotated[float, setting("times that its output costs as much", TRUSTED)] = 1.5
     timeout: Annotated[float, setting("seconds without a byte before a request is given up", TRUSTED)] = 120.0
 
 
@@ -65,10 +109,23 @@ class RoutingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     smart: Annotated[str, setting("model for smart", TRUSTED)] = "builtin"
     deep: Annotated[str, setting("model for deep; empty means the one for smart", TRUSTED)] = ""
     vision: Annotated[str, setting("model that looks at images; empty means the one for smart", TRUSTED)] = ""
+    fast_effort: Annotated[
+        Effort, setting("how hard the model thinks in fast: low, medium, high; empty for its own setting", TRUSTED)
+    ] = ""
+    smart_effort: Annotated[Effort, setting("the same in smart", TRUSTED)] = ""
+    deep_effort: Annotated[Effort, setting("the same in deep", TRUSTED)] = ""
 
     def model(self, use: str, named: str = "") -> str:
         """The model for a use: the one that the user named, else the one set for it, else the one for smart."""
         return named or str(getattr(self, use)) or self.smart
+
+    def effort(self, use: str) -> Effort:
+        """How hard the model is to think in a model mode; empty leaves it to the model's own setting."""
+        found: Effort = getattr(self, f"{use}_effort", "")
+        return found
+
+
+ROUTES = ("fast", "smart", "deep", "vision")  # the fields of RoutingSettings that name a model
 
 
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,7 +136,17 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     max_calls: Annotated[int, setting("tool calls in one turn", TIGHTEN)] = 200
     max_seconds: Annotated[float, setting("seconds one turn may take", TIGHTEN)] = 0.0
     input_bytes: Annotated[int, setting("largest input taken; longer text belongs in a file", TIGHTEN)] = 1_000_000
-    retries: Annotated[int, setting("times a failed model request is tried again", TIGHTEN)] = 3
+    retries: Annotated[
+        int | None,
+        setting(
+            "times a failed model request is tried again; unset: as long as retry_seconds, at most 3 times where "
+            "the server cannot be reached",
+            TIGHTEN,
+        ),
+    ] = None
+    retry_seconds: Annotated[
+        float, setting("seconds to wait in all for a model server that is busy, before a request is given up", TIGHTEN)
+    ] = 120.0
 
 
 class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,28 +160,53 @@ class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
         WorkMode.BUILD,
         WorkMode.REPAIR,
     )
+    qa_controls: Annotated[tuple[RunControl, ...], setting("and the run controls")] = (RunControl.AUTONOMOUS,)
     record: Annotated[bool, setting("keep a recording of each session, for `quintet replay`")] = True
     keep_recordings: Annotated[int, setting("sessions whose recordings are kept, the newest ones")] = 100
+
+    def reviews(self, axes: Axes) -> bool:
+        """Whether a turn that changed something is reviewed at these dials."""
+        return self.qa_review and axes.work_mode in self.qa_modes and axes.run_control in self.qa_controls
 
 
 class CompressionSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When older messages of a conversation become a summary; the journal keeps everything."""
 
-    max_messages: Annotated[int, setting("messages that make compression due; 0 for any number")] = 200
-    max_tokens: Annotated[int, setting("tokens that make it due, at four characters a token; 0 for any number")] = (
-        100_000
-    )
+    share: Annotated[
+        float,
+        setting(
+            "share of the model's window that makes compression due, 0 for none; a window that nobody knows counts as "
+            "128000 tokens"
+        ),
+    ] = 0.75
+    max_messages: Annotated[int, setting("messages that make it due; 0 for any number")] = 0
+    max_tokens: Annotated[
+        int | None,
+        setting(
+            "tokens that make it due before the share does, at four characters a token; 0 for any number, and then the "
+            "share does not count either"
+        ),
+    ] = None
     keep_messages: Annotated[int, setting("newest messages that stay as they are")] = 20
     by: Annotated[
         Literal["rules", "model"],
-        setting("who writes a summary that is due: rules, or model (one more request); /compact goes by the rules"),
-    ] = "rules"
+        setting(
+            "who tells in a summary what happened: model (one more request, beside what the rules keep), or rules alone"
+        ),
+    ] = "model"
 
 
 class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
     presentation: Annotated[
         Presentation, setting("how tools are put before a model: menu (by toolset), flat (all), search")
     ] = Presentation.MENU
+    all_schemas: Annotated[
+        bool,
+        setting(
+            "send the schemas of all tools in every request and name those that may be called, so that entering a "
+            "toolset leaves the provider's cache whole; a longer first request"
+        ),
+    ] = False
     swe_phases: Annotated[
         bool, setting("keep a run to SWE phases: localization, understanding, fix, regression check, verification")
     ] = False
@@ -251,6 +343,52 @@ class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
     ] = True
 
 
+class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Searching the web and reading pages."""
+
+    search: Annotated[
+        Literal["auto", "ddgs", "brave", "exa", "searxng"],
+        setting(
+            "what searches: auto takes the first with a key or an address, else ddgs, which needs neither", TRUSTED
+        ),
+    ] = "auto"
+    brave_key_env: Annotated[str, setting("environment variable that holds Brave's key", TRUSTED)] = "BRAVE_API_KEY"
+    brave_url: Annotated[str, setting("address of Brave's API", TRUSTED)] = "https://api.search.brave.com"
+    exa_key_env: Annotated[str, setting("environment variable that holds Exa's key", TRUSTED)] = "EXA_API_KEY"
+    exa_url: Annotated[str, setting("address of Exa's API", TRUSTED)] = "https://api.exa.ai"
+    searxng_url: Annotated[str, setting("address of a SearXNG that answers in JSON", TRUSTED)] = ""
+    allow_hosts: Annotated[
+        tuple[str, ...],
+        setting("hosts of your own network that pages may come from: names, name:port, addresses, networks", TRUSTED),
+    ] = ()
+    max_bytes: Annotated[int, setting("most that is read of one page, unpacked", TIGHTEN)] = 5_000_000
+    seconds: Annotated[float, setting("seconds that one page or search may take", TIGHTEN)] = 30.0
+    redirects: Annotated[int, setting("redirects that are followed for one page", TIGHTEN)] = 5
+
+
+class SecretSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept from models, journal and logs, and which commands get it."""
+
+    patterns: Annotated[
+        tuple[str, ...], setting("names of variables that hold secrets, in your environment and in env files", TRUSTED)
+    ] = (
+        *("*_KEY", "*_TOKEN", "*_SECRET", "*_PASSWORD", "*_PASSWD", "*_PASSPHRASE", "*_CREDENTIALS", "*_PAT", "*_DSN"),
+        *("API_KEY", "TOKEN", "SECRET", "PASSWORD"),
+    )
+    ignore: Annotated[tuple[str, ...], setting("names, as patterns, that fit and hold none", TRUSTED)] = ()
+    files: Annotated[
+        tuple[str, ...], setting("env files of the project that are looked into, as patterns", TRUSTED)
+    ] = (
+        ".env",
+        ".env.*",
+        "*.env",
+        ".envrc",
+    )
+    expose: Annotated[
+        tuple[str, ...], setting('commands that get a secret in their environment: "NAME: command *"', TRUSTED)
+    ] = ()
+
+
 class Settings(Struct, frozen=True):  # what a feature that is not here left in a recording is passed over
     dials: DialSettings = DialSettings()
     models: dict[str, ModelSettings] = field(default_factory=dict)
@@ -296,4 +434,6 @@ def is_tighter(key: str, value: Any, than: Any) -> bool:
         return set(value) >= set(than or ())
     if isinstance(value, bool):
         return value
+    if key.endswith("limits.retries") and than is None:
+        than = FEW_RETRIES
     return value > 0 and (not than or value <= than)  # a limit: 0 is none

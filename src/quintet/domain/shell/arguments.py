@@ -133,7 +133,7 @@ def letters(text: str) -> set[str]:
 
 
 def written(words: Sequence[Word]) -> list[str]:
-    """What a compiler, linter or test runner is told to write: `-o x`, `--output=x`, `--junitxml x`."""
+    """The files that flags of a compiler, linter or test runner write: `-o x`, `--output=x`, `--junitxml x`."""
     found: list[str] = []
     take = False
     for word in words:

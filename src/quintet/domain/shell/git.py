@@ -180,7 +180,7 @@ def _flags(rest: Sequence[Word]) -> set[str]:
 
 
 def _reads(sub: str, rest: Sequence[Word]) -> Judged:
-    """git that looks, unless it is told of a file to write."""
+    """git that reads, unless a flag names a file to write."""
     got = arguments(rest, {})
     reads, globs = names(rest), patterns(rest)
     written = next((w.text for w in rest if abbreviates(w.text, "--output") or w.text[:2] == "-o"), "")

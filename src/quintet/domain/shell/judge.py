@@ -1,4 +1,4 @@
-"""What a shell line would do, told before it runs.
+"""What a shell line would do, found before it runs.
 
 `judge` takes a line as its grammar gives it and adds up its commands: effects, the files it names, and the worst of it
 in a few words. What is not understood is `destroy`. Pure; any script gives an answer.
@@ -16,10 +16,10 @@ from quintet.domain.shell.arguments import (
     READ,
     effect_set,
 )
+from quintet.domain.shell.line_effects import LineEffects, is_known, spellings
 from quintet.domain.shell.paths import joined
-from quintet.domain.shell.plain_reading import plain_paths
+from quintet.domain.shell.read_only_commands import plain_paths
 from quintet.domain.shell.syntax import Script
-from quintet.domain.shell.tally import LineTally, is_known, spellings
 from quintet.domain.shell.variables import TooMany, self_calling
 from quintet.domain.turn.tool_spec import Touch
 
@@ -106,26 +106,26 @@ def judge(script: Script, folder: str = "") -> JudgedLine:
 
 
 def judged_line(script: Script, folder: str = "") -> JudgedLine:
-    tally = LineTally(folder, script)
+    line = LineEffects(folder, script)
     try:
         for command in script.commands:
-            tally.add(command)
+            line.add_command(command)
     except TooMany:
-        tally.take(DESTROY, "not understood: more values than can be followed")
+        line.add_effects(DESTROY, "not understood: more values than can be followed")
     if script.spans and (function := self_calling(script)):
-        tally.take(DESTROY, f"{function}: a function that calls itself")
+        line.add_effects(DESTROY, f"{function}: a function that calls itself")
     if replaced := next((span.name for span in script.spans if is_known(span.name)), ""):
-        tally.take(DESTROY, f"{replaced}: a function in the place of a program")
+        line.add_effects(DESTROY, f"{replaced}: a function in the place of a program")
     if script.evaluates:
-        tally.evaluated(script)
+        line.add_arithmetic(script)
     if script.problem:
-        tally.take(DESTROY, f"not understood: {script.problem}")
+        line.add_effects(DESTROY, f"not understood: {script.problem}")
     return JudgedLine(
-        effect_set(tally.effects or READ),
-        tuple(tally.reads | tally.named),
-        tuple(tally.writes),
-        tally.why,
-        tuple(spelling for words in tally.ran for spelling in spellings(words)),
-        tally.parts(),
-        tuple(path for path in tally.named if path not in tally.reads),
+        effect_set(line.effects or READ),
+        tuple(line.reads | line.looked_for),
+        tuple(line.writes),
+        line.why,
+        tuple(spelling for words in line.commands for spelling in spellings(words)),
+        line.parts(),
+        tuple(path for path in line.looked_for if path not in line.reads),
     )

@@ -202,7 +202,7 @@ _EMPTIES = ("--basetemp",)
 
 
 def build(program: str, words: Sequence[Word]) -> Judged:
-    """Compilers, linters, test runners: what they are told to write is named."""
+    """Compilers, linters, test runners, with the files that their flags name for writing."""
     rest = words[1:]
     for word in rest:
         if word.text.startswith(_EMPTIES):

@@ -201,7 +201,7 @@ _RUNS_A_PROGRAM = ("--config", "--script-shell", "--node-options", "-exec", "-to
 _PUBLISHING_SCRIPTS = ("publish", "deploy", "release", "push", "upload")
 
 
-_OUTPUTS = frozenset({"uniq", "xxd", "sort", "tree"})  # readers that may be told of a file to write
+_OUTPUTS = frozenset({"uniq", "xxd", "sort", "tree"})  # readers with an argument that names a file to write
 
 
 def read_program(program: str, words: Sequence[Word]) -> Judged:
@@ -246,7 +246,7 @@ def _sets(program: str, got: Arguments) -> str:
 
 
 def _writes(program: str, words: Sequence[Word], got: Arguments) -> bool:
-    """Whether a reading program is told of a file to write."""
+    """Whether an argument of a reading program names a file to write."""
     if program in ("uniq", "xxd"):
         return len(got.operands) > 1 or "r" in got.flags
     return any("o" in letters(word.text) or abbreviates(word.text, "--output") for word in words[1:])

@@ -145,7 +145,7 @@ class Values:
                     Word(before.text + value.text + after, False, before.glob or value.glob)
                     for before in found
                     for value in values
-                    if before.text or value.text or after[:1] != "/"  # a folder nobody knows is not the root
+                    if before.text or value.text or after[:1] != "/"  # an unknown folder is not the root
                 )
             )
             if len(found) > MOST or (found and len(found[0].text) > LONGEST):

@@ -1,4 +1,4 @@
-"""Programs that run another: what they add, and the command they run, which is judged in its turn."""
+"""Programs that run another: what they add, and the command they run, which is judged too."""
 
 from __future__ import annotations
 

@@ -51,6 +51,7 @@ class BoardKind(StrEnum):
     QUESTION = "question"
     SHELL = "shell"
     SESSION = "session"
+    FEATURE = "feature"
 
 
 class BoardEntry(Struct, frozen=True):
@@ -75,9 +76,13 @@ def left(tasks: Sequence[Task]) -> str:
 
 
 def entries(
-    under_way: UnderWay, questions: Sequence[QuestionAsked], shells: Sequence[ShellState], own: str = ""
+    under_way: UnderWay,
+    questions: Sequence[QuestionAsked],
+    shells: Sequence[ShellState],
+    own: str = "",
+    of_features: Sequence[BoardEntry] = (),
 ) -> list[BoardEntry]:
-    """What there is to see: questions first, then tasks as they stand, shells, and sessions other than `own`."""
+    """What there is to see: questions, tasks as they stand, shells, features' rows, and sessions other than `own`."""
     rows = [
         BoardEntry(BoardKind.QUESTION, q.question, "?", q.text.partition("\n")[0], "Enter answers", "warning")
         for q in questions
@@ -98,6 +103,7 @@ def entries(
         BoardEntry(BoardKind.SHELL, shell.name, "$", f"shell {shell.name}", brief(shell.call.arguments))
         for shell in shells
     ]
+    rows += of_features
     others = [session for session in under_way.sessions if session.id != own][:SESSIONS_SHOWN]
     rows += [_session(session) for session in others]
     return rows

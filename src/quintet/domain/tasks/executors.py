@@ -4,9 +4,8 @@
 assignment is one start of one of them. What it says comes as parts, the last of which is always an `Ended`: an exit
 code alone is never taken for success.
 
-A failure's kind decides whether it is tried again: with linear backoff, or at the end of the limit that it ran into.
-Attempts are starts of one executor for one assignment, and count from 1. The decision is a value: whoever carries it
-out waits, or says why it is over.
+A failure's kind decides whether it is tried again: with linear backoff, or at the end of the limit that it ran into
+(`domain/base/retry.py`). Attempts are starts of one executor for one assignment.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from quintet.domain.base.retry import RetryPolicy
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Grant
 from quintet.domain.settings.settings import RetrySettings
@@ -85,7 +85,7 @@ class Assignment(Struct, frozen=True):
     timeout: float = 0.0  # seconds in all; 0 for no limit
 
 
-class Said(Struct, frozen=True, tag="said"):
+class ExecutorMessage(Struct, frozen=True, tag="said"):
     """A whole message of the executor's."""
 
     text: str
@@ -131,7 +131,7 @@ class Ended(Struct, frozen=True, tag="ended"):
     notes: tuple[str, ...] = ()  # what the sandbox stopped or had to put right
 
 
-ExecutorPart = Said | CallBegan | CallEnded | Changed | Spent | Printed | Ended
+ExecutorPart = ExecutorMessage | CallBegan | CallEnded | Changed | Spent | Printed | Ended
 
 
 class Availability(Struct, frozen=True):
@@ -164,9 +164,15 @@ class GiveUp(Struct, frozen=True, tag="give-up"):
     reason: str = ""  # empty: it would fail the same way again
 
 
-def linear_wait(attempts: int, settings: RetrySettings) -> float:
-    """Seconds to wait after so many attempts."""
-    return settings.base_seconds + max(attempts - 1, 0) * settings.step_seconds
+def retry_policy(settings: RetrySettings) -> RetryPolicy:
+    """The wait grows in equal steps."""
+    return RetryPolicy(
+        attempts=settings.max_attempts,
+        first=settings.base_seconds,
+        step=settings.step_seconds,
+        least_told=LEAST_SECONDS,
+        most_told=settings.max_reset_seconds,
+    )
 
 
 def retry_after(attempts: int, failure: ExecutorFailure, resets_in: float, settings: RetrySettings) -> Again | GiveUp:
@@ -174,9 +180,15 @@ def retry_after(attempts: int, failure: ExecutorFailure, resets_in: float, setti
     how = RETRY[failure]
     if how is Retry.NEVER:
         return GiveUp()
-    if attempts >= settings.max_attempts:
+    told = resets_in if how is Retry.AT_RESET and resets_in > 0 else None
+    seconds = retry_policy(settings).wait(attempts, told)
+    if seconds is None:
         return GiveUp(f"{attempts} of {settings.max_attempts} attempts failed (retry.max_attempts)")
-    if how is Retry.AT_RESET and resets_in > 0:
-        seconds = min(max(resets_in, LEAST_SECONDS), settings.max_reset_seconds)
-        return Again(seconds, "until its limit ends" if seconds >= resets_in else "its limit ends later than we wait")
-    return Again(linear_wait(attempts, settings), f"attempt {attempts} of {settings.max_attempts} failed")
+    if told is not None:
+        return Again(seconds, "until its limit ends" if seconds >= told else "its limit ends later than we wait")
+    return Again(seconds, f"attempt {attempts} of {settings.max_attempts} failed")
+
+
+def with_name(executor: str, reason: str) -> str:
+    """What an executor says went wrong, with its name once."""
+    return reason if reason.startswith(executor) else f"{executor}: {reason}"

@@ -15,6 +15,7 @@ from quintet.domain.turn.tool_spec import MachinePart
 
 
 class Severity(StrEnum):
+    INFO = "info"  # nothing is wrong; it is worth knowing
     WARNING = "warning"
     ERROR = "error"  # nothing is dispatched until it is fixed
 
@@ -39,6 +40,14 @@ class Finding(Struct, frozen=True):
     fixable: bool = False
 
 
+class OwnPrompts(Struct, frozen=True):
+    """The pages in a trusted project's folder of prompts."""
+
+    used: tuple[str, ...] = ()  # in place of shipped ones
+    unknown: tuple[str, ...] = ()  # that stand in for none
+    refused: tuple[tuple[str, str], ...] = ()  # with the reason: no session begins with them
+
+
 class HealthProbe(Protocol):
     """The project and its machine, to look at. Nothing is changed, and nothing of the project's own is run."""
 
@@ -59,6 +68,11 @@ class HealthProbe(Protocol):
 
     def parts(self) -> list[MachinePart]:
         """The programs that Quintet itself needs, and the sandbox last."""
+
+    def of_features(self, thorough: bool) -> list[Finding]:
+        """What features find wrong with their own."""
+
+    def own_prompts(self) -> OwnPrompts: ...
 
     def missing_programs(self, line: str) -> list[str]:
         """The programs of a shell line that are not to be found here."""

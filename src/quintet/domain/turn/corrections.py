@@ -31,6 +31,7 @@ class Correction(StrEnum):
     ANSWER_SCHEMA = "answer_schema"
     STOP_HOOK = "stop_hook"
     PLAN_FLAWED = "plan_flawed"
+    REPEATED_FAILURE = "repeated_failure"
 
 
 OF_REASONING = frozenset(
@@ -42,10 +43,30 @@ OF_REASONING = frozenset(
     }
 )
 PAGES: dict[Correction, str] = {kind: f"corrections/{kind}.md" for kind in Correction}
+_FILE = r"[\w./-]*\w\.[A-Za-z]\w{0,7}(?!\w)"
+_THING = (
+    r"(?:files?|code|contents?|diffs?|logs?|source|snippets?|output|stack ?traces?|tracebacks?|error messages?|tests?"
+    rf"|function|class|{_FILE})"
+)
+_GIVE = r"(?:provid|shar|past|upload|send|attach|post|show(?:ing)? me|giv(?:e|ing) me)(?:e|ing)?"
+_POLITE = r"(?:please|kindly|could you|can you|will you|would you(?! like)|i need you to)"
+_FILLERS = r"(?:(?:please|also|just|first|now|then|kindly|mind|copy|and|directly|either|possibly)[, ]+)*"
+_MINE = r"(?:here|with me|to me|for me|and i\b|so (?:that )?i\b)"
 _ASKS = regex(
-    r"\b(please|could you|can you|would you|kindly|i need you to)\b[^.?!\n]{0,60}"
-    r"\b(provide|share|paste|upload|send|attach|show me|give me|post)\b[^.?!\n]{0,80}"
-    r"\b(files?|code|contents?|diffs?|logs?|source|snippets?|output|stack ?traces?|tests?)\b",
+    "|".join(
+        (
+            rf"\b{_POLITE}[, ]+{_FILLERS}{_GIVE}\b(?:[^.?!\n]{{0,80}}\b{_THING}|\s+(?:it|them)\b)",
+            rf"\byou (?:can|could|need to|have to) {_GIVE}\b[^.?!\n]{{0,60}}\b{_THING}[^.?!\n]{{0,30}}\b{_MINE}",
+            rf"(?:^|[.!?;:]\s+|\n\s*[-*]?\s*){_FILLERS}(?:paste|upload|attach|send|share|post)\b(?: me)?"
+            rf"[^.?!\n]{{0,60}}\b{_THING}[^.?!\n]{{0,30}}\b{_MINE}",
+            rf"\b(?:if|once|when|after) you (?:can |could )?{_GIVE}\b[^.?!\n]{{0,60}}\b{_THING}[^?!\n]{{0,30}}\bi\b",
+            rf"\bi(?:['’]d| would)? (?:need|have|want|like) to (?:see|look at|have|read|know)\b"
+            rf"[^.?!\n]{{0,80}}\b{_THING}[^.?!\n]{{0,60}}\b(?:before|to help|first|so that|in order)\b",
+            r"\bwhat (?:are|is) (?:in )?the (?:full |exact |current )?contents? (?:of|in)\b[^!\n]{0,80}\?",
+            rf"\bwhat(?:['’]s| is) in (?:the file |your )?{_FILE}|\bwhat does {_FILE} (?:contain|look like)\b",
+            rf"\b(?:let me know|tell me) (?:what (?:is|stands) in|the contents? of) (?:the |your )?(?:{_THING})",
+        )
+    ),
     re.I,
 )
 _PROMISES = regex(
@@ -66,11 +87,23 @@ def wrong(text: str, *, agent: bool, followup: bool, reasoning: Reasoning) -> Co
     answer = without(text)
     if not answer:
         return Correction.REASONING_WITHOUT_ANSWER
-    if _ASKS.search(answer):
+    if asks(answer):
         return Correction.ASKS_FOR_FILES
-    last = [line for line in answer.splitlines() if line.strip()][-1].strip(" -*>#")
-    sentence = re.split(r"(?<=[.!?])\s+", last)[-1]
-    return Correction.PROMISE_WITHOUT_ACTION if _PROMISES.match(sentence) else None
+    return Correction.PROMISE_WITHOUT_ACTION if promises(answer) else None
+
+
+def asks(answer: str) -> bool:
+    """Whether an answer asks the user for what can be read without them."""
+    return bool(_ASKS.search(answer))
+
+
+def promises(answer: str) -> bool:
+    """Whether an answer ends with what will be done, instead of doing it."""
+    lines = [line for line in answer.splitlines() if line.strip()]
+    if not lines:
+        return False
+    sentence = re.split(r"(?<=[.!?])\s+", lines[-1].strip(" -*>#"))[-1]
+    return bool(_PROMISES.match(sentence))
 
 
 Step = tuple[str, str, str]  # tool, arguments, result

@@ -9,6 +9,8 @@ from msgspec import Struct, field
 
 from quintet.domain.permission.effects import Effect
 
+Effort = Literal["", "low", "medium", "high"]
+
 
 class ToolCall(Struct, frozen=True, gc=False):
     """A call as the model wrote it; `arguments` is its JSON text, which may be anything at all."""
@@ -32,6 +34,14 @@ class Image(Struct, frozen=True, gc=False):
     data: str  # base64
 
 
+class KeptImage(Struct, frozen=True, gc=False):
+    """An image in a file that its digest names: journals and recordings hold this, and a request gets the image."""
+
+    media_type: str
+    digest: str  # SHA-256 of its bytes
+    size: int  # bytes
+
+
 class Original(Struct, frozen=True, gc=False):
     """A reply as its wire spells it: thinking that a model signed goes back to that model unchanged, or not at all."""
 
@@ -46,6 +56,8 @@ class Message(Struct, frozen=True, omit_defaults=True, gc=False):
     call_id: str = ""  # for role tool: which call this answers
     images: tuple[Image, ...] = ()  # for roles user and tool
     original: Original | None = None  # for role assistant
+    passing: bool = False  # for role user: said in this request alone, so nothing up to here is worth a cache
+    kept: tuple[KeptImage, ...] = ()  # images of a tool's result, to be put among `images` when it is sent
 
 
 class Usage(Struct, frozen=True, gc=False):
@@ -101,9 +113,10 @@ class OriginalPart(Struct, frozen=True):
     original: Original
 
 
-class EndPart(Struct, frozen=True):
+class EndPart(Struct, frozen=True, omit_defaults=True):
     finish: Finish
     usage: Usage = Usage()
+    cache_writes: int = 0  # of the input, what was put into a cache, which some providers price higher
 
 
 Part = TextPart | ThinkingPart | CallPart | OriginalPart | EndPart
@@ -125,6 +138,8 @@ class Request(Struct, frozen=True):
     tools: tuple[ToolSchema, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)  # more fields of the request's body, as the server knows them
     tool_choice: Literal["auto", "none"] = "auto"  # none: the tools stay in view, and none may be called
+    allowed: tuple[str, ...] | None = None  # of the tools in view, those that may be called; None: all of them
+    effort: Effort = ""  # how hard to think; empty for what the model's settings say
     stop: tuple[str, ...] = ()  # texts that end the reply
     json_schema: dict[str, Any] | None = None  # the reply's text is to be JSON of this schema
     unasked: frozenset[Effect] = frozenset()  # what proceeds unasked now, for a model that plans by it

@@ -14,13 +14,14 @@ from quintet.domain.base.lazy_regex import regex
 from quintet.domain.turn.stage_policy import Reasoning
 
 SECTIONS = ("Analyze", "Research", "Plan", "Reflect", "Action", "Delivery")
-MICRO_SECTIONS = ("Reflect", "Action")
+MICRO_SECTIONS = ("Reflect", "Action")  # what short reasoning must have; Plan and Risks where they changed
 DONE, NEEDS_WORK = "DONE", "NEEDS_WORK"
 _BLOCK = regex(r"<ide_reasoning>(.*?)</ide_reasoning>", re.S)
 _OPEN = regex(r"<ide_reasoning>.*\Z", re.S)
 _HEADING = regex(
-    r"^\s*(?:#+\s*|[-*]\s*|\*\*)?(Analyze|Research|Plan|Reflect|Action|Delivery)\b\**\s*:?\**\s*(.*)$", re.I
+    r"^\s*(?:#+\s*|[-*]\s*|\*\*)?(Analyze|Research|Plan|Reflect|Risks|Action|Delivery)\b\**\s*:?\**\s*(.*)$", re.I
 )
+_NOTHING = regex(r"((none|nothing( new)?|unchanged|no (new )?(changes?|risks?)|as before|n/a)\b|[-–—])[ .]*", re.I)
 _FEW_WORDS = 12  # characters; a section with less says nothing
 
 
@@ -61,23 +62,28 @@ def without(text: str) -> str:
     return _OPEN.sub("", _BLOCK.sub("", text)).strip()
 
 
-def outcome(text: str) -> ReasoningOutcome | None:
-    """What stays of a reply's reasoning; None if it had none."""
+def outcome(text: str, *, warm_up: bool = False) -> ReasoningOutcome | None:
+    """What stays of a reply's reasoning; None if it had none.
+
+    The whole plan reflects on risks; short reasoning reflects on what just happened, and names risks apart. Nothing is
+    delivered before anything was done.
+    """
     found = sections(text)
     if found is None:
         return None
     delivery = found.get("Delivery", "").lstrip("*_ ").upper()
+    risks = found.get("Risks", found.get("Reflect", "") if "Analyze" in found else "")
     return ReasoningOutcome(
         plan_delta=_line(found.get("Plan", "")),
         next_action=_line(found.get("Action", "")),
-        known_risks=_line(found.get("Reflect", "")),
-        delivery_state=DONE if delivery.startswith(DONE) else NEEDS_WORK,
+        known_risks=_line(risks),
+        delivery_state=DONE if delivery.startswith(DONE) and not warm_up else NEEDS_WORK,
     )
 
 
-def with_outcome(text: str) -> str:
+def with_outcome(text: str, *, warm_up: bool = False) -> str:
     """A reply as later requests see it: its answer, and its reasoning's outcome in place of the reasoning."""
-    found = outcome(text)
+    found = outcome(text, warm_up=warm_up)
     if found is None:
         return text
     return "\n\n".join(part for part in (without(text), f"[outcome]\n{found.as_text()}") if part)
@@ -100,4 +106,6 @@ def problem(text: str, wanted: Reasoning) -> str:
 
 def _line(text: str, most: int = 300) -> str:
     line = " ".join(text.split())
+    if _NOTHING.fullmatch(line):
+        return ""
     return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -88,16 +88,19 @@ _PLACE = regex(r"(?P<path>[^:\n]+):(?P<line>\d{1,9})(?:[-–](?P<end>\d{1,9}))?(
 
 
 class Order(Struct, frozen=True, gc=False):
-    """What the user's command asked a turn to leave behind: a report; of a cycle, tasks, their units, a verdict."""
+    """What the user's command asked a turn to leave behind: a report; of a cycle, tasks, their units, a verdict.
 
-    kind: Literal["review", "research", "plan", "build", "verify"]
-    subject: str  # working-tree, a range or a branch; the question; the file of a plan; a run; a task
+    Of compact it is a shorter conversation.
+    """
+
+    kind: Literal["review", "research", "plan", "build", "verify", "compact"]
+    subject: str  # working-tree, a range or a branch; the question; the file of a plan; a run; a task; what to keep
     revision: str = ""  # the commit where what is reviewed ends; empty: the files as they are
 
 
 def is_step(order: Order | None) -> bool:
-    """Whether a turn with this order is a step of a cycle, whose events say what came of it, not its answer."""
-    return order is not None and order.kind in ("plan", "verify")
+    """Whether the events of a turn with this order say what came of it, not its answer: a step of a cycle, /compact."""
+    return order is not None and order.kind in ("plan", "verify", "compact")
 
 
 class ReviewFinding(Struct, frozen=True, gc=False):

@@ -68,17 +68,36 @@ class StagePlan(Struct, frozen=True):
     prompts: tuple[str, ...]  # parts of what the model is told, in their order
     reasoning: Reasoning
 
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The parts of the system message: the same in every stage, so that a provider's cache holds."""
+        return tuple(part for part in self.prompts if part not in SAID_LAST)
+
+    @property
+    def last(self) -> tuple[str, ...]:
+        """The parts that are said in the last message of the request, and in no other request."""
+        return tuple(part for part in self.prompts if part in SAID_LAST)
+
 
 # Parts that are no files.
-AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE = "@agents", "@persona", "@memory", "@toolset"
+SURROUNDINGS, AGENTS_PAGE, PERSONA, MEMORY = "@surroundings", "@agents", "@persona", "@memory"
+TOOLSET_STATE = "@toolset"
 WORKFLOW_STATE = "@workflow"
 TOOLLESS = frozenset({Stage.WARMUP, Stage.DELIVERY_CHECK})
 READING_STAGES = frozenset({Stage.QA_REVIEW, Stage.VERIFICATION})
+NEEDED_TO_LOOK = frozenset({"Read", "grep", "glob"})
+# What a stage that only reads has: reading, searching and listing what is there.
+LOOKING = frozenset(
+    {
+        *("Read", "grep", "glob", "lsp_tool", "fs_read_file", "fs_list_directory", "fs_file_info"),
+        *("git_status", "git_diff", "git_diff_staged", "git_diff_unstaged", "git_log", "git_show", "git_branch_list"),
+    }
+)
 STAGE_PAGES: dict[Stage, tuple[str, ...]] = {
     Stage.WARMUP: ("stages/warmup.md",),
     Stage.ACT: (),
-    Stage.TOOL_FOLLOWUP: ("agent/tool_loop_context.md",),
-    Stage.MICRO_STEP: ("agent/tool_loop_context.md",),
+    Stage.TOOL_FOLLOWUP: (),
+    Stage.MICRO_STEP: (),
     Stage.DELIVERY_CHECK: ("agent/delivery_gate.md",),
     Stage.QA_REVIEW: ("qa/system.md", "qa/report_schema.md"),
     Stage.VERIFICATION: ("stages/verification.md",),
@@ -87,6 +106,7 @@ REASONING_PAGES = {Reasoning.MACRO: "agent/reasoning_macro.md", Reasoning.MICRO:
 
 
 _REASONS = frozenset({*REASONING_PAGES.values(), "qa/review_micro_reasoning.md"})
+SAID_LAST = _REASONS | {WORKFLOW_STATE} | {page for pages in STAGE_PAGES.values() for page in pages}
 
 
 def is_agent(axes: Axes) -> bool:
@@ -108,8 +128,11 @@ def plan_stage(
     return StagePlan(context.stage, visible(context, tools, menu or Menu()), _prompts(context, kind), kind)
 
 
-def broken_invariant(plan: StagePlan, axes: Axes, reasoning: bool, sent: int, prompts: Iterable[str]) -> str:
-    """What a request would violate: the user's mode, the user's reasoning, the policy's tools. Empty if nothing."""
+def broken_invariant(plan: StagePlan, axes: Axes, reasoning: bool, callable_tools: int, prompts: Iterable[str]) -> str:
+    """What a request would violate: the user's mode, the user's reasoning, the policy's tools. Empty if nothing.
+
+    `callable_tools` is how many of the request's tools may be called.
+    """
     told = frozenset(prompts)
     addition = "agent/mode_addition.md" if is_agent(axes) else "chat/mode_addition.md"
     if addition not in told or f"modes/{axes.work_mode}.md" not in told:
@@ -117,7 +140,7 @@ def broken_invariant(plan: StagePlan, axes: Axes, reasoning: bool, sent: int, pr
     wanted = plan.reasoning is not Reasoning.NONE
     if wanted != (reasoning and is_agent(axes)) or wanted != bool(told & _REASONS):
         return "the request does not ask for reasoning as the user set it"
-    return "" if sent == len(plan.tools) else "the tools of the request are not those of the policy"
+    return "" if callable_tools == len(plan.tools) else "the tools of the request are not those of the policy"
 
 
 def visible(context: CallContext, tools: Mapping[str, ToolSpec], menu: Menu) -> tuple[str, ...]:
@@ -125,11 +148,12 @@ def visible(context: CallContext, tools: Mapping[str, ToolSpec], menu: Menu) -> 
     useful = within_reach(context, tools)
     if context.stage in TOOLLESS:
         base: frozenset[str] = frozenset()
-    elif context.stage in READING_STAGES:
-        base = frozenset(name for name in useful if reads_only(tools[name]))
     else:
         base = visible_tools(useful, context.toolset, menu.presentation, menu.toolsets)
         base |= useful & {FINISH_STEP}  # in reach from every place in the menu
+        if context.stage in READING_STAGES:  # of the tools in view, where they will do: so the head stays as it is
+            looking = frozenset(name for name in useful & LOOKING if reads_only(tools[name]))
+            base = looking & base if base >= NEEDED_TO_LOOK else looking
     return tuple(name for name in tools if name in base)
 
 
@@ -147,16 +171,18 @@ def reads_only(spec: ToolSpec) -> bool:
 
 
 def _prompts(context: CallContext, kind: Reasoning) -> tuple[str, ...]:
+    """The head first, which no stage changes; then what is said last."""
     axes, stage = context.axes, context.stage
-    addition = "agent/mode_addition.md" if is_agent(axes) else "chat/mode_addition.md"
-    parts = ["base/system.md", "base/project_root_context.md", AGENTS_PAGE, PERSONA, MEMORY, addition]
+    parts = ["base/system.md", "base/project_root_context.md", SURROUNDINGS, AGENTS_PAGE, PERSONA, MEMORY]
+    parts += ["agent/mode_addition.md", "agent/tool_loop_context.md"] if is_agent(axes) else ["chat/mode_addition.md"]
     parts.append(f"modes/{axes.work_mode}.md")
-    if stage not in TOOLLESS | READING_STAGES:
-        if context.step:
-            parts += ["agent/workflow.md", WORKFLOW_STATE]
-        if context.report:
-            parts.append(f"modes/{context.report}_report.md")
-        parts.append(TOOLSET_STATE)
+    if context.step:
+        parts.append("agent/workflow.md")
+    if context.report:
+        parts.append(f"modes/{context.report}_report.md")
+    parts.append(TOOLSET_STATE)
+    if context.step and stage not in TOOLLESS | READING_STAGES:
+        parts.append(WORKFLOW_STATE)
     parts += STAGE_PAGES[stage]
     if kind is not Reasoning.NONE:
         parts.append("qa/review_micro_reasoning.md" if stage is Stage.QA_REVIEW else REASONING_PAGES[kind])

@@ -218,12 +218,17 @@ def names_test(line: str) -> bool:
     return bool(_RUNNER.search(line)) and not _RUNS_NOTHING.search(line)
 
 
+def masks_failure(line: str) -> bool:
+    """Whether a line's exit code may say that all is well though a command of it failed."""
+    return bool(set(_HARMLESS_JOINTS.sub("", line)) & set("|;&\n"))
+
+
 def _proof_after(before: Proof, line: str, effects: frozenset[Effect], ok: bool, changed: bool) -> Proof:
     """A test command is a shell line that builds or executes, changes nothing else, and names a test runner."""
     if names_test(line) and effects & _RUNS and not effects & _CHANGES:
         if not ok:
             return Proof.FAILED
-        return Proof.UNCLEAR if set(_HARMLESS_JOINTS.sub("", line)) & set("|;&\n") else Proof.PASSED
+        return Proof.UNCLEAR if masks_failure(line) else Proof.PASSED
     if changed or effects & (_CHANGES | {Effect.EXECUTE}):
         return before if before is Proof.NONE else Proof.STALE
     return before

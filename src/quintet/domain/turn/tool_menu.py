@@ -170,11 +170,15 @@ class MenuManager:
 
     def list(self) -> str:
         place = f"You are in {self.toolset}." if self.toolset else "You are at ROOT."
+        return f"{place}\n{self.toolset_list()}"
+
+    def toolset_list(self) -> str:
+        """The toolsets there are, wherever the model stands."""
         lines = []
         for toolset in self.choices():
             count = len(self._tools & set(toolset.tool_list))
             lines.append(f"  {toolset.name:<12}  {count:>2} tools  {toolset.description}")
-        return "\n".join([place, "Toolsets, for menu_enter:", *lines])
+        return "\n".join(["Toolsets, for menu_enter:", *lines])
 
     def enter(self, toolset: str) -> str:
         choices = [choice.name for choice in self.choices()]

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
-from quintet.domain.turn.messages import Finish, Image, ToolSchema, Usage
+from quintet.domain.turn.messages import Finish, Image, KeptImage, ToolSchema, Usage
 from quintet.domain.turn.swe_phases import PhaseMove
 from quintet.domain.turn.todos import Todo, TodoStatus
 
@@ -42,6 +42,7 @@ class Touch(Struct, frozen=True):
     server: str | None = None  # what the tool's service is asked about before the gate decides: an MCP server
     moves: tuple[str, str] | None = None  # from where, to where
     refused: str = ""  # why nobody can say yes, by what was found
+    subjects: tuple[str, ...] = ()  # each thing that a rule may say no to, where the call is about several
     user_line: bool = False  # the line is one that the user wrote into the settings
 
 
@@ -61,7 +62,16 @@ class ToolSpec(Struct, frozen=True):
     service: str = ""  # the feature whose service says more of what a call touches, where it names a server
 
     def shown(self) -> ToolSchema:
-        return ToolSchema(self.name, self.description, self.schema())
+        return ToolSchema(self.name, self.description, _brief(self.schema()))
+
+
+def _brief(schema: Any) -> Any:
+    """A schema as a model is sent it: without the word that nothing else is taken, which `bind` sees to."""
+    if isinstance(schema, list):
+        return [_brief(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _brief(value) for key, value in schema.items() if (key, value) != ("additionalProperties", False)}
 
 
 class CallStatus(StrEnum):
@@ -92,6 +102,7 @@ class ToolResult(Struct, frozen=True):
     phase: PhaseMove | None = None  # the SWE phase it goes to
     step: Move | None = None  # the way its run takes in its workflow
     consulted: tuple[Consulted, ...] = ()  # the models it asked
+    images: tuple[KeptImage, ...] = ()  # for the model to look at
 
 
 class Consulted(Struct, frozen=True):

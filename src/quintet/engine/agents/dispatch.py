@@ -9,6 +9,7 @@ import shlex
 from typing import Any, Literal
 
 from msgspec import Struct, field, to_builtins
+from msgspec.json import encode
 
 from quintet.domain.agents import agent as agents
 from quintet.domain.agents.agent import Agent
@@ -106,7 +107,7 @@ class Dispatcher:
         return Dispatched(_event("SHOW_MENU"), text=agent_commands.menu_text(self._agent, self._surface))
 
     def _dismiss(self) -> Dispatched:
-        events = agent_commands.leaving(self._core, self._state, self._agent)
+        events = agent_commands.leave_agent(self._core, self._state, self._agent)
         return Dispatched(_event("AGENT_DISMISSED"), text=f"{self._agent.id} is dismissed", events=events)
 
     def _put(self, after: RunPhase) -> Dispatched:
@@ -114,7 +115,7 @@ class Dispatcher:
         run = self._state.runs.known.get(self._state.runs.active)
         if run is None:
             raise RunFailed(RunErrorCode.PRECONDITION, "no run is active")
-        events = runs.moved(self._core, run, after, "asked for")
+        events = runs.move(self._core, run, after, "asked for")
         return Dispatched(
             _event("RUN_MOVED", run=run.run_id, phase=after), text=f"run {run.run_id} {after}", events=events
         )
@@ -130,7 +131,7 @@ class Dispatcher:
         return Dispatched(_event("CHAT_RESPONSE", assistant={"role": "assistant", "content": said}), text=said)
 
     def _resume(self, wanted: str) -> Dispatched:
-        events = agent_commands.resuming(self._core, self._state, wanted, self._surface)
+        events = agent_commands.resume_run(self._core, self._state, wanted, self._surface)
         run = next(event.run for event in events if isinstance(event, RunTaken))
         return Dispatched(_event("RUN_RESUMED", run=to_builtins(run)), events=events, begins=AgentTurn("", run.run_id))
 
@@ -215,6 +216,4 @@ def _joined(*parts: str) -> str:
 
 
 def _json(value: dict[str, str]) -> str:
-    from msgspec.json import encode
-
     return encode(value).decode()

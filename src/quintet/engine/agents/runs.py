@@ -28,7 +28,7 @@ def create(core: Core, workflow_ref: str, agent: Agent | None) -> RunStarted:
     return RunStarted(run=made)
 
 
-def moved(
+def move(
     core: Core, run: RunMetadata, after: RunPhase, reason: str = "", error: ErrorInfo | None = None
 ) -> list[Event]:
     """The event of a legal move; none where the run is there already."""
@@ -43,27 +43,27 @@ def moved(
 def put_aside(core: Core, state: SessionState, reason: str) -> list[Event]:
     """Detach the active run, if there is one; it can be resumed."""
     run = state.runs.known.get(state.runs.active)
-    return moved(core, run, RunPhase.PAUSED, reason) if run else []
+    return move(core, run, RunPhase.PAUSED, reason) if run else []
 
 
-def begun(core: Core, state: SessionState, run: str) -> list[Event]:
+def begin(core: Core, state: SessionState, run: str) -> list[Event]:
     """A turn of the run begins."""
-    return moved(core, state.runs.known[run], RunPhase.RUNNING) if run in state.runs.known else []
+    return move(core, state.runs.known[run], RunPhase.RUNNING) if run in state.runs.known else []
 
 
-def ended(core: Core, state: SessionState, finished: TurnFinished) -> list[Event]:
+def end(core: Core, state: SessionState, finished: TurnFinished) -> list[Event]:
     """Where the end of a turn leaves the run it belonged to."""
     run = state.runs.known.get(state.turns.open.run) if state.turns.open else None
     if run is None or run.phase is not RunPhase.RUNNING:
         return []
     progress = state.runs.progress.get(run.run_id)
     after, error = outcome(finished.status, finished.reason, finished.error, bool(progress and progress.done))
-    return moved(core, run, after, finished.reason, error)
+    return move(core, run, after, finished.reason, error)
 
 
-def take_up(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
+def resume(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
     """The run of this project with that id, or the latest one that can be resumed."""
-    every = listed(core)
+    every = all_runs(core)
     can = [one for one in every if one[0].phase not in TERMINAL and _free(core, state, one[1])]
     found = [one for one in every if one[0].run_id == wanted] if wanted else can
     if not found:
@@ -87,15 +87,15 @@ def take_up(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
     )
 
 
-def strayed(core: Core, state: SessionState) -> list[Event]:
+def leave_taken(core: Core, state: SessionState) -> list[Event]:
     """Where another session has taken the active run up, it is no longer this one's."""
     run = state.runs.known.get(state.runs.active)
-    if run is None or any(r.run_id == run.run_id and session == state.session for r, session in listed(core)):
+    if run is None or any(r.run_id == run.run_id and session == state.session for r, session in all_runs(core)):
         return []
-    return moved(core, run, RunPhase.PAUSED, "taken up in another session")
+    return move(core, run, RunPhase.PAUSED, "taken up in another session")
 
 
-def listed(core: Core) -> list[tuple[RunMetadata, str]]:
+def all_runs(core: Core) -> list[tuple[RunMetadata, str]]:
     """Every run of the project as it is now, with the session it is in."""
     found: dict[str, tuple[RunMetadata, str]] = {}
     try:

@@ -124,10 +124,8 @@ def workflow_begun(core: Core, run: str, leader: Agent, workflow: Workflow, root
     return WorkflowBegun(run=run, workflow=workflow, root=root, about=about[:ABOUT_SHOWN])
 
 
-def place_told(place: WorkflowProgress, messages: Iterable[Message]) -> str:
+def place_text(place: WorkflowProgress, messages: Iterable[Message]) -> str:
     """Where the run stands, as the model is told it; with the step's instructions if a summary has taken them."""
-    if place.done:
-        return "The workflow is complete: every step is finished."
     frame = place.frames[-1]
     lines = [f"Workflow: {frame.workflow.title or frame.workflow.id}", *filter(None, [frame.about])]
     lines.append(f"Step: {place.node.title or place.node.id}")

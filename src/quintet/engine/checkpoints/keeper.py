@@ -34,7 +34,7 @@ class Watched(Struct):
     states: dict[str, str] | None = None  # of the very files it writes, where those are known
 
 
-class Keeper:
+class CheckpointKeeper:
     """The checkpoints of one session; its calls come one after the other."""
 
     def __init__(self, core: Core, journal: Journal) -> None:

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.journal import protocol as p
+from quintet.domain.journal.reasons import EndCause, cause_of
 from quintet.domain.ports.ports import Store
 from quintet.domain.turn.messages import EndStatus
 
@@ -44,11 +45,12 @@ def points_of(store: Store, session: str) -> list[Point]:
     for recorded in store.read(session, kinds=KINDS):
         match recorded.event:
             case p.TurnStarted() as e:
-                title = " ".join(e.text.split())[:LONGEST_TITLE] or "(went on)"
+                unsaid = "/compact" if e.order and e.order.kind == "compact" else "(went on)"
+                title = " ".join(e.text.split())[:LONGEST_TITLE] or unsaid
                 found[e.turn] = Point(len(found) + 1, e.turn, recorded.at, title, recorded.seq)
             case p.TurnFinished() as e if e.turn in found:
                 found[e.turn].end = recorded.seq
-                found[e.turn].cut = e.status == EndStatus.INTERRUPTED and e.reason != "interrupted"
+                found[e.turn].cut = e.status == EndStatus.INTERRUPTED and cause_of(e.reason) is not EndCause.INTERRUPTED
             case p.CheckpointTaken() as e:
                 kept[e.point] = (recorded.seq, e)
             case p.FilesChanged() as e:

@@ -19,17 +19,17 @@ from quintet.engine.session.core import Core
 MOST_SHOWN = 40  # files
 
 
-class PointShown(Struct, frozen=True):
+class PointChoice(Struct, frozen=True):
     number: int
     at: str
     about: str  # files and lines that changed since
     title: str
 
 
-async def points(core: Core, session: str) -> list[PointShown]:
+async def points(core: Core, session: str) -> list[PointChoice]:
     found = points_of(core.store, session)
     there = await core.checkpoints.kept() if found else set()
-    return [PointShown(p.number, p.at[:16].replace("T", " "), changed_since(p, there), p.title) for p in found]
+    return [PointChoice(p.number, p.at[:16].replace("T", " "), changed_since(p, there), p.title) for p in found]
 
 
 async def preview(core: Core, state: SessionState, number: str) -> list[str]:

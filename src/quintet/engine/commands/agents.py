@@ -17,7 +17,7 @@ from quintet.engine.session.core import Core
 def agents(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if line.words:
         _not_while_running(context, "/agents")
-        events = entering(context.core, context.state, " ".join(line.words), context.surface)
+        events = enter_agent(context.core, context.state, " ".join(line.words), context.surface)
         agent = next(event.agent for event in events if isinstance(event, AgentEntered))
         return CommandOutcome(f"you are with {headline(agent)}", events, data={"agent": agent.id})
     rows = [(agent.id, agent.title or agent.persona.role, origin) for agent, origin in context.core.agents.listed()]
@@ -34,32 +34,35 @@ def dismiss(context: CommandContext, line: CommandLine) -> CommandOutcome:
     agent = _agent(context)
     _not_while_running(context, "/dismiss")
     data = {"agent": agent.id, "event": {"type": "AGENT_DISMISSED"}}
-    return CommandOutcome(f"{agent.id} is dismissed", leaving(context.core, context.state, agent), data=data)
+    return CommandOutcome(f"{agent.id} is dismissed", leave_agent(context.core, context.state, agent), data=data)
 
 
-def entering(core: Core, state: SessionState, name: str, surface: Surface) -> list[Event]:
+def enter_agent(core: Core, state: SessionState, name: str, surface: Surface) -> list[Event]:
     """An agent is chosen: the active run is put aside, its menu becomes the one that inputs go by."""
-    return [*runs.put_aside(core, state, "another agent was chosen"), entered(core, core.agents.find(name), surface)]
+    return [
+        *runs.put_aside(core, state, "another agent was chosen"),
+        agent_entered(core, core.agents.find(name), surface),
+    ]
 
 
-def entered(core: Core, agent: Agent, surface: Surface) -> AgentEntered:
+def agent_entered(core: Core, agent: Agent, surface: Surface) -> AgentEntered:
     labels = tuple(item.label for item in visible_menu(agent, surface))
     return AgentEntered(agent=agent, persona=core.agents.rendered(persona_prompt(agent), agent), menu=labels)
 
 
-def leaving(core: Core, state: SessionState, agent: Agent) -> list[Event]:
+def leave_agent(core: Core, state: SessionState, agent: Agent) -> list[Event]:
     return [*runs.put_aside(core, state, "the agent was dismissed"), AgentDismissed(agent=agent.id)]
 
 
-def resuming(core: Core, state: SessionState, wanted: str, surface: Surface) -> list[Event]:
+def resume_run(core: Core, state: SessionState, wanted: str, surface: Surface) -> list[Event]:
     """A run is taken up, and with it the agent whose run it is."""
-    taken = runs.take_up(core, state, wanted or state.runs.active)
+    taken = runs.resume(core, state, wanted or state.runs.active)
     if taken.run.run_id == state.runs.active:
         return [taken]
     leader = taken.progress.leader if taken.progress else None
     events = runs.put_aside(core, state, "another run was taken up")
     if leader and (state.runs.agent is None or state.runs.agent != leader):
-        events.append(entered(core, leader, surface))
+        events.append(agent_entered(core, leader, surface))
     return [*events, taken]
 
 

@@ -1,4 +1,4 @@
-"""The slash commands of a cycle: plan, accept, build, try again at once, begin afresh; and when an input is one."""
+"""The slash commands of a cycle: plan, accept, build, one unit, again at once, afresh; and when an input is one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.call_events import NO
 from quintet.domain.journal.cycle_state import CycleState
-from quintet.domain.journal.protocol import Choice, Event, QuestionAnswered, QuestionAsked
+from quintet.domain.journal.protocol import Choice, Event, QuestionAnswered, QuestionAsked, RunResumed
 from quintet.domain.journal.state import SessionState
 from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.tasks.request_split import is_several
@@ -18,7 +18,7 @@ from quintet.domain.turn.reports import Order
 from quintet.engine.commands.dials import flag_changes, turn_dials
 from quintet.engine.commands.work import begin_work
 from quintet.engine.session import dials
-from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome
+from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome, TurnEffect
 from quintet.engine.session.core import Core
 from quintet.engine.session.questions import Follow, QuestionAbout
 
@@ -120,6 +120,16 @@ def going_on(context: CommandContext) -> BeginWork | None:
     if cycle.plan.pending and state.axes.run_control is not RunControl.AUTONOMOUS:
         raise UsageError("the plan waits for you: /accept")
     return BeginWork("", Order("build", cycle.run))
+
+
+def next_unit(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    outcome = turn_dials(context, AxesChange(run_control=RunControl.ASSISTED), Scope.NOW, "/next")
+    if context.state.turns.paused:
+        outcome.events.append(RunResumed(reason="/next"))
+        outcome.effects.append(TurnEffect.LET_GO)
+    else:
+        outcome.begins = going_on(context)
+    return outcome
 
 
 def retry(context: CommandContext, line: CommandLine) -> CommandOutcome:

@@ -1,4 +1,7 @@
-"""The slash commands that turn dials: each makes the transition its words ask for, at the scope they name."""
+"""The slash commands that turn dials: each makes the transition its words ask for, at the scope they name.
+
+`/theme` is about the screen: the surface that gave it carries it out.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from quintet.domain.dials import badge
 from quintet.domain.dials.axes import AXIS_WORDS, AxesChange, ModelMode, RunControl, WorkMode, merge, parse_axis
 from quintet.domain.dials.transitions import Scope
 from quintet.domain.input.slash_line import CommandLine
-from quintet.domain.journal.protocol import Choice, DialsTurned, Event, QuestionAnswered, QuestionAsked, RunResumed
+from quintet.domain.journal.protocol import Choice, DialsTurned, Event, QuestionAnswered, QuestionAsked
+from quintet.domain.settings.screen import THEMES
 from quintet.engine.session import dials
 from quintet.engine.session.command_context import CommandContext, CommandOutcome, Handler, TurnEffect
 from quintet.engine.session.questions import QuestionAbout
@@ -45,16 +49,14 @@ def steer(context: CommandContext, line: CommandLine) -> CommandOutcome:
     return turn_dials(context, parse_axis(axis, value), _scope(tuple(scope)), "/steer")
 
 
-def next_unit(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    from quintet.engine.commands.cycle import going_on
-
-    outcome = turn_dials(context, AxesChange(run_control=RunControl.ASSISTED), Scope.NOW, "/next")
-    if context.state.turns.paused:
-        outcome.events.append(RunResumed(reason="/next"))
-        outcome.effects.append(TurnEffect.LET_GO)
-    else:
-        outcome.begins = going_on(context)
-    return outcome
+def theme(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    if not line.words:
+        return CommandOutcome(f"/theme takes one of: {' '.join(THEMES)}\ndisplay.theme in your settings makes it last")
+    name = line.words[0].lower()
+    if name not in THEMES or len(line.words) > 1:
+        wanted = " ".join(line.words)
+        raise UsageError(f'theme "{wanted}": not one of {", ".join(THEMES)}.{did_you_mean(wanted, THEMES)}')
+    return CommandOutcome(f"theme {name}, for as long as this screen is open", data={"theme": name})
 
 
 def turn_dials(context: CommandContext, change: AxesChange, scope: Scope, reason: str) -> CommandOutcome:

@@ -1,6 +1,6 @@
 """The slash commands that tell of the session, where it stands, what it did and cost, and take the user's rating.
 
-What adds things up is imported when it is asked for: most sessions never ask.
+Loaded when one of them is given: most sessions never ask.
 """
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ from quintet.domain.dials import badge
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Recorded, TurnRated
 from quintet.domain.journal.session_summary import brief
+from quintet.engine.reports import accounts
+from quintet.engine.reports.forensics import Examiner, allowance
+from quintet.engine.reports.forensics_page import page
+from quintet.engine.reports.session_report import Reporter, report_lines
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
-from quintet.engine.session.queries import network_words, sandbox_words
+from quintet.engine.session.queries import cycle_line, network_words, sandbox_words
 
 LOG_LINES = 20
 LOG_CELLS = 110  # of a line of it
@@ -43,16 +47,12 @@ def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
         following = f"   run {run.run_id}, {run.workflow_ref}, {run.phase}" if run else ""
         rows.append(("agent", f"{state.runs.agent.id}{following}"))
     if state.cycle:
-        from quintet.engine.session.queries import cycle_line
-
         rows.append(("cycle", cycle_line(to_builtins(brief(state.cycle)))))
     rows += [("pending", f"{badge.full(t.change.applied_to(state.axes))}  {t.scope}") for t in state.dials.pending]
     return CommandOutcome("\n".join(f"{name:<9}{value}" for name, value in rows))
 
 
 async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    from quintet.engine.reports import accounts
-
     by = accounts.one_of("by", str(line.flags.get("by", "model")), accounts.GROUPINGS)
     found = accounts.costs(accounts.requests([r async for r in _journal(context, accounts.KINDS)]), by)
     usage = context.state.spent.usage
@@ -64,8 +64,6 @@ async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 async def logs(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    from quintet.engine.reports import accounts
-
     chosen = accounts.wanted(str(line.flags.get("level", "")), str(line.flags.get("stage", "")))
     every = accounts.requests([r async for r in _journal(context, accounts.KINDS)])
     shown = [request for request in every if chosen(request)][-LOG_LINES:]
@@ -75,8 +73,6 @@ async def logs(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 async def session_report(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    from quintet.engine.reports.session_report import Reporter, report_lines
-
     reporter = Reporter()
     async for recorded in _journal(context):
         reporter.apply(recorded)
@@ -84,9 +80,6 @@ async def session_report(context: CommandContext, line: CommandLine) -> CommandO
 
 
 async def forensics(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    from quintet.engine.reports.forensics import Examiner, allowance
-    from quintet.engine.reports.forensics_page import page
-
     session, turn = context.state.session, str(line.flags.get("turn", ""))
     if line.words or (turn and not turn.isdecimal()):
         raise UsageError("/forensics [--turn N], for example /forensics --turn 3")

@@ -8,13 +8,13 @@ from quintet.domain.agents.run import RunErrorCode, RunPhase
 from quintet.domain.base.errors import RunFailed, UsageError
 from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.input.slash_line import CommandLine
-from quintet.domain.journal.describe import compacted
+from quintet.domain.journal.describe import compacted, nothing_to_compact
 from quintet.domain.journal.dial_state import DialState
 from quintet.domain.journal.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed, RunTaken
 from quintet.domain.settings.settings import REPLAYED
 from quintet.domain.turn.reports import Order
 from quintet.engine.agents import runs
-from quintet.engine.commands.agents import resuming
+from quintet.engine.commands.agents import resume_run
 from quintet.engine.commands.cycle import going_on
 from quintet.engine.session import dials
 from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome, TurnEffect
@@ -52,7 +52,7 @@ def resume(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 def _resume_run(context: CommandContext, wanted: str) -> CommandOutcome:
     try:
-        events = resuming(context.core, context.state, wanted, context.surface)
+        events = resume_run(context.core, context.state, wanted, context.surface)
     except RunFailed as error:
         if not wanted and error.code == RunErrorCode.PRECONDITION:
             raise UsageError("nothing is paused or interrupted, and no run can be resumed") from None
@@ -75,7 +75,7 @@ def stop(context: CommandContext, line: CommandLine) -> CommandOutcome:
     dropped = dials.drop_all(state, "/stop")
     said = f"; {counted(len(dropped), 'waiting transition')} dropped" if dropped else ""
     withdrawn = context.questions.withdrawn(QuestionAbout.PLAN, "/stop")
-    waiting = runs.moved(context.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
+    waiting = runs.move(context.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
     return CommandOutcome(f"stopped{said}", [*dropped, *waiting, *withdrawn], [TurnEffect.STOP])
 
 
@@ -122,13 +122,24 @@ def qa(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 def compact(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    event = compaction.by_rules(context.core, context.state, "/compact")
-    if event is None:
-        held = len(context.state.conversation.messages)
-        return CommandOutcome(
-            f"nothing to compact: {counted(held, 'message')} in the conversation, and all of them stay"
-        )
+    """By the rules at once; with a model's own words where one is configured and no turn is in its way."""
+    keep = "\n".join(filter(None, (*line.words, line.details.strip())))
+    core, state = context.core, context.state
+    if len(state.conversation.messages) < 2:
+        return CommandOutcome(nothing_to_compact(len(state.conversation.messages)))
+    limits = compaction.limits_of(core, state, context.next_request())
+    event = compaction.by_rules(core, state, "/compact", limits, keep)
+    if event is None or _at_offline_rules(context):
+        return CommandOutcome(nothing_to_compact(len(state.conversation.messages)))
+    if not context.busy and compaction.writes(core, state):
+        said = f"{core.turn.models.route(state.dials)} writes a summary"
+        return CommandOutcome(said, begins=BeginWork("", Order("compact", keep)))
     return CommandOutcome(f"compacted {compacted(event)}", [event], data={"compacted": event.kept + 1})
+
+
+def _at_offline_rules(context: CommandContext) -> bool:
+    """Whether the offline rules are in the middle of a turn: they read it whole at each request."""
+    return context.state.turns.open is not None and not context.core.turn.models.staged(context.state.dials)
 
 
 def leave(context: CommandContext, line: CommandLine) -> CommandOutcome:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
+from importlib import import_module
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import nearest
@@ -10,13 +11,11 @@ from quintet.domain.dials.axes import AXIS_WORDS, AxesChange, RunControl, Surfac
 from quintet.domain.input import slash_line as command_line
 from quintet.domain.input.slash_line import CommandLine, CommandUsage
 from quintet.domain.journal.state import SessionState
-from quintet.engine.commands import agents, reports, work
+from quintet.engine.commands import agents, work
 from quintet.engine.commands import cycle as cycles
 from quintet.engine.commands import dials as turns
 from quintet.engine.commands import rewind as rewinds
 from quintet.engine.commands import run as runs
-from quintet.engine.commands import screen as screens
-from quintet.engine.commands import tasks as task_list
 from quintet.engine.session.command_context import CommandContext, CommandOutcome, Handler, SlashCommand
 from quintet.engine.session.core import FeatureCommands
 
@@ -39,6 +38,17 @@ def _help(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 _AXES = "[--autonomous] [--permission-profile P] [--model-mode M]"
 _FLAGS = f"{_AXES} [SCOPE]"
+
+
+def _later(name: str) -> Handler:
+    """The handler `module:function` of this room, loaded when first given: most sessions never do."""
+    module, _, function = name.partition(":")
+
+    def handler(context: CommandContext, line: CommandLine) -> CommandOutcome | Awaitable[CommandOutcome]:
+        loaded: Handler = getattr(import_module(f"quintet.engine.commands.{module}"), function)
+        return loaded(context, line)
+
+    return handler
 
 
 def _dial(name: str, usage: str, about: str, handler: Handler) -> SlashCommand:
@@ -70,7 +80,7 @@ TABLE: tuple[SlashCommand, ...] = (
         "go on until done, blocked or a limit (/control autonomous)",
         turns.fixed(AxesChange(run_control=RunControl.AUTONOMOUS)),
     ),
-    SlashCommand("next", "/next", "one unit, then pause (/control assisted)", turns.next_unit),
+    SlashCommand("next", "/next", "one unit, then pause (/control assisted)", cycles.next_unit),
     SlashCommand(
         "steer",
         "/steer AXIS VALUE [now|after-current-tool|after-current-unit|next-milestone|for-next-unit]",
@@ -115,44 +125,52 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
     SlashCommand("qa", "/qa", "the report of the newest review", runs.qa),
     SlashCommand(
-        "compact", "/compact", "put a summary in the place of the older messages; your last requests stay", runs.compact
+        "compact",
+        "/compact [WHAT TO KEEP]",
+        "put a summary in the place of the older messages; your last requests stay",
+        runs.compact,
+        prose=True,
     ),
+    SlashCommand("context", "/context", "what fills the model's window", _later("context:context")),
     SlashCommand(
         "tasks",
         "/tasks [STATUS…] | show ID | move ID STATUS",
         "this project's tasks, the next one marked; show or move one",
-        task_list.tasks,
+        _later("tasks:tasks"),
     ),
     SlashCommand(
-        "queue", "/queue", "open tasks in the order they will be done, and what they wait for", task_list.queue
+        "queue", "/queue", "open tasks in the order they will be done, and what they wait for", _later("tasks:queue")
     ),
-    SlashCommand("doctor", "/doctor [fix]", "what is wrong here; fix mends what can be mended", task_list.doctor),
-    SlashCommand("status", "/status", "where this session stands", reports.status),
+    SlashCommand("doctor", "/doctor [fix]", "what is wrong here; fix mends what can be mended", _later("tasks:doctor")),
+    SlashCommand("status", "/status", "where this session stands", _later("reports:status")),
     SlashCommand(
         "cost",
         "/cost [--by day|model|stage|mode|session|run]",
         "tokens and money so far",
-        reports.cost,
+        _later("reports:cost"),
         frozenset({"by"}),
     ),
     SlashCommand(
         "logs",
         "/logs [--level info|warning|error] [--stage STAGE]",
         "this session's last 20 model requests",
-        reports.logs,
+        _later("reports:logs"),
         frozenset({"level", "stage"}),
     ),
     SlashCommand(
-        "session-report", "/session-report", "what this session did, changed, asked and cost", reports.session_report
+        "session-report",
+        "/session-report",
+        "what this session did, changed, asked and cost",
+        _later("reports:session_report"),
     ),
     SlashCommand(
         "forensics",
         "/forensics [--turn N]",
         "this session step by step, as a page with charts; says where it is",
-        reports.forensics,
+        _later("reports:forensics"),
         frozenset({"turn"}),
     ),
-    SlashCommand("rate", "/rate 1-5 [WORDS]", "rate the last turn", reports.rate),
+    SlashCommand("rate", "/rate 1-5 [WORDS]", "rate the last turn", _later("reports:rate")),
     SlashCommand(
         "rewind",
         "/rewind [N [files|conversation|both]]",
@@ -162,8 +180,8 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand(
         "fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork
     ),
-    SlashCommand("settings", "/settings", "every setting, and where it came from", reports.settings),
-    SlashCommand("theme", "/theme [NAME]", "the colours of the terminal UI", screens.theme),
+    SlashCommand("settings", "/settings", "every setting, and where it came from", _later("reports:settings")),
+    SlashCommand("theme", "/theme [NAME]", "the colours of the terminal UI", turns.theme),
     SlashCommand("help", "/help [COMMAND]", "this list", _help),
     SlashCommand("quit", "/quit", "leave", runs.leave),
 )
@@ -218,7 +236,7 @@ def command_in(state: SessionState, text: str, surface: Surface, features: Featu
     name = command_line.command_name(text)
     if name is None or not (known(name) or features.find(name)):
         if state.runs.agent:
-            from quintet.domain.agents.route import CommandKind, resolve
+            from quintet.domain.agents.route import CommandKind, resolve  # most sessions have no agent
             from quintet.domain.agents.words import input_line
 
             kind = resolve(text, state.runs.agent, surface, bool(state.runs.active)).kind

@@ -1,4 +1,4 @@
-"""The slash commands on durable tasks and health: what they need is imported when one is asked for."""
+"""The slash commands on durable tasks and health: loaded when one of them is given."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.describe import task_moved
+from quintet.domain.tasks.order import blocked_by
+from quintet.engine.cycle import task_tables as shown
+from quintet.engine.cycle.context import task_moved as task_moved_event
+from quintet.engine.cycle.doctor import fix, health_lines
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
 
 
 async def tasks(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    from quintet.engine.cycle import task_tables as shown
-
     if line.words[:1] == ("move",):
         return await _move(context, line.words[1:])
     if line.words[:1] == ("show",):
@@ -23,9 +25,6 @@ async def tasks(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 def _show(context: CommandContext, words: tuple[str, ...]) -> CommandOutcome:
-    from quintet.domain.tasks.order import blocked_by
-    from quintet.engine.cycle.task_tables import show_lines
-
     if len(words) != 1:
         raise UsageError("/tasks show ID, for example /tasks show task-001")
     keeper = context.core.cycle.tasks()
@@ -34,35 +33,28 @@ def _show(context: CommandContext, words: tuple[str, ...]) -> CommandOutcome:
     if task is None:
         raise UsageError(f"there is no task {words[0]}.{did_you_mean(words[0], [task.id for task in every])}")
     moves, waits_for = keeper.store.moves(task.id), blocked_by(every).get(task.id, ())
-    return CommandOutcome("\n".join(show_lines(task, moves, waits_for, keeper.holder(task.id))))
+    return CommandOutcome("\n".join(shown.show_lines(task, moves, waits_for, keeper.holder(task.id))))
 
 
 async def _move(context: CommandContext, words: tuple[str, ...]) -> CommandOutcome:
-    from quintet.engine.cycle.context import task_moved as moved_event
-    from quintet.engine.cycle.task_tables import parse_status
-
     if len(words) != 2:
         raise UsageError("/tasks move ID STATUS, for example /tasks move task-001 paused")
     try:
-        task, move = await context.core.cycle.tasks().move(words[0], parse_status(words[1]), "/tasks move")
+        task, move = await context.core.cycle.tasks().move(words[0], shown.parse_status(words[1]), "/tasks move")
     except UsageError:
         raise
     except QuintetError as error:  # nothing of the session's is wrong: it is the command that cannot be done
         raise UsageError(error.message, hint=error.hint) from error
-    event = moved_event(task, move)
+    event = task_moved_event(task, move)
     return CommandOutcome(task_moved(event), [event], data={"task": task.id})
 
 
 def queue(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    from quintet.engine.cycle import task_tables as shown
-
     every = context.core.cycle.tasks().look().tasks
     return CommandOutcome("\n".join(shown.queue_lines(every)) or ("no task is open" if every else shown.NONE_YET))
 
 
 async def doctor(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    from quintet.engine.cycle.doctor import fix, health_lines
-
     if line.words not in ((), ("fix",)):
         raise UsageError("/doctor [fix]")
     done = await fix(context.core.cycle.look(), context.core.cycle.tasks(), context.core.store) if line.words else []

@@ -16,7 +16,7 @@ from quintet.domain.tasks.cycle import Stop, limit_hit
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.page import findings_page
 from quintet.domain.tasks.task import Task, TaskMove, TaskStatus, after_failure
-from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.cycle.claims import TaskClaims
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.session import dials
@@ -34,7 +34,7 @@ class CycleContext(Struct):
     journal: Journal
     turns: Turns
     questions: Questions
-    checkpoints: Keeper
+    checkpoints: CheckpointKeeper
     go: asyncio.Event  # clear while the run is paused
     skip: asyncio.Event  # clear while a wait goes on; /retry sets it
     claims: TaskClaims
@@ -149,7 +149,7 @@ def task_moved(task: Task, move: TaskMove, run: str = "") -> TaskMoved:
     )
 
 
-async def surely(work: Coroutine[Any, Any, T]) -> T:
+async def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """Do this to its end, however often it is cancelled meanwhile: it puts things back in order.
 
     Who is cancelled meanwhile is so afterwards: their next wait ends so.

@@ -27,6 +27,7 @@ from quintet.domain.journal.protocol import (
     QuestionAsked,
     TaskVerified,
 )
+from quintet.domain.journal.reasons import TaskCause, not_verified, task_cause_of
 from quintet.domain.journal.state import SessionState
 from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Step, Stop, Verify, next_step
 from quintet.domain.tasks.cycle_phases import TERMINAL, CyclePhase
@@ -36,7 +37,7 @@ from quintet.domain.tasks.task import Approval, Task, TaskStatus
 from quintet.domain.tasks.verdicts import VerifyOutcome
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.agents import runs
-from quintet.engine.cycle.context import CycleContext, surely, task_moved
+from quintet.engine.cycle.context import CycleContext, run_to_end, task_moved
 from quintet.engine.cycle.execute import UnitStep
 from quintet.engine.cycle.health_gate import HealthGate
 from quintet.engine.cycle.plan import PlanStep
@@ -78,7 +79,7 @@ class CycleRun:
             core.log.crash(error)
             rest = Stop(EndStatus.FAILED, f"{type(error).__name__}: {error}")
         if self._state.cycle and self._state.cycle.at_work:
-            await surely(self._stop(rest))
+            await run_to_end(self._stop(rest))
 
     @property
     def _state(self) -> SessionState:
@@ -96,7 +97,7 @@ class CycleRun:
         if goes_on and cycle and wanted in state.runs.known:
             resumed = CycleResumed(run=wanted, submission=first.submission, reason=first.text or "goes on")
             taken = [] if state.runs.active == wanted else runs.put_aside(context.core, state, "a cycle goes on")
-            await context.journal.append(*taken, resumed, *runs.begun(context.core, state, wanted))
+            await context.journal.append(*taken, resumed, *runs.begin(context.core, state, wanted))
         else:
             await context.journal.append(*self._fresh(first))
         for task, move in put_back:
@@ -119,7 +120,7 @@ class CycleRun:
             plans=plans,
         )
         aside = runs.put_aside(core, state, "a cycle was begun")
-        running = runs.moved(core, started.run, RunPhase.RUNNING)
+        running = runs.move(core, started.run, RunPhase.RUNNING)
         reading = CycleMoved(run=run, phase=CyclePhase.READING_INPUT, iteration=0)
         return [*aside, started, began, *running, reading]
 
@@ -241,7 +242,7 @@ class CycleRun:
         self._moved(CyclePhase.VERIFYING, task, by=cycle.roles.verifier)
         verdict = await self._verifier.verify(task)
         if isinstance(verdict, Stop):
-            await surely(context.claims.let_go(task.id))
+            await run_to_end(context.claims.let_go(task.id))
             return verdict
         await context.journal.append(
             TaskVerified(
@@ -258,19 +259,19 @@ class CycleRun:
         )
         self._moved(CyclePhase.CLEANING_UP, task)
         if verdict.outcome is VerifyOutcome.FAILED:
-            await surely(self._context.fail(task, verdict.by, verdict.findings))
+            await run_to_end(self._context.fail(task, verdict.by, verdict.findings))
         elif verdict.outcome is VerifyOutcome.NOT_VERIFIED:
-            open_reason = f"{VerifyOutcome.NOT_VERIFIED}: {verdict.findings}"
-            await surely(context.close_unit(task, TaskStatus.REVIEWING, open_reason))  # for a person to say
+            reason = not_verified(verdict.findings)
+            await run_to_end(context.close_unit(task, TaskStatus.REVIEWING, reason))  # for a person to say
         elif task.text.approval is Approval.AFTER:
-            await surely(context.move(task, TaskStatus.REVIEWING, "verified; waits for approval"))
+            await run_to_end(context.move(task, TaskStatus.REVIEWING, "verified; waits for approval"))
         else:
-            await surely(context.close_unit(task, TaskStatus.DONE, f"verified by {verdict.by}"))
+            await run_to_end(context.close_unit(task, TaskStatus.DONE, f"verified by {verdict.by}"))
         return None
 
     async def _approve(self, task: Task) -> Stop | None:
         core, why = self._context.core, self._context.tasks.why(task.id)
-        unverified = why if why.startswith(VerifyOutcome.NOT_VERIFIED) else ""
+        unverified = why if task_cause_of(why) is TaskCause.NOT_VERIFIED else ""
         if not core.person:
             stands = f"is {unverified}" if unverified else "is verified and wants your approval"
             return Stop(EndStatus.BLOCKED, f"task {task.id} {stands}; nobody is attached to ask")
@@ -285,9 +286,9 @@ class CycleRun:
         )
         answer = await self._context.questions.ask(question)
         if answer.choice == YES:
-            await surely(self._context.close_unit(task, TaskStatus.DONE, "approved by the user"))
+            await run_to_end(self._context.close_unit(task, TaskStatus.DONE, "approved by the user"))
         else:
-            await surely(self._context.fail(task, "the user", answer.note or "not approved"))
+            await run_to_end(self._context.fail(task, "the user", answer.note or "not approved"))
         return None
 
     def _moved(self, phase: CyclePhase, task: Task | None = None, **more: Any) -> None:
@@ -303,7 +304,7 @@ class CycleRun:
             self._moved(rest.phase)
         run = self._state.runs.known.get(cycle.run)
         after = AFTER.get(rest.status, RunPhase.WAITING_USER)
-        moved = runs.moved(context.core, run, after, rest.reason) if run else []
+        moved = runs.move(context.core, run, after, rest.reason) if run else []
         stopped = CycleStopped(
             run=cycle.run,
             submission=cycle.submission,

@@ -22,9 +22,10 @@ from quintet.domain.tasks.task import OVER, TaskStatus, after_failure
 from quintet.engine.cycle.task_keeper import MAY_HAVE_PUBLISHED, TaskKeeper
 from quintet.engine.session.leases import owner_lives
 
-W, E = Severity.WARNING, Severity.ERROR
+I, W, E = Severity  # noqa: E741
 STATE, SESSION, TASK, PROJECT, MACHINE = HealthScope
 WELL = "nothing is wrong"
+_FIRST = (E, W, I)
 
 
 class Look:
@@ -38,13 +39,14 @@ class Look:
 
     def health(self, *, thorough: bool = False) -> list[Finding]:
         """Everything that is wrong, errors first."""
-        found = [*self._disks(), *self._git(), *self._parts()]
+        found = [*self._disks(), *self._git(), *self._parts(), *self._prompts()]
+        found += self._probe.of_features(thorough)
         if problem := self._probe.store_problem(thorough):
             found.append(Finding(problem.code, E, STATE, "state.db", problem.message, problem.hint))
         else:
             scan = self._probe.tasks()
             found += [*self._leases(), *self._claims(), *_pages(scan), *self._verifications(scan)]
-        return sorted(found, key=lambda finding: finding.severity is not E)
+        return sorted(found, key=lambda finding: _FIRST.index(finding.severity))
 
     async def examined(self) -> list[Finding]:
         """The same, while the loop goes on."""
@@ -93,6 +95,20 @@ class Look:
         if not sandbox.ready:
             problem = f"commands run in sandbox {sandbox.found}: {sandbox.missing}"
             yield Finding("SANDBOX_WEAK", W, MACHINE, sandbox.found, problem, "Install bubblewrap, or let it start.")
+
+    def _prompts(self) -> Iterator[Finding]:
+        own = self._probe.own_prompts()
+        for name, why in own.refused:
+            advice = "Change the page, or delete it: no session begins here until then."
+            yield Finding("PROMPT_REFUSED", E, PROJECT, name, why, advice)
+        for name in own.unknown:
+            problem = f"{name}: a prompt of this project's that stands in for none of the shipped ones"
+            advice = "Give it the name of a shipped page, or delete it."
+            yield Finding("PROMPT_UNKNOWN", W, PROJECT, name, problem, advice)
+        for name in own.used:
+            problem = f"{name}: a prompt of this project's stands in for the shipped one"
+            advice = "Nothing is wrong: delete it to have the shipped one again."
+            yield Finding("PROMPT_OVERRIDDEN", I, PROJECT, name, problem, advice)
 
     def _verifications(self, scan: Scan) -> Iterator[Finding]:
         checked: dict[str, list[str]] = {}

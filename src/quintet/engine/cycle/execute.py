@@ -19,7 +19,7 @@ from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import request_of
 from quintet.domain.tasks.task import Approval, Task, TaskStatus
 from quintet.domain.turn.messages import EndStatus
-from quintet.engine.cycle.context import CycleContext, rest_after, surely
+from quintet.engine.cycle.context import CycleContext, rest_after, run_to_end
 from quintet.engine.cycle.executor import ExecutorStart, why
 from quintet.engine.cycle.task_keeper import MAY_HAVE_PUBLISHED
 from quintet.engine.session import dials
@@ -50,12 +50,12 @@ class UnitStep:
         await journal.append(context.at(CyclePhase.EXECUTING, task, by=context.cycle.roles.executor, **place))
         try:
             result = await self._carried_out(task)
-            rest = await surely(self._settled(task, result))
+            rest = await run_to_end(self._settled(task, result))
         except asyncio.CancelledError:
-            await surely(self._put_back(task, "interrupted"))
+            await run_to_end(self._put_back(task, "interrupted"))
             raise
         except QuintetError as error:
-            await surely(self._put_back(task, error.message))
+            await run_to_end(self._put_back(task, error.message))
             raise
         return rest
 

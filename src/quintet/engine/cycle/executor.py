@@ -28,14 +28,14 @@ from quintet.domain.tasks.executors import (
     Changed,
     Ended,
     ExecutorFailure,
+    ExecutorMessage,
     ExecutorRole,
     Printed,
-    Said,
     Spent,
 )
 from quintet.domain.turn.messages import ToolCall, Usage
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch
-from quintet.engine.cycle.context import CycleContext, surely
+from quintet.engine.cycle.context import CycleContext, run_to_end
 from quintet.engine.turn.gatekeeper import Blocked, Gatekeeper, finished_call
 from quintet.engine.turn.model_request import LimitReached
 from quintet.engine.turn.toolbox import Prepared
@@ -78,7 +78,7 @@ class ExecutorGate(Gatekeeper):
             axes = structs.replace(axes, work_mode=WorkMode.PLAN)
         effects = EFFECTS if executes else EFFECTS - {Effect.EDIT}
         touch = Touch(effects, why=f"{self._name} works by itself, with a network")
-        rules = (*toolbox.hands.rules(), *self._own_rule(axes.permission_profile))
+        rules = (*toolbox.outside.rules(), *self._own_rule(axes.permission_profile))
         terms = structs.replace(toolbox.terms, person=self._core.person, rules=rules)
         decision = gate.decide(SPEC, touch, axes, terms, self._name)
         if not executes:
@@ -102,9 +102,8 @@ class StartRecord(Struct):
 
 
 def why(name: str, ended: Ended) -> str:
-    """What went wrong with an executor, with its name once."""
-    said = ended.reason or str(ended.failure or "failed")
-    return said if said.startswith(name) else f"{name}: {said}"
+    """What went wrong with an executor."""
+    return executors.with_name(name, ended.reason or str(ended.failure or "failed"))
 
 
 class ExecutorStart:
@@ -158,7 +157,7 @@ class ExecutorStart:
             journal.post(finished_call(call, ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)))
             stopped = Ended(False, reason="interrupted")
             journal.post(self._ended(call.id, attempt, stopped, heard, core.clock.monotonic() - began))
-            journal.post(*await surely(context.checkpoints.after(watched)))
+            journal.post(*await run_to_end(context.checkpoints.after(watched)))
             raise
         finally:
             self._turn.spend(heard.usage, heard.cost)
@@ -170,7 +169,7 @@ class ExecutorStart:
         seconds = core.clock.monotonic() - began
         status = CallStatus.OK if ended.ok else CallStatus.ERROR
         text = (ended.answer or ended.reason)[:MOST_OUTPUT]
-        changed = await surely(context.checkpoints.after(watched))
+        changed = await run_to_end(context.checkpoints.after(watched))
         journal.post(*changed, finished_call(call, ToolResult(text, status, summary=self._name), round(seconds, 3)))
         journal.post(self._ended(call.id, attempt, ended, heard, seconds, wait))
         return ended, wait
@@ -195,7 +194,7 @@ class ExecutorStart:
         )
         async for part in context.core.cycle.executors().run(assignment):
             match part:
-                case Said():
+                case ExecutorMessage():
                     context.journal.post(ExecutorSaid(call=call, text=part.text, reasoning=part.reasoning))
                 case CallBegan():
                     heard.begun[part.id] = part

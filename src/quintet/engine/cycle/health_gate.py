@@ -36,7 +36,7 @@ class HealthGate:
         """None if a unit may be dispatched."""
         found = await self._context.core.cycle.look().examined()
         wrong = [finding for finding in found if stops(finding)]
-        self._say([finding for finding in found if not stops(finding)], "warning")
+        self._say([one for one in found if not stops(one) and one.severity is not Severity.INFO], "warning")
         if not wrong:
             return None
         policy = self._context.core.settings.repair.auto_transition

@@ -16,6 +16,7 @@ from quintet.domain.base.errors import NotFound, QuintetError, TaskTaken, UsageE
 from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.dials.axes import Axes
+from quintet.domain.journal.reasons import FOUND_AS_FILE, TaskCause, task_cause_of
 from quintet.domain.ports.ports import Clock
 from quintet.domain.ports.tasks import DRAFT, Claim, Staged, TaskFiles, TaskStore
 from quintet.domain.tasks.cycle import Board, board
@@ -28,7 +29,6 @@ from quintet.engine.session.leases import LEASE_SECONDS, owner_lives
 S = TaskStatus
 MAY_HAVE_PUBLISHED = "cut short while it published; see whether it did, then move it to todo or cancel it"
 PROCESS_ENDED = "its process ended"
-FOUND = "found as a file without a row"
 WAITING_FOR_A_VERDICT = (TaskStatus.VERIFYING, TaskStatus.REVIEWING)
 NO_RUN = "tasks"  # the folder for what is cancelled outside a run
 
@@ -123,7 +123,7 @@ class TaskKeeper:
     def is_found(self, task: str) -> bool:
         """Whether the task is known by its file alone: nobody has added it."""
         moves = self.store.moves(task)
-        return bool(moves) and moves[0].reason == FOUND
+        return bool(moves) and task_cause_of(moves[0].reason) is TaskCause.FOUND_AS_FILE
 
     # ── making
 
@@ -323,7 +323,7 @@ class TaskKeeper:
             for task in found.changed:
                 await self.store.amend_task(task)
 
-    async def mend(self, drifts: Iterable[Drift]) -> list[str]:
+    async def mend(self, drifts: Iterable[Drift]) -> list[str]:  # the name that recordings hold
         """Do each drift's own fix; returns what was done."""
         return [done for drift in drifts if (done := await self._mend(drift))]
 
@@ -358,7 +358,7 @@ class TaskKeeper:
         status, at = status_in(path), self._clock.now()
         completed = at if status is TaskStatus.DONE else ""
         task = Task(text, status, created=at, completed=completed, path=path, stamp=stamp)
-        await self.store.add_tasks([task], FOUND)
+        await self.store.add_tasks([task], FOUND_AS_FILE)
         return f"took up {path} as task {text.id}, {status}"
 
 

@@ -12,6 +12,7 @@ from quintet import __version__
 from quintet.domain.journal.protocol import VERSION, Event
 from quintet.domain.journal.recording import FORMAT, Header, digest, own_tool
 from quintet.domain.ports.ports import Lease
+from quintet.domain.settings.settings import Settings
 from quintet.engine.replay import ports
 from quintet.engine.replay.models import RecordedModels
 from quintet.engine.replay.ports import recorded_port
@@ -19,7 +20,7 @@ from quintet.engine.replay.recorder import Recorder
 from quintet.engine.replay.store import RecordedStore
 from quintet.engine.replay.tools import RecordedToolAccess, recorded_tool
 from quintet.engine.session.core import CommandParts, Core, CycleParts, FeatureCommands
-from quintet.engine.turn.hands import Hands
+from quintet.engine.turn.toolbox import ToolAccess
 
 T = TypeVar("T")
 
@@ -38,16 +39,25 @@ def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[
         reason=reason,
         opening=tuple(opening),
         agent=agent,
-        settings=structs.replace(core.settings, features={}),  # a feature's may hold secrets
+        settings=_without_secrets(core.settings),
         terms=toolbox.terms,
         person=core.person,
         answer_schema=core.turn.answer_schema,
         agents_page=core.turn.agents_page,
+        keeps_images=core.turn.keep_images is not None,
+        looks_around=core.turn.look_around is not None,
+        finds_pages=core.turn.nested_pages is not None,
         own_tools=tuple(own_tool(spec) for spec in toolbox.specs.values() if spec.toolset),
         pages=pages,
         shipped={name: digest(text) for name, text in shipped.items()},
         commands=core.commands.features.usages,
     )
+
+
+def _without_secrets(settings: Settings) -> Settings:
+    """Settings without what may hold secrets: features' tables, and what models are sent beside a conversation."""
+    models = {name: structs.replace(one, headers={}, query={}, body={}) for name, one in settings.models.items()}
+    return structs.replace(settings, models=models, features={})
 
 
 def recorded(core: Core, recorder: Recorder, session: str) -> Core:
@@ -58,8 +68,9 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
 
     store = RecordedStore(core.store, recorder, session)
     specs = {name: recorded_tool(s, recorder) if s.toolset else s for name, s in core.turn.toolbox.specs.items()}
-    access = cast(Hands, RecordedToolAccess(core.turn.toolbox.hands, recorder))
-    hooks, commands = core.turn.hook_runner, core.commands
+    access = cast(ToolAccess, RecordedToolAccess(core.turn.toolbox.outside, recorder))
+    hooks, commands, look = core.turn.hook_runner, core.commands, core.turn.look_around
+    nested = core.turn.nested_pages
     turn = structs.replace(
         core.turn,
         models=structs.replace(
@@ -67,11 +78,14 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
             make=RecordedModels(core.turn.models.make, recorder).get,
             chance=asked("chance", core.turn.models.chance),
         ),
-        toolbox=core.turn.toolbox.with_hands(access, specs),
+        toolbox=core.turn.toolbox.with_access(access, specs),
         rule_book=recorded_port(core.turn.rule_book, ports.RULE_BOOK, recorder),
         repository=recorded_port(core.turn.repository, ports.REPOSITORY, recorder),
         hook_runner=recorded_port(hooks, ports.HOOKS, recorder) if hooks else None,
         keep_artifact=asked("artifact", core.turn.keep_artifact),
+        keep_images=asked("images", core.turn.keep_images) if core.turn.keep_images else None,
+        look_around=asked("surroundings", look) if look else None,
+        nested_pages=asked("nested_pages", nested) if nested else None,
     )
     cycle = CycleParts(
         plans=recorded_port(core.cycle.plans, ports.PLANS, recorder),
@@ -95,6 +109,7 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
             ),
             keep_page=lambda *words: recorder.awaited("page", commands.keep_page(*words)),
             settings_text=asked("settings", commands.settings_text),
+            board_rows=commands.board_rows,  # seen on the screen alone
         ),
         ownership=structs.replace(
             core.ownership,

@@ -30,7 +30,10 @@ from quintet.domain.ports.ports import (
 )
 from quintet.domain.ports.tasks import Plans
 from quintet.domain.tasks.executors import Executors
+from quintet.domain.turn.agent_pages import AgentsPage
+from quintet.domain.turn.messages import KeptImage
 from quintet.domain.turn.review_subject import Subject
+from quintet.domain.turn.surroundings import Surroundings
 from quintet.domain.turn.tool_spec import ToolSpec
 from quintet.engine.cycle.doctor import Look
 from quintet.engine.cycle.task_keeper import TaskKeeper
@@ -187,9 +190,7 @@ class Replay:
                 models=ModelAccess(
                     header.settings, ReplayedModels(player, self._requested).get, asked("chance", float)
                 ),
-                toolbox=Toolbox(
-                    {**parts.specs, **own}, access, parts.grammar, header.terms, header.settings.tools.presentation
-                ),
+                toolbox=Toolbox({**parts.specs, **own}, access, parts.grammar, header.terms, header.settings.tools),
                 prompts=self._prompts,
                 rule_book=port(RuleBook, ports.RULE_BOOK),
                 repository=port(Repository, ports.REPOSITORY),
@@ -197,6 +198,9 @@ class Replay:
                 agents_page=header.agents_page,
                 answer_schema=header.answer_schema,
                 keep_artifact=asked("artifact", str),
+                keep_images=asked("images", tuple[KeptImage | None, ...]) if header.keeps_images else None,
+                look_around=asked("surroundings", Surroundings) if header.looks_around else None,
+                nested_pages=asked("nested_pages", tuple[AgentsPage, ...]) if header.finds_pages else None,
             ),
             cycle=CycleParts(
                 plans=port(Plans, ports.PLANS),

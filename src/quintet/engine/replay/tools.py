@@ -12,13 +12,13 @@ from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touc
 from quintet.engine.replay.player import Player
 from quintet.engine.replay.ports import PortForm, RecordedPort, ReplayedPort
 from quintet.engine.replay.recorder import Recorder
-from quintet.engine.turn.hands import Hands
+from quintet.engine.turn.toolbox import ToolAccess
 
 TOOL_ACCESS = PortForm(unrecorded={"end_shell": None})
 
 
 class RecordedToolAccess(RecordedPort):
-    def __init__(self, access: Hands, recorder: Recorder) -> None:
+    def __init__(self, access: ToolAccess, recorder: Recorder) -> None:
         super().__init__(access, TOOL_ACCESS, recorder)
         self._rules: tuple[Rule, ...] = ()
         self._looks = 0
@@ -43,7 +43,7 @@ class RecordedToolAccess(RecordedPort):
 
 class ReplayedToolAccess(ReplayedPort):
     def __init__(self, player: Player) -> None:
-        super().__init__(Hands, TOOL_ACCESS, player)
+        super().__init__(ToolAccess, TOOL_ACCESS, player)
         self._rules: tuple[Rule, ...] = ()
         self._looks = 0
 

@@ -15,13 +15,23 @@ from quintet.domain.base.text_table import GAP, table
 from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, WorkMode
-from quintet.domain.journal.protocol import ExecutorEnded, ModelConsulted, ModelReplied, ModelRequested, Recorded
+from quintet.domain.journal.protocol import (
+    ExecutorEnded,
+    HistoryCompacted,
+    ModelConsulted,
+    ModelReplied,
+    ModelRequested,
+    Recorded,
+)
 from quintet.domain.tasks.executors import ExecutorRole
 from quintet.domain.turn.messages import Usage
 from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity
 
 # The types of events read here.
-KINDS = ("model_requested", "model_replied", "model_failed", "model_consulted", "executor_ended", "turn_finished")
+KINDS = (
+    *("model_requested", "model_replied", "model_failed", "model_consulted", "history_compacted"),
+    *("executor_ended", "turn_finished"),
+)
 ROLES = frozenset(map(str, ExecutorRole))  # the stages of what AI CLIs did
 CONSULT = "consult"  # the stage of a request that a call made
 LEVELS = {"info": 0, "warning": 1, "error": 2}
@@ -30,7 +40,7 @@ FREE = "builtin"  # the offline rules have no price and need none
 
 
 class RequestLine(Struct, frozen=True, gc=False):
-    """One model request as the log tells it."""
+    """One model request, as `quintet logs --json` writes it."""
 
     seq: int
     at: str
@@ -73,12 +83,12 @@ def request_lines(activities: Iterable[TimedActivity]) -> list[RequestLine]:
 
 def _line(request: TimedActivity) -> RequestLine:
     event = request.begun.event
-    told: ModelReplied | ModelConsulted | ExecutorEnded | None
+    told: ModelReplied | HistoryCompacted | ModelConsulted | ExecutorEnded | None
     match event:
         case ModelRequested():
             user_mode, stage, model, attempt = event.user_mode, event.stage, event.model, event.attempt
             tool_count, reasoning = event.tool_count, event.reasoning
-            told = request.reply if request.outcome != "open" else None
+            told = request.spent if request.outcome != "open" else None
         case ModelConsulted():
             user_mode, stage, model, attempt = _user_mode(event.axes), CONSULT, event.model, 1
             tool_count, reasoning, told = 0, False, event

@@ -1,8 +1,9 @@
 """What began and what ended it: turns, model requests, tool calls and questions, paired in one pass over a journal.
 
 The log, the session report, the forensics and the spans of a collector are views over this. A request is joined by its
-step with the reply or the failure that ended it; a reply that was cut off ends it only with its turn, since what cut it
-may still be told. Consulting another model, and a start of an AI CLI, are requests that one event tells of.
+step with what ended it: the reply, the failure, or the compaction that it was made for. A reply that was cut off ends
+it only with its turn, since what cut it may still be told. Consulting another model, and a start of an AI CLI, are
+requests that one event tells of.
 """
 
 from __future__ import annotations
@@ -42,6 +43,12 @@ class TimedActivity(Struct):
         event = self.replied.event if self.replied else None
         return event if isinstance(event, p.ModelReplied) else None
 
+    @property
+    def spent(self) -> p.ModelReplied | p.HistoryCompacted | None:
+        """What tells what a request used: its reply, or the compaction that it was made for."""
+        event = self.replied.event if self.replied else None
+        return event if isinstance(event, p.ModelReplied | p.HistoryCompacted) else None
+
 
 class Activities:
     """Follows a journal, in one go or bit by bit."""
@@ -65,6 +72,10 @@ class Activities:
             case p.ModelFailed(step=step, error=error, retry_in=again):
                 outcome = "error" if again is None else "retry"
                 return self._ended(ActivityKind.REQUEST, step, recorded, outcome, error.code)
+            case p.HistoryCompacted(step=step) if step:
+                if request := self._open.get((ActivityKind.REQUEST, step)):
+                    request.replied = recorded
+                return self._ended(ActivityKind.REQUEST, step, recorded, "ok")
             case p.ModelConsulted() as e:
                 return [_whole(recorded, e.call, "ok", e.seconds)]
             case p.ExecutorEnded(failure=failure) as e:

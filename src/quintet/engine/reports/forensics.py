@@ -41,7 +41,7 @@ class RequestEntry(Struct, tag_field="kind", tag="request"):
 
 
 class CallEntry(Struct, tag_field="kind", tag="call"):
-    """A tool call: the decision on it and everything behind that, and what came of it."""
+    """A tool call, as `quintet forensics --json` writes it: the decision with all behind it, and what came of it."""
 
     seq: int
     at: str

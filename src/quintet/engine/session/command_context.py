@@ -17,11 +17,13 @@ from quintet.domain.dials.transitions import Activity
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Event
 from quintet.domain.journal.state import SessionState
+from quintet.domain.turn.messages import Request
 from quintet.domain.turn.reports import Order
-from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
+from quintet.engine.turn.model_request import Asker
 
 if TYPE_CHECKING:
     from quintet.engine.session.input_runner import InputRunner
@@ -31,7 +33,13 @@ class CommandContext:
     """What a command may see and do."""
 
     def __init__(
-        self, core: Core, journal: Journal, questions: Questions, keeper: Keeper, inputs: InputRunner, surface: Surface
+        self,
+        core: Core,
+        journal: Journal,
+        questions: Questions,
+        keeper: CheckpointKeeper,
+        inputs: InputRunner,
+        surface: Surface,
     ) -> None:
         self.core = core
         self.questions = questions
@@ -56,6 +64,10 @@ class CommandContext:
     def skip_wait(self) -> bool:
         """End the wait before something is tried again; False if nothing waits."""
         return self._inputs.skip_wait()
+
+    def next_request(self) -> Request:
+        """The request that acting would make now, with the model in use."""
+        return Asker(self.core, self._journal).as_acting()
 
     async def settled(self) -> None:
         """Wait until what the last calls changed is on record."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from random import random
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,19 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.dial_state import DialState
+from quintet.domain.models.prices import cost_of, prices_of
 from quintet.domain.ports.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
 from quintet.domain.settings.settings import ModelSettings, Settings
-from quintet.domain.turn.messages import Usage
+from quintet.domain.turn.agent_pages import AgentsPage
+from quintet.domain.turn.context import window_of
+from quintet.domain.turn.messages import KeptImage, Usage
+from quintet.domain.turn.surroundings import Surroundings
 from quintet.engine.turn.prompts import Prompts
 from quintet.engine.turn.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from quintet.domain.ports.tasks import Plans
+    from quintet.domain.tasks.board import BoardEntry
     from quintet.domain.tasks.executors import Executors
     from quintet.engine.cycle.doctor import Look
     from quintet.engine.cycle.task_keeper import TaskKeeper
@@ -62,13 +67,18 @@ class ModelAccess(Struct):
     def names(self) -> list[str]:
         return [*self.settings.models, "builtin"]
 
-    def price(self, name: str, usage: Usage) -> float:
+    def window(self, name: str) -> int:
+        """Tokens that a model can read; 0 if nobody knows."""
+        return window_of(self.settings, name)
+
+    def reply_limit(self, name: str) -> int:
+        """Tokens that its reply may have, where the user says so."""
+        model = self.settings.models.get(name)
+        return model.max_tokens if model else 0
+
+    def price(self, name: str, usage: Usage, cache_writes: int = 0) -> float:
         priced: ModelSettings | None = self.settings.models.get(name)
-        if priced is None:
-            return 0.0
-        cached = usage.cached_tokens * (priced.price_cached or priced.price_input)
-        fresh = (usage.input_tokens - usage.cached_tokens) * priced.price_input
-        return (fresh + cached + usage.output_tokens * priced.price_output) / 1_000_000
+        return cost_of(prices_of(priced), usage, cache_writes) if priced else 0.0
 
 
 class TurnParts(Struct):
@@ -80,7 +90,10 @@ class TurnParts(Struct):
     rule_book: RuleBook
     repository: Repository
     hook_runner: HookRunner | None = None  # without one no hooks are run
-    agents_page: str = ""  # what the project tells agents: its AGENTS.md
+    agents_page: str = ""  # what the project tells agents, where nobody looks around
+    keep_images: Callable[[tuple[str, ...]], tuple[KeptImage | None, ...]] | None = None  # those that an input names
+    look_around: Callable[[], Surroundings] | None = None  # before a turn
+    nested_pages: Callable[[tuple[str, ...]], tuple[AgentsPage, ...]] | None = None  # of the folders of touched files
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
 
@@ -110,6 +123,7 @@ class CommandParts(Struct):
     features: FeatureCommands = FeatureCommands()
     settings_text: Callable[[], str] = lambda: ""
     keep_page: Callable[[str, str, Iterable[str]], Awaitable[str]] = _no_page
+    board_rows: Callable[[], Sequence[BoardEntry]] = tuple  # that features add to the board
 
 
 class Ownership(Struct):

@@ -14,7 +14,7 @@ from quintet.engine.session import dials, questions
 from quintet.engine.session.core import Core
 
 
-def leftovers(core: Core, state: SessionState) -> list[Event]:
+def close_leftovers(core: Core, state: SessionState) -> list[Event]:
     events: list[Event] = [
         ToolFinished(call=c, tool=s.tool, status=CallStatus.INTERRUPTED, content=OUTCOME_UNKNOWN)
         for c, s in state.calls.running.items()
@@ -28,7 +28,7 @@ def leftovers(core: Core, state: SessionState) -> list[Event]:
             steps=state.turns.open.steps,
             cycle=state.cycle.run if state.cycle and state.cycle.at_work else "",
         )
-        events += [*runs.ended(core, state, ending), ending]
+        events += [*runs.end(core, state, ending), ending]
         events += dials.reach(state, Boundary.UNIT_END)
     return events + _cycle(core, state)
 
@@ -52,4 +52,4 @@ def _cycle(core: Core, state: SessionState) -> list[Event]:
     )
     run = state.runs.known.get(cycle.run)
     waits = run and run.phase is RunPhase.RUNNING and not (state.turns.open and state.turns.open.run == cycle.run)
-    return [stopped, *(runs.moved(core, run, RunPhase.WAITING_USER, "its process ended") if run and waits else [])]
+    return [stopped, *(runs.move(core, run, RunPhase.WAITING_USER, "its process ended") if run and waits else [])]

@@ -11,7 +11,7 @@ from msgspec import json, structs, to_builtins
 
 from quintet.domain.journal.protocol import HookRan, Noticed
 from quintet.domain.settings import hooks as hook_places
-from quintet.domain.settings.hooks import HookPlace, HookSaid
+from quintet.domain.settings.hooks import HookPlace, HookVerdict
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 
@@ -25,16 +25,16 @@ class Hooks:
         commands: tuple[str, ...] = getattr(self._core.settings.hooks, place.setting)
         return commands if self._core.turn.hook_runner else ()
 
-    async def run(self, place: HookPlace, **about: Any) -> HookSaid:
+    async def run(self, place: HookPlace, **about: Any) -> HookVerdict:
         """What the hooks at this place say; `about` is what they are told beside where the session stands."""
-        said = HookSaid()
+        said = HookVerdict()
         for command in self.at(place):
-            said = hook_places.both(said, await self._run(place, command, about))
+            said = hook_places.stricter(said, await self._run(place, command, about))
             if said.blocked:
                 break
         return said
 
-    async def _run(self, place: HookPlace, command: str, about: dict[str, Any]) -> HookSaid:
+    async def _run(self, place: HookPlace, command: str, about: dict[str, Any]) -> HookVerdict:
         state, clock = self._journal.state, self._core.clock
         told = {
             "hook_event_name": place,
@@ -48,7 +48,7 @@ class Hooks:
         end = await self._core.turn.hook_runner.run(
             command, json.encode(told), self._core.project, hook_places.TIMEOUT_SECONDS
         )
-        said = hook_places.judged(place, end)
+        said = hook_places.verdict_of(place, end)
         ran = HookRan(
             place=place,
             command=command,

@@ -16,7 +16,7 @@ from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
-from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.commands import cycle as cycles
 from quintet.engine.cycle.claims import TaskClaims
 from quintet.engine.cycle.context import CycleContext
@@ -34,7 +34,7 @@ class InputRunner:
         core: Core,
         journal: Journal,
         questions: Questions,
-        keeper: Keeper,
+        keeper: CheckpointKeeper,
         owner: str,
         failed: Callable[[BaseException], None],
     ) -> None:
@@ -150,7 +150,7 @@ class InputRunner:
         if not (self._state.runs.agent and submission and not own and order is None):
             run = "" if submission or order else self._state.runs.active
             return TurnWork(text, surface, submission, order, run, own)
-        from quintet.engine.agents.dispatch import dispatch
+        from quintet.engine.agents.dispatch import dispatch  # most sessions have no agent
 
         routed = dispatch(self._core, self._state, text, surface)
         if routed.begins is None:
@@ -176,7 +176,7 @@ class InputRunner:
         return False
 
     async def _run_cycle(self, first: InputReceived) -> None:
-        from quintet.engine.cycle.cycle import CycleRun
+        from quintet.engine.cycle.cycle import CycleRun  # most sessions begin no cycle
 
         claims = TaskClaims(self._core, self._journal, self._owner)
         shared = (self._turns, self._questions, self._keeper, self._go, self._skip)

@@ -47,7 +47,7 @@ class Journal:
         self._lease = lease
         self.state = state
         self.feed = feed
-        self.heed: Callable[[Event], None] = lambda event: None  # told of every event that is handed over
+        self.on_event: Callable[[Event], None] = lambda event: None  # given every event that is handed over
         self.broken: BaseException | None = None
         # Signals that wait for the newest write to be durable, so that readers see things in order.
         self._held: list[Signal] | None = None
@@ -65,7 +65,7 @@ class Journal:
         task = asyncio.ensure_future(self._write(events, batch, held))
         task.add_done_callback(_noted)
         for event in events:
-            self.heed(event)
+            self.on_event(event)
         return task
 
     def append(self, *events: Event, consumed: str = "") -> Awaitable[list[Recorded]]:

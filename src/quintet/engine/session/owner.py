@@ -32,19 +32,19 @@ from quintet.domain.ports.ports import Lease, Unreadable
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.agents import runs
-from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.commands import table as commands
-from quintet.engine.commands.agents import entering
+from quintet.engine.commands.agents import enter_agent
 from quintet.engine.session import questions
 from quintet.engine.session.command_context import CommandContext, CommandOutcome, TurnEffect
 from quintet.engine.session.core import Core
-from quintet.engine.session.crash_recovery import leftovers
+from quintet.engine.session.crash_recovery import close_leftovers
 from quintet.engine.session.feed import Feed
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.input_runner import InputRunner
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
-from quintet.engine.turn.shell_warden import ShellWarden
+from quintet.engine.turn.gatekeeper import ShellRevoker
 
 POLL_SECONDS = 0.1  # how soon another process's submission is noticed
 
@@ -54,9 +54,9 @@ class Owner:
         self.core = core
         self.feed = Feed()
         self.journal = Journal(core.store, core.clock, state, lease, self.feed, core.ownership.durable, core.redactor)
-        self.journal.heed = ShellWarden(core, self.journal).heed
+        self.journal.on_event = ShellRevoker(core, self.journal).on_event
         self._lease = lease
-        self._keeper = Keeper(core, self.journal)
+        self._keeper = CheckpointKeeper(core, self.journal)
         self._questions = questions.Questions(self.journal)
         claims_of = f"{state.session}/{lease.owner}"
         self._inputs = InputRunner(core, self.journal, self._questions, self._keeper, claims_of, self._give_up)
@@ -79,11 +79,11 @@ class Owner:
         """Take up the session: settle what a former owner left open, enter the agent, serve the inbox, open."""
         if reason:
             taken = SessionTaken(owner=self._lease.owner, pid=self._lease.pid, reason=reason)
-            await self.journal.append(*leftovers(self.core, self.state), taken)
-            if strayed := runs.strayed(self.core, self.state):
-                await self.journal.append(*strayed)
+            await self.journal.append(*close_leftovers(self.core, self.state), taken)
+            if left := runs.leave_taken(self.core, self.state):
+                await self.journal.append(*left)
         if agent:
-            await self.journal.append(*entering(self.core, self.state, agent, self.state.axes.surface))
+            await self.journal.append(*enter_agent(self.core, self.state, agent, self.state.axes.surface))
         self._tasks = [asyncio.create_task(self._heartbeat())]
         await Hooks(self.core, self.journal).run(HookPlace.SESSION_START, source=reason or "new")
         self._tasks.append(asyncio.create_task(self._serve()))

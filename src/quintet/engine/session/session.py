@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import OwnerGone, QuintetError, UsageError
@@ -21,13 +21,15 @@ from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.ports.ports import ShellState
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.messages import EndStatus
+from quintet.engine.checkpoints import rewind_preview
 from quintet.engine.commands.table import usages
 from quintet.engine.session.core import Core
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.owner import Owner
 
 if TYPE_CHECKING:
-    from quintet.engine.checkpoints.rewind_preview import PointShown
+    from quintet.domain.tasks.board import BoardEntry
+    from quintet.engine.checkpoints.rewind_preview import PointChoice
 
 WATCH_SECONDS = 0.05
 OWNER_SECONDS = 0.5  # how often a quiet owner is looked for
@@ -83,7 +85,11 @@ class Session:
 
     def shells(self) -> list[ShellState]:
         """The background shells that run here; those of another process are its own."""
-        return self._core.turn.toolbox.hands.shells() if self._owner else []
+        return self._core.turn.toolbox.outside.shells() if self._owner else []
+
+    def board_rows(self) -> Sequence[BoardEntry]:
+        """What features have under way here, for the board."""
+        return self._core.commands.board_rows() if self._owner else ()
 
     @property
     def settings(self) -> Settings:
@@ -117,17 +123,13 @@ class Session:
     async def say(self, text: str) -> str:
         return await self.submit(Say(text=text))
 
-    async def points(self) -> list[PointShown]:
+    async def points(self) -> list[PointChoice]:
         """The points this session can go back to, oldest first."""
-        from quintet.engine.checkpoints import rewind_preview as rewind_view
-
-        return await rewind_view.points(self._core, self.id)
+        return await rewind_preview.points(self._core, self.id)
 
     async def rewind_preview(self, number: str) -> list[str]:
         """What going back to before a point would do, line by line."""
-        from quintet.engine.checkpoints import rewind_preview as rewind_view
-
-        return await rewind_view.preview(self._core, self.state, number)
+        return await rewind_preview.preview(self._core, self.state, number)
 
     def follow(self, submission: str, *, after: int | None = None, signals: bool = False) -> FollowedInput:
         """The events from a submission on, or from those numbered above `after`, to the end of what was submitted.

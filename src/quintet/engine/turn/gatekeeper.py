@@ -6,17 +6,30 @@ was asked at: tightening them, or a change of the file it is about, voids it, an
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.safe_text import brief
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
 from quintet.domain.journal.call_events import ALWAYS, NO, YES
-from quintet.domain.journal.protocol import CallDecided, Choice, Event, Noticed, QuestionAsked, RuleMade, ToolFinished
+from quintet.domain.journal.protocol import (
+    CallDecided,
+    Choice,
+    DialsTurned,
+    Event,
+    Noticed,
+    QuestionAsked,
+    RuleMade,
+    ToolFinished,
+)
+from quintet.domain.journal.reasons import declined, not_run
 from quintet.domain.permission.effects import PARTIAL_LEAVES, Effect
 from quintet.domain.permission.gate import Sandbox, Verdict
 from quintet.domain.permission.question import BETWEEN
@@ -30,6 +43,9 @@ from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import APPROVAL, APPROVAL_OR_RULE, Questions
 from quintet.engine.turn.toolbox import Prepared
+
+if TYPE_CHECKING:
+    from quintet.domain.edits.edit import Change
 
 PREVIEW_LINES = 20  # of a change that is asked about
 PREVIEW_COLUMNS = 200  # of an argument for a server's tool
@@ -96,12 +112,12 @@ class Gatekeeper:
             if not approved_before or verdict is Verdict.DENY:
                 self._journal.post(self._decided(prepared))
             if verdict is Verdict.DENY:
-                self._refuse(call, f"not run: {reason}")
+                self._refuse(call, not_run(reason))
                 return None
             if verdict is Verdict.ALLOW or approved_before:
                 return prepared
             if not self._core.person:
-                self._refuse(call, f"not run: {reason}")
+                self._refuse(call, not_run(reason))
                 raise Blocked(f"{prepared.spec.name}: {reason}")
             rule = self._rule(prepared) if prepared.decision.lifts else None
             question = self._asking(prepared, rule, again)
@@ -146,9 +162,9 @@ class Gatekeeper:
         calls = [_told(one) for one in prepared]
         said = await self._hooks.run(HookPlace.PERMISSION_REQUEST, question=question.text, calls=calls)
         if said.blocked:
-            return NO, f"not run: {said.reason}"
+            return NO, not_run(said.reason)
         answer = await self._questions.ask(question)
-        return answer.choice, _declined(answer.note)
+        return answer.choice, declined(answer.note)
 
     def _voided(
         self, question: QuestionAsked, asked: list[Prepared], fresh: Sequence[Prepared | ToolResult], axes: Axes
@@ -244,6 +260,11 @@ class Gatekeeper:
         old, new = str(values.get("old_string", "")), str(values.get("new_string", values.get("content", "")))
         if touch.lines:
             return []
+        if values.get("patch"):
+            return _first_lines(str(values["patch"]).splitlines())
+        if edits := cast("tuple[Change, ...]", values.get("edits") or ()):
+            pairs = [(edit.old_string.splitlines(), edit.new_string.splitlines()) for edit in edits]
+            return _first_lines([line for pair in pairs for line in _difference(*pair)])
         if "content" in values and touch.writes:
             old = self._core.turn.toolbox.content(touch.writes[0])
         return _first_lines(_difference(old.splitlines(), new.splitlines()))
@@ -268,6 +289,29 @@ class Gatekeeper:
         self._journal.post(finished_call(call, ToolResult(text, CallStatus.DENIED)))
 
 
+class ShellRevoker:
+    """Ends background shells that turned dials no longer grant.
+
+    Given every event as it is journalled, it judges the call that started each running shell again, at the new axes.
+    What it ends is on record with the reason, and whoever reads that shell next is told.
+    """
+
+    def __init__(self, core: Core, journal: Journal) -> None:
+        self._core = core
+        self._journal = journal
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def on_event(self, event: Event) -> None:
+        if isinstance(event, DialsTurned):
+            toolbox = self._core.turn.toolbox
+            for shell, reason in toolbox.revoked_shells(event.before, event.after, person=self._core.person):
+                text = f"background shell {shell.name} is ended ({brief(shell.call.arguments)}): {reason}"
+                self._journal.post(Noticed(level="warning", code="SHELL_ENDED", text=text))
+                task = asyncio.ensure_future(toolbox.end_shell(shell.name, reason))
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
+
+
 def finished_call(call: ToolCall, result: ToolResult, seconds: float = 0.0) -> Event:
     return ToolFinished(
         call=call.id,
@@ -277,11 +321,8 @@ def finished_call(call: ToolCall, result: ToolResult, seconds: float = 0.0) -> E
         seconds=seconds,
         changed=result.changed,
         summary=result.summary,
+        images=result.images or UNSET,
     )
-
-
-def _declined(note: str) -> str:
-    return f"not run: the user said no: {note}" if note else "not run: the user said no"
 
 
 def _asks(prepared: Prepared | ToolResult) -> TypeGuard[Prepared]:
@@ -315,8 +356,6 @@ def _first_lines(lines: list[str]) -> list[str]:
 
 
 def _json_lines(value: object) -> list[str]:
-    import json
-
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
     return [line[:PREVIEW_COLUMNS] for line in text.splitlines()]
 
@@ -324,7 +363,7 @@ def _json_lines(value: object) -> list[str]:
 def _difference(old: list[str], new: list[str]) -> list[str]:
     if len(old) + len(new) > COMPARED_LINES:
         return [*(f"- {line}" for line in old), *(f"+ {line}" for line in new)]
-    from difflib import unified_diff
+    from difflib import unified_diff  # not for every start
 
     body = list(unified_diff(old, new, n=0, lineterm=""))[2:]
     return [f"{line[0]} {line[1:]}" for line in body if line[0] in "-+"]

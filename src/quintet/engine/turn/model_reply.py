@@ -30,6 +30,7 @@ class Reply:
         self.original: Original | None = None
         self.finish = Finish.STOP
         self.usage = Usage()
+        self.cache_writes = 0
         self.ended = False
 
     @property
@@ -51,8 +52,8 @@ class Reply:
                     signal(ThinkingDelta(step=step, text=text))
                 case OriginalPart(original):
                     self.original = original
-                case EndPart(finish, usage):
-                    self.finish, self.usage, self.ended = finish, usage, True
+                case EndPart(finish, usage, cache_writes):
+                    self.finish, self.usage, self.cache_writes, self.ended = finish, usage, cache_writes, True
                 case _:
                     self.calls.append(part.call)
         if not self.ended:

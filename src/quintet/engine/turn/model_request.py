@@ -7,26 +7,49 @@ sent.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, TypeVar
 
 from msgspec import structs
 
-from quintet.domain.base.errors import ModelError, QuintetError
+from quintet.domain.base.errors import ModelContextOverflow, ModelError, QuintetError
+from quintet.domain.base.retry import given_up, model_wait
 from quintet.domain.journal.conversation_state import ASIDE
-from quintet.domain.journal.protocol import Countdown, ErrorInfo, ModelFailed, ModelReplied, ModelRequested, Signal
+from quintet.domain.journal.protocol import (
+    Countdown,
+    ErrorInfo,
+    HistoryCompacted,
+    ModelFailed,
+    ModelReplied,
+    ModelRequested,
+    Signal,
+)
+from quintet.domain.journal.reasons import EndCause
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission import gate
 from quintet.domain.turn import stage_policy as policy
+from quintet.domain.turn import surroundings
 from quintet.domain.turn.messages import Message, Request, Role, Usage
-from quintet.domain.turn.stage_policy import AGENTS_PAGE, PERSONA, TOOLSET_STATE, WORKFLOW_STATE, Stage, StagePlan
-from quintet.engine.agents.workflow_run import place_told
+from quintet.domain.turn.stage_policy import (
+    AGENTS_PAGE,
+    PERSONA,
+    SURROUNDINGS,
+    TOOLSET_STATE,
+    WORKFLOW_STATE,
+    Stage,
+    StagePlan,
+)
+from quintet.engine.agents.workflow_run import place_text
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
-from quintet.engine.turn.compaction import compact_if_due
+from quintet.engine.turn.compaction import Compaction
 from quintet.engine.turn.model_reply import Reply
 from quintet.engine.turn.prompts import joined
 
-GO_ON = "Go on."
+WORKFLOW_DONE = "agent/workflow_done.md"
+TOO_LONG = "the server says that it is too long"
+T = TypeVar("T")
+GO_ON = "stages/go_on.md"  # what is said where the model spoke last, and is to speak again
 
 
 class LimitReached(Exception):
@@ -36,11 +59,12 @@ class LimitReached(Exception):
 class Asker:
     """The model's side of one turn: what was asked, what it cost."""
 
-    def __init__(self, core: Core, journal: Journal, turn: str) -> None:
+    def __init__(self, core: Core, journal: Journal, turn: str = "") -> None:
+        """Without a turn it only says what would be asked."""
         self._core = core
         self._journal = journal
         self._turn = turn
-        self._began = core.clock.monotonic()
+        self._began = core.clock.monotonic() if turn else 0.0
         self.steps = 0
         self.usage = Usage()
         self.cost = 0.0
@@ -53,9 +77,8 @@ class Asker:
     async def ask(self, stage: Stage, values: dict[str, str]) -> Reply:
         self._check_limits()
         if stage not in ASIDE:
-            usage, cost = await compact_if_due(self._core, self._journal, self._turn)
-            self.usage, self.cost = self.usage.plus(usage), self.cost + cost
-        attempt = 1
+            await self._compact(lambda compaction: compaction.if_due())
+        attempt, waited, overflowed, limits = 1, 0.0, False, self._core.settings.limits
         while True:
             step = self._core.ids.new("s")
             reply = Reply()
@@ -65,15 +88,48 @@ class Asker:
             except asyncio.CancelledError:
                 self._keep_partial(step, reply)
                 raise
+            except ModelContextOverflow as error:
+                again = not overflowed and self._compaction().can_help()
+                self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=0.0 if again else None))
+                if not again:
+                    raise
+                await self._compact(lambda compaction: compaction.if_due(TOO_LONG))
+                overflowed, attempt = True, attempt + 1
             except ModelError as error:
-                wait = error.retry_in(attempt, self._core.settings.limits.retries, self._core.turn.models.chance)
+                seconds, chance = limits.retry_seconds, self._core.turn.models.chance
+                wait = model_wait(error, attempt, limits.retries, seconds=seconds, waited=waited, jitter=chance)
                 if wait is None:
                     self._keep_partial(step, reply)
+                    if why := given_up(error, seconds, waited):
+                        error.hint = why
                 self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=wait))
                 if wait is None:
                     raise
                 await self._count_down(wait, error.message)
-                attempt += 1
+                attempt, waited = attempt + 1, waited + wait
+
+    async def compact(self, keep: str) -> HistoryCompacted | None:
+        """Make the conversation shorter because the user asked for it; None if there is nothing to leave out."""
+        self._check_limits()
+        return await self._compact(lambda compaction: compaction.now(keep))
+
+    async def _compact(self, work: Callable[[Compaction], Awaitable[T]]) -> T:
+        compaction = self._compaction()
+        try:
+            return await work(compaction)
+        finally:
+            self.usage, self.cost = self.usage.plus(compaction.usage), self.cost + compaction.cost
+
+    def _compaction(self) -> Compaction:
+        return Compaction(self._core, self._journal, self._turn, self.as_acting)
+
+    def as_acting(self) -> Request:
+        """The request that acting would make now."""
+        state, core = self._journal.state, self._core
+        acting = structs.replace(state.call_context, stage=Stage.ACT)
+        plan = core.turn.toolbox.plan(acting, reasoning=state.dials.reasoning)
+        model = core.turn.models.routed(state.dials)
+        return self._composed(plan, model.name, {})
 
     async def _request(self, step: str, reply: Reply, stage: Stage, values: dict[str, str], attempt: int) -> None:
         state, core = self._journal.state, self._core
@@ -101,7 +157,7 @@ class Asker:
         # What a stage says aside is no answer, and is not shown as one while it streams.
         signal = self._journal.signal if stage not in ASIDE else _unheard
         await reply.stream(model, self._composed(plan, model.name, values), step, signal)
-        cost = core.turn.models.price(name, reply.usage)
+        cost = core.turn.models.price(name, reply.usage, reply.cache_writes)
         self.usage = self.usage.plus(reply.usage)
         self.cost += cost
         replied = self._replied(step, reply, cost=cost)
@@ -111,28 +167,43 @@ class Asker:
             await self._journal.append(replied)
 
     def _composed(self, plan: StagePlan, model: str, values: dict[str, str]) -> Request:
-        """The request as it is sent. A stage without tools keeps the schemas, so caches hold, and forbids calls."""
+        """The request as it is sent.
+
+        Tools and system message are those of acting, whatever the stage, so that a provider's cache holds: a stage
+        forbids calls, or those that it has no use for. What it has to say stands in a message of its own, the last.
+        """
         state, core = self._journal.state, self._core
-        toolless = plan.stage in policy.TOOLLESS
-        shown = core.turn.toolbox.plan(structs.replace(state.call_context, stage=Stage.ACT)) if toolless else plan
-        tools = core.turn.toolbox.schemas(shown)
+        shown = core.turn.toolbox.in_view(plan, state.call_context)
         parts = core.turn.prompts.parts(plan.prompts, {"project_root": core.project, **values}, self._written(plan))
         told = [part.name for part in parts]
-        broken = policy.broken_invariant(plan, state.axes, state.dials.reasoning, 0 if toolless else len(tools), told)
-        if broken:
+        may_call = len(set(plan.tools) & set(shown))
+        if broken := policy.broken_invariant(plan, state.axes, state.dials.reasoning, may_call, told):
             raise QuintetError(f"not sent: {broken}")
-        messages = [*state.conversation.messages, *(state.conversation.aside if plan.stage in ASIDE else ())]
-        if messages and messages[-1].role is Role.ASSISTANT and self.staged:
-            messages.append(Message(Role.USER, GO_ON))
+        head = joined(part for part in parts if part.name in plan.head)
         return Request(
             model,
-            (Message(Role.SYSTEM, joined(parts)), *messages),
-            tools,
-            tool_choice="none" if toolless else "auto",
+            (Message(Role.SYSTEM, head), *self._said(plan, joined(part for part in parts if part.name in plan.last))),
+            core.turn.toolbox.schemas(shown),
+            tool_choice="auto" if plan.tools else "none",
+            allowed=plan.tools if plan.tools and plan.tools != shown else None,
+            effort=core.settings.routing.effort(state.axes.model_mode),
             json_schema=self._answer_schema(plan),
             unasked=gate.unasked(state.axes),
             purpose=_purpose(state),
         )
+
+    def _said(self, plan: StagePlan, last: str) -> list[Message]:
+        """The conversation, then what the stage says; of a stage aside, what it has come to so far stands behind it."""
+        conversation = self._journal.state.conversation
+        aside = conversation.aside if plan.stage in ASIDE else []
+        messages = list(conversation.messages)
+        if not self.staged:  # the offline rules go by the conversation alone
+            return [*messages, *aside]
+        if not last and messages and messages[-1].role is Role.ASSISTANT and not aside:
+            last = self._core.turn.prompts.page(GO_ON)
+        if last:
+            messages.append(Message(Role.USER, last, passing=True))
+        return [*messages, *aside]
 
     def _answer_schema(self, plan: StagePlan) -> dict[str, Any] | None:
         """What the wire is to hold the reply to: only where the reply may be the answer, and holds nothing else."""
@@ -143,12 +214,19 @@ class Asker:
         """The parts of a prompt that are no files of ours."""
         state = self._journal.state
         step = state.step
-        written = {AGENTS_PAGE: self._core.turn.agents_page, PERSONA: step.persona if step else ""}
+        head, turn = state.conversation.head, self._core.turn
+        contained = turn.prompts.page(surroundings.CONTAINED[turn.toolbox.sandbox])
+        written = {
+            SURROUNDINGS: surroundings.told(head, state.axes, contained),
+            AGENTS_PAGE: head.page if head else turn.agents_page,
+            PERSONA: step.persona if step else "",
+        }
         written[PERSONA] = written[PERSONA] or state.runs.persona
         if TOOLSET_STATE in plan.prompts:
-            written[TOOLSET_STATE] = self._core.turn.toolbox.place(state.call_context)
+            written[TOOLSET_STATE] = turn.toolbox.place(state.call_context)
         if WORKFLOW_STATE in plan.prompts and step:
-            written[WORKFLOW_STATE] = place_told(step, state.conversation.messages)
+            done = turn.prompts.page(WORKFLOW_DONE) if step.done else ""
+            written[WORKFLOW_STATE] = done or place_text(step, state.conversation.messages)
         return written
 
     def _replied(self, step: str, reply: Reply, *, cost: float = 0.0, partial: bool = False) -> ModelReplied:
@@ -179,7 +257,7 @@ class Asker:
     def _check_limits(self) -> None:
         limits, state = self._core.settings.limits, self._journal.state
         if limits.max_turns and self.steps >= limits.max_turns:
-            raise LimitReached(f"limits.max_turns = {limits.max_turns}")
+            raise LimitReached(f"{EndCause.MAX_TURNS} = {limits.max_turns}")
         if limits.max_cost and state.spent.cost >= limits.max_cost:
             raise LimitReached(f"limits.max_cost = {limits.max_cost:g}, spent {state.spent.cost:.4f}")
         taken = self._core.clock.monotonic() - self._began

@@ -7,7 +7,6 @@ anything is sent. A trusted project may override a file by one of the same name 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
@@ -15,22 +14,13 @@ from msgspec import Struct
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.turn.corrections import PAGES, Correction
-from quintet.domain.turn.stage_policy import AGENTS_PAGE, MEMORY, PERSONA, TOOLSET_STATE, WORKFLOW_STATE
+from quintet.domain.turn.prompt_lint import suggested
+from quintet.domain.turn.stage_policy import AGENTS_PAGE, MEMORY, PERSONA, SURROUNDINGS, TOOLSET_STATE, WORKFLOW_STATE
 
 VARIABLES = ("project_root", "user_input", "tool_summary", "last_step_outcome")
 NO_CALLS = "- no calls"  # the tool summary of a turn that has made none
-NO_FILES = frozenset({AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE, WORKFLOW_STATE})
+NO_FILES = frozenset({SURROUNDINGS, AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE, WORKFLOW_STATE})
 _VARIABLE = regex(r"\{\{\s*(\w+)\s*\}\}")
-# The user owns the dials: no page, shipped or overridden, may put turning one into a model's head.
-_SWITCHES = regex(
-    r"\b(switch|chang|turn|set|mov|flip|go|enter|exit|leav|rais|lower|loosen|tighten|toggl|enabl|disabl)"
-    r"(e|ed|es|s|ing|ped|ping|ting)?\b[^.\n]{0,40}"
-    r"\b(work mode|run control|permission profile|model mode|(chat|agent|plan|build|review|repair|research) mode"
-    r"|reasoning (on|off)|dials?)\b"
-    r"|\b(enabl|disabl|toggl)(e|ed|es|ing)\b[^.\n]{0,20}\breasoning\b"
-    r"|(?<![\w/.])/(mode|control|permission-profile|model-mode|steer|reasoning|autonomous)\b",
-    re.I,
-)
 
 
 class PromptPart(Struct, frozen=True):
@@ -59,13 +49,13 @@ class Prompts:
         """
         self._folder = folder
         self._pages: dict[str, tuple[str, str]] = {}
-        for name in sorted(_names(folder)):
+        for name in sorted(page_names(folder)):
             theirs = os.path.join(overrides, name) if overrides else ""
             if theirs and is_page(theirs) and covers(name, data := _read(theirs)):
-                self._pages[name] = (theirs, _checked(theirs, data))
+                self._pages[name] = (theirs, checked_page(theirs, data))
             else:
                 path = os.path.join(folder, name)
-                self._pages[name] = (path, _checked(path, _read(path)))
+                self._pages[name] = (path, checked_page(path, _read(path)))
         self._pages.update({name: (name, text) for name, text in (own or {}).items()})
 
     def parts(self, names: Iterable[str], values: Mapping[str, str], written: Mapping[str, str]) -> list[PromptPart]:
@@ -112,7 +102,7 @@ def joined(parts: Iterable[PromptPart]) -> str:
     return "\n\n".join(part.text for part in parts)
 
 
-def _names(folder: str) -> Iterable[str]:
+def page_names(folder: str) -> Iterable[str]:
     for path, _, files in os.walk(folder):
         yield from (os.path.relpath(os.path.join(path, name), folder) for name in files if name.endswith(".md"))
 
@@ -125,7 +115,7 @@ def _read(path: str) -> bytes:
         raise QuintetError(f"{path}: prompt cannot be read ({error})") from error
 
 
-def _checked(path: str, data: bytes) -> str:
+def checked_page(path: str, data: bytes) -> str:
     try:
         text = data.decode().replace("\r\n", "\n").strip()
     except UnicodeError as error:
@@ -133,6 +123,6 @@ def _checked(path: str, data: bytes) -> str:
     unknown = sorted(set(_VARIABLE.findall(text)) - set(VARIABLES))
     if unknown:
         raise QuintetError(f"{path}: unknown variable {unknown[0]}; there are {', '.join(VARIABLES)}")
-    if suggestion := _SWITCHES.search(text):
-        raise QuintetError(f'{path}: "{suggestion[0]}": a prompt may not speak of turning a dial; only the user does')
+    if suggestion := suggested(text):
+        raise QuintetError(f'{path}: "{suggestion}": a prompt may not speak of turning a dial; only the user does')
     return text

@@ -22,6 +22,7 @@ from quintet.domain.journal.protocol import (
     ToolStarted,
     UserMessaged,
 )
+from quintet.domain.journal.reasons import EndCause
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.effects import READING
 from quintet.domain.permission.gate import Verdict
@@ -32,7 +33,7 @@ from quintet.domain.turn.corrections import Step, going_in_circles
 from quintet.domain.turn.delivery import RanCall
 from quintet.domain.turn.messages import ToolCall, Usage
 from quintet.domain.turn.tool_spec import CallStatus, Consulted, Move, ToolResult
-from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.session import dials
 from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
@@ -40,6 +41,7 @@ from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn.gatekeeper import Gatekeeper, finished_call
 from quintet.engine.turn.model_request import LimitReached
+from quintet.engine.turn.nested_pages import pages_told
 from quintet.engine.turn.toolbox import Prepared
 
 WAITING_TOOLS = frozenset({"wait", "bash_output"})  # asking these again is no circle
@@ -48,7 +50,7 @@ WAITING_TOOLS = frozenset({"wait", "bash_output"})  # asking these again is no c
 class Calls:
     """The calls of one turn: what ran, and whether one of them ended it."""
 
-    def __init__(self, core: Core, journal: Journal, questions: Questions, keeper: Keeper, turn: str) -> None:
+    def __init__(self, core: Core, journal: Journal, questions: Questions, keeper: CheckpointKeeper, turn: str) -> None:
         self._core = core
         self._journal = journal
         self._gatekeeper = Gatekeeper(core, journal, questions)
@@ -89,6 +91,11 @@ class Calls:
                 break
             count += 1
         return count
+
+    @property
+    def failed_again(self) -> bool:
+        """Whether the newest call failed just as the one before it."""
+        return len(self._steps) > 1 and self._steps[-1] == self._steps[-2] and self.ran[-1].status is not CallStatus.OK
 
     def take_ending(self) -> ToolResult | None:
         """The result that ended the turn, if one did; a turn that goes on is no longer ended."""
@@ -138,8 +145,10 @@ class Calls:
             told = {"tool_name": one.spec.name, "tool_input": one.arguments}
             answered = {"status": result.status, "content": result.content}
             await self._hooks.run(HookPlace.POST_TOOL_USE, **told, tool_response=answered)
+        if not own and (pages := pages_told(self._core, self._journal, self._turn, prepared, changed)):
+            self._journal.post(*pages)
         if circle := going_in_circles(self._steps):
-            raise LimitReached(f"loop_detected: {circle}")
+            raise LimitReached(f"{EndCause.LOOP}: {circle}")
         return True
 
     def _started(self, prepared: Prepared) -> asyncio.Task[ToolResult]:

@@ -1,35 +1,39 @@
 """The toolbox: from a model's call to a result, through the gate. No exception leaves it but cancellation.
 
 `prepare` checks the call and asks the gate; `run` carries out what was allowed. A call that cannot be taken becomes a
-result the model can act on.
+result the model can act on. What a call needs of the outside, `ToolAccess` gets.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec import Struct, structs
 
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.base.wording import nearest
 from quintet.domain.dials.axes import Axes, RunControl, tightens
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import NO_LINES, Effect, Grant, JudgedLines, exceeds
 from quintet.domain.permission.gate import Decision, Sandbox, Terms
+from quintet.domain.permission.known_addresses import with_known
 from quintet.domain.permission.protection_notices import PUT_RIGHT
 from quintet.domain.permission.question import access, is_command
-from quintet.domain.permission.rules import subject_of
-from quintet.domain.ports.ports import ShellGrammar, ShellState, TurnPlace
+from quintet.domain.permission.rules import Rule, subject_of
+from quintet.domain.ports.ports import RuleBook, ShellGrammar, ShellState, TurnPlace, Workbench
+from quintet.domain.settings.settings import ToolSettings
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.messages import ToolCall, ToolSchema
 from quintet.domain.turn.stage_policy import CallContext, Menu, Stage, StagePlan
 from quintet.domain.turn.tool_menu import FINISH_STEP, MenuManager, Presentation, toolsets_of, with_own
-from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch, with_criteria
-from quintet.engine.turn.hands import Hands, refused
+from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch, with_criteria
+from quintet.engine.turn.near_files import near_files
 
 # What a shell at a terminal takes for more than text: keys, its history, and a line that goes on in the next one.
 _MORE_THAN_TEXT = regex(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
@@ -46,28 +50,124 @@ class Prepared(Struct, frozen=True):
     shell: Grant | None = None  # what the shell it is typed into was started with
 
 
+class ToolAccess:
+    """What the toolbox reaches outside with: files and shells as they are now, the user's rules, the tools themselves.
+
+    Everything the engine learns about a call from the outside comes through here, and nothing else does.
+    """
+
+    def __init__(
+        self,
+        bench: Workbench,
+        rule_book: RuleBook | None = None,
+        redactor: Redactor | None = None,
+        log_crash: Callable[[BaseException], None] = lambda error: None,
+    ) -> None:
+        self._bench = bench
+        self._redactor = redactor or Redaction()
+        self._rule_book = rule_book
+        self._log_crash = log_crash
+
+    def rules(self) -> tuple[Rule, ...]:
+        return self._rule_book.rules() if self._rule_book else ()
+
+    def digest(self, path: str) -> str:
+        """Names a file's content; empty where there is none to be read."""
+        try:
+            return hashlib.sha256(self._bench.files.read(path)).hexdigest()
+        except (OSError, QuintetError):
+            return ""
+
+    def leads_to(self, path: str) -> str:
+        """Where a path really is, links followed."""
+        return self._bench.files.leads_to(path)
+
+    def carried(self, touch: Touch) -> Touch:
+        """What a move does by what lies below; where it cannot be looked at, carrying it out says why."""
+        try:
+            found = self._bench.files.carried(*(touch.moves or ("", "")))
+        except (OSError, QuintetError):
+            return touch
+        writes = tuple(dict.fromkeys((*touch.writes, *found.asked)))
+        return structs.replace(touch, writes=writes, refused=found.refused, asks=touch.asks or found.asks)
+
+    def is_there(self, path: str) -> bool:
+        """Whether this machine has something at a path outside the project."""
+        return self._bench.files.is_there(path)
+
+    def content(self, path: str) -> str:
+        """A file as it is now; empty where there is none to be read."""
+        try:
+            return self._redactor.text(self._bench.files.read(path).decode("utf-8", "replace"))
+        except (OSError, QuintetError):
+            return ""
+
+    def served(self, spec: ToolSpec, touch: Touch) -> Touch:
+        """What a call does by the server it looks at, as the tool's service knows."""
+        service = self._bench.services.get(spec.service)
+        return service.touched(touch) if service else touch
+
+    def shell(self, name: str) -> ShellState:
+        return self._bench.shells.state(name)
+
+    def shells(self) -> list[ShellState]:
+        """The background shells that run."""
+        return self._bench.shells.running()
+
+    async def end_shell(self, name: str, why: str) -> None:
+        await self._bench.shells.kill(name, why)
+
+    def put_right(self) -> tuple[str, ...]:
+        """What was done to the project's files after commands, since this was last asked."""
+        return tuple(self._redactor.text(text) for text in self._bench.put_right())
+
+    async def run(self, spec: ToolSpec, arguments: dict[str, Any], of_call: dict[str, Any]) -> ToolResult:
+        """Carry a call out; `of_call` are the fields of the workbench that are this call's own."""
+        result = await self._ran(spec, arguments, of_call)
+        self._redactor.fresh()
+        return self._redactor.clean(result)
+
+    async def _ran(self, spec: ToolSpec, arguments: dict[str, Any], of_call: dict[str, Any]) -> ToolResult:
+        try:
+            result = await spec.run(structs.replace(self._bench, **of_call), **arguments)
+            # File names and contents may hold bytes that are no text; what is journalled and sent has to be.
+            return structs.replace(result, content=result.content.encode("utf-8", "replace").decode())
+        except QuintetError as error:
+            return refused(str(error))
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            missing = isinstance(error, FileNotFoundError) and isinstance(error.filename, str)
+            near = near_files(error.filename, self._bench.files) if missing else ""
+            return refused(f"{where}{error.strerror or error}{near}")
+        except Exception as error:  # a fault of ours: the call is lost, the run is not
+            self._log_crash(error)
+            said = f"{spec.name} broke: {type(error).__name__}: {error}"
+            return refused(f"{said}. That is a fault of the tool, not of the call; the log has it. Try another way.")
+
+
 class Toolbox:
     def __init__(
         self,
         specs: Mapping[str, ToolSpec],
-        hands: Hands,
+        outside: ToolAccess,
         grammar: ShellGrammar,
         terms: Terms,
-        presentation: Presentation,
+        settings: ToolSettings,
     ) -> None:
         self.specs = specs
-        self.hands = hands
+        self.outside = outside
         self._grammar = grammar
         self.terms = terms
         own = {name: spec.toolset for name, spec in specs.items() if spec.toolset}
-        self._menu = Menu(presentation, with_own(own))
+        self._settings = settings
+        self._menu = Menu(settings.presentation, with_own(own))
         self._plans: dict[tuple[object, ...], StagePlan] = {}
         self._shown: dict[tuple[str, ...], tuple[ToolSchema, ...]] = {}
         self._about: dict[tuple[object, ...], dict[str, str]] = {}
 
-    def with_hands(self, hands: Hands, specs: Mapping[str, ToolSpec]) -> Toolbox:
-        """The same toolbox, reaching outside by other hands."""
-        return Toolbox(specs, hands, self._grammar, self.terms, self._menu.presentation)
+    def with_access(self, outside: ToolAccess, specs: Mapping[str, ToolSpec]) -> Toolbox:
+        """The same toolbox, reaching outside in another way."""
+        return Toolbox(specs, outside, self._grammar, self.terms, self._settings)
 
     @property
     def sandbox(self) -> Sandbox:
@@ -80,14 +180,28 @@ class Toolbox:
             self._plans[key] = policy.plan_stage(context, self.specs, reasoning=reasoning, menu=self._menu)
         return self._plans[key]
 
-    def schemas(self, plan: StagePlan) -> tuple[ToolSchema, ...]:
-        if plan.tools not in self._shown:
-            self._shown[plan.tools] = tuple(self.specs[name].shown() for name in plan.tools)
-        return self._shown[plan.tools]
+    def in_view(self, plan: StagePlan, context: CallContext) -> tuple[str, ...]:
+        """The tools whose schemas a request of this plan carries: no stage changes them, so that caches hold.
+
+        A stage that has others than acting has is sent its own; with all schemas not even the toolset counts.
+        """
+        if self._settings.all_schemas:
+            useful = policy.within_reach(context, self.specs)
+            return tuple(name for name in self.specs if name in useful)
+        acting = self.plan(structs.replace(context, stage=Stage.ACT)).tools
+        return acting if set(plan.tools) <= set(acting) else plan.tools
+
+    def schemas(self, tools: tuple[str, ...]) -> tuple[ToolSchema, ...]:
+        if tools not in self._shown:
+            self._shown[tools] = tuple(self.specs[name].shown() for name in tools)
+        return self._shown[tools]
 
     def place(self, context: CallContext) -> str:
         """Where the model stands in the menu, in words; nothing where there is no menu to stand in."""
-        return "" if self._menu.presentation is Presentation.FLAT else self._manager(context).list()
+        if self._menu.presentation is Presentation.FLAT:
+            return ""
+        manager = self._manager(context)
+        return manager.toolset_list() if self._settings.all_schemas else manager.list()
 
     def _manager(self, context: CallContext) -> MenuManager:
         key = _mask(context)
@@ -116,16 +230,16 @@ class Toolbox:
             outward = touch.addresses or touch.resource or touch.tells
             touch = _with_known(touch, context) if outward else touch
             touch, lines, held = self._typed(touch) if touch.shell else (*self._judged(touch), None)
-            touch = self.hands.served(spec, touch) if touch.server is not None else touch
-            touch = self.hands.carried(touch) if touch.moves else touch
-            rules = self.hands.rules()
+            touch = self.outside.served(spec, touch) if touch.server is not None else touch
+            touch = self.outside.carried(touch) if touch.moves else touch
+            rules = self.outside.rules()
         except QuintetError as error:
             return refused(str(error))
         terms = structs.replace(self.terms, person=person, rules=rules)
         if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
             terms = structs.replace(terms, sandbox=Sandbox.NONE)
         decision = gate.decide(spec, touch, context.axes, terms, subject_of(arguments, touch.lines), lines)
-        if touch.shell and exceeds(decision.grant, started := self.hands.shell(touch.shell).grant):
+        if touch.shell and exceeds(decision.grant, started := self.outside.shell(touch.shell).grant):
             return refused(
                 f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
                 "start another with bash and run_in_background"
@@ -154,12 +268,12 @@ class Toolbox:
         from quintet.domain.shell.judge import with_lines  # a session that runs no line need not know what lines mean
 
         if contained and self.sandbox is Sandbox.BWRAP:
-            return with_lines(touch, self._grammar.parse, fresh=fresh, is_there=self.hands.is_there)
-        return with_lines(touch, self._grammar.parse, self.hands.leads_to, fresh=fresh)
+            return with_lines(touch, self._grammar.parse, fresh=fresh, is_there=self.outside.is_there)
+        return with_lines(touch, self._grammar.parse, self.outside.leads_to, fresh=fresh)
 
     def _typed(self, touch: Touch) -> tuple[Touch, JudgedLines, Grant]:
         """What is typed where a shell waits for a line is a line; what another program makes of it, nobody knows."""
-        shell = self.hands.shell(touch.shell)
+        shell = self.outside.shell(touch.shell)
         line = shell.begun + touch.lines[0]
         if not shell.folder:
             why = "typed into a program that is no shell, or is not waiting for a line"
@@ -171,10 +285,10 @@ class Toolbox:
             return *self._judged(whole, fresh=False, contained=not outside), shell.grant
         return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines), NO_LINES, shell.grant
 
-    def withdrawn(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
+    def revoked_shells(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
         """The running shells that a turned dial takes the ground from, each with the reason."""
         found = []
-        for shell in self.hands.shells():
+        for shell in self.outside.shells():
             home = self.home(shell.call.name)
             was, now = (self.prepare(shell.call, CallContext(axes, home), person=person) for axes in (before, after))
             if isinstance(was, ToolResult) or isinstance(now, ToolResult):
@@ -185,12 +299,12 @@ class Toolbox:
         return found
 
     async def end_shell(self, name: str, why: str) -> None:
-        await self.hands.end_shell(name, why)
+        await self.outside.end_shell(name, why)
 
     def digest(self, prepared: Prepared, axes: Axes) -> str:
         """Names the exact call an approval is for: arguments, axes, and the files it would change as they are."""
         parts = [prepared.spec.name, prepared.call.arguments, *prepared.touch.lines, self.terms.root, str(axes)]
-        parts += [self.hands.digest(path) for path in prepared.touch.writes]
+        parts += [self.outside.digest(path) for path in prepared.touch.writes]
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def access(self, prepared: Prepared) -> str:
@@ -201,16 +315,16 @@ class Toolbox:
         )
 
     def content(self, path: str) -> str:
-        return self.hands.content(path)
+        return self.outside.content(path)
 
     def put_right(self) -> list[Noticed]:
         """The notices about what was done to the project's files after commands."""
-        return [Noticed(level="warning", code=PUT_RIGHT, text=text) for text in self.hands.put_right()]
+        return [Noticed(level="warning", code=PUT_RIGHT, text=text) for text in self.outside.put_right()]
 
     async def run(
         self, prepared: Prepared, context: CallContext, *, person: bool, progress: Callable[[str], None]
     ) -> ToolResult:
-        at_hand = {
+        of_call = {
             "call": prepared.call,
             "grant": prepared.decision.grant,
             "progress": progress,
@@ -222,12 +336,14 @@ class Toolbox:
                 may_wait=person and context.axes.run_control is not RunControl.AUTONOMOUS,
             ),
         }
-        return await self.hands.run(prepared.spec, prepared.arguments, at_hand)
+        return await self.outside.run(prepared.spec, prepared.arguments, of_call)
+
+
+def refused(text: str) -> ToolResult:
+    return ToolResult(text, CallStatus.ERROR)
 
 
 def _with_known(touch: Touch, context: CallContext) -> Touch:
-    from quintet.domain.permission.known_addresses import with_known  # brings all there is to addresses
-
     return touch if context.known is None else with_known(touch, context.known, context.axes)
 
 

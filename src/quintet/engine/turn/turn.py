@@ -15,19 +15,20 @@ from msgspec import structs
 from quintet.domain.base import json_schema
 from quintet.domain.base.errors import ModelError, UsageError
 from quintet.domain.dials.axes import RunControl
+from quintet.domain.journal.describe import compacted, nothing_to_compact
 from quintet.domain.journal.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.tasks.page import pages_in, read_pages
 from quintet.domain.turn import delivery, swe_phases
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn.corrections import OF_REASONING, Correction, wrong
-from quintet.domain.turn.delivery import DeliveryState
+from quintet.domain.turn.delivery import DeliveryState, Ruling
 from quintet.domain.turn.messages import EndStatus, Finish, ToolCall, Usage
 from quintet.domain.turn.reasoning import without
 from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.agents.workflow_run import WorkflowRun
-from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
@@ -35,12 +36,13 @@ from quintet.engine.session.questions import Questions
 from quintet.engine.turn.model_reply import Reply
 from quintet.engine.turn.model_request import Asker, error_info
 from quintet.engine.turn.prompts import NO_CALLS
-from quintet.engine.turn.qa_review import review
-from quintet.engine.turn.report_writer import make_report
+from quintet.engine.turn.reports import make_report, review
 from quintet.engine.turn.tool_calls import Calls, phase_moved
 
 REFUSED = "not done; the answer says why"
-DONE_STEPS_SHOWN = 40  # of what a turn did, in what the model is told of it
+IDLE_ROUNDS = 2  # rounds in which the work is sent back and no call is made, before the turn is given up
+NO_PROGRESS = f"loop_detected: the work was sent back {IDLE_ROUNDS} times, and no call was made"
+DONE_STEPS_SHOWN = 12  # of what a turn did, in what the model is told of it
 
 
 class Turn:
@@ -51,7 +53,7 @@ class Turn:
         core: Core,
         journal: Journal,
         questions: Questions,
-        keeper: Keeper,
+        keeper: CheckpointKeeper,
         go: asyncio.Event,
         turn: str,
         text: str = "",
@@ -64,9 +66,10 @@ class Turn:
         self._workflow: WorkflowRun | None = None  # the one that its run follows
         self._asker = Asker(core, journal, turn)
         self._calls = Calls(core, journal, questions, keeper, turn)
-        self._corrected: set[Correction] = set()
+        self._corrected: set[tuple[Correction, bool]] = set()  # of the warm-up, and of what comes after it
+        self._warming_up = False
         self._outcome = ""  # of the last step, as prompts tell it
-        self._calls_at_last_round = 0
+        self._rounds: list[int] = []  # how many calls had run when the work was sent back
         self._beside = (Usage(), 0.0)  # what AI CLIs spent
         self.refused = False  # by the model: its answer says why
 
@@ -96,14 +99,15 @@ class Turn:
             while True:
                 ending = await self._answer()
                 if ending.status == EndStatus.DONE and self._is_checked():
-                    calls_before = len(self._calls.ran)
                     checked = await self._check_delivery(ending)
                     if checked is None:
                         continue
-                    if checked is DeliveryState.NEEDS_WORK and self._goes_on(calls_before):
-                        self._correct(Correction.NEEDS_WORK, again=True)
-                        continue
                     ending = structs.replace(ending, delivery=checked)
+                    if checked is DeliveryState.NEEDS_WORK and self._is_autonomous:
+                        if not self._goes_in_circles():
+                            self._correct(Correction.NEEDS_WORK, again=True)
+                            continue
+                        ending = structs.replace(ending, status=EndStatus.LIMIT, reason=NO_PROGRESS)
                 if ending.status != EndStatus.DONE or not await self._held_back(ending):
                     return await self._reviewed(ending)
         except ModelError as error:
@@ -114,6 +118,13 @@ class Turn:
         ran = await self._calls.own(ToolCall(self._core.ids.new("c"), tool, arguments))
         result = self._journal.state.calls.last_result
         return self.finished(EndStatus.DONE, result) if ran else self.finished(EndStatus.BLOCKED, reason=result)
+
+    async def compact(self, keep: str) -> TurnFinished:
+        """The conversation made shorter, as the user asked; nothing else."""
+        event = await self._asker.compact(keep)
+        held = len(self._journal.state.conversation.messages)
+        answer = f"compacted {compacted(event)}" if event else nothing_to_compact(held)
+        return self.finished(EndStatus.DONE, answer)
 
     async def own_call(self, call: ToolCall) -> CallStatus | None:
         """A call that no model makes, through the gate; None if it was not run."""
@@ -163,9 +174,11 @@ class Turn:
         state = self._journal.state
         if not (state.dials.reasoning and policy.is_agent(state.axes) and self._asker.staged):
             return
+        self._warming_up = True
         reply = await self._ask(Stage.WARMUP)
         if (flaw := self._flaw(reply, Stage.WARMUP)) and flaw in OF_REASONING and self._correct(flaw):
             await self._ask(Stage.WARMUP)
+        self._warming_up = False
 
     async def _answer(self) -> TurnFinished:
         """An ending whose answer, if a schema is wanted of it, is JSON of that schema."""
@@ -219,6 +232,8 @@ class Turn:
                     if ending.ends != EndStatus.DONE:
                         return self._refused(EndStatus(ending.ends), ending.answer)
                     return self.finished(EndStatus.DONE, ending.answer)
+                if self._calls.failed_again:
+                    self._correct(Correction.REPEATED_FAILURE)
                 stage = Stage.TOOL_FOLLOWUP
                 continue
             if reply.finish is Finish.STOP and (flaw := self._flaw(reply, stage)) and self._correct(flaw):
@@ -236,9 +251,9 @@ class Turn:
 
     def _correct(self, kind: Correction, *, again: bool = False) -> bool:
         """Tell the model what was wrong, once a turn for each kind; returns whether it was told."""
-        if kind in self._corrected and not again:
+        if (kind, self._warming_up) in self._corrected and not again:
             return False
-        self._corrected.add(kind)
+        self._corrected.add((kind, self._warming_up))
         text = self._core.turn.prompts.correction(kind, self._values())
         self._journal.post(Corrected(turn=self._turn, kind=kind, text=text))
         return True
@@ -280,36 +295,53 @@ class Turn:
         return policy.is_agent(axes) and checks and self._asker.staged and not followed
 
     async def _check_delivery(self, ending: TurnFinished) -> DeliveryState | None:
-        """The authoritative state; None if the work was sent back for want of evidence."""
+        """The authoritative state, from what the turn shows, or the model's word where that does not decide.
+
+        None if the work was sent back for want of evidence; empty where there is nothing to deliver.
+        """
+        state = self._journal.state
+        judged = delivery.judge(state.axes, self._text, self._calls.ran, ending.answer)
+        if judged.ruling is Ruling.NOT_CHECKED:
+            return DeliveryState.UNCHECKED
+        if judged.ruling is not Ruling.ASK:
+            said, reason = DeliveryState(judged.ruling.upper()), judged.reason
+        else:
+            said, reason = await self._claimed()
+            missing = delivery.lacking(state.axes, self._calls.ran, f"{ending.answer}\n{reason}")
+            if said is DeliveryState.DONE and missing:
+                if (Correction.NO_EVIDENCE, self._warming_up) not in self._corrected:
+                    self._report(DeliveryState.NEEDS_WORK, missing)
+                    self._correct(Correction.NO_EVIDENCE)
+                    self._rounds.append(len(self._calls.ran))
+                    return None
+                said, reason = DeliveryState.NEEDS_WORK, missing
+        self._outcome = reason
+        self._report(said, reason)
+        return said
+
+    async def _claimed(self) -> tuple[DeliveryState, str]:
+        """What the model says of its own work."""
         reply = await self._ask(Stage.DELIVERY_CHECK)
         said = delivery.claimed(reply.text)
         if said is None and self._correct(Correction.NO_DELIVERY_STATE):
             reply = await self._ask(Stage.DELIVERY_CHECK)
             said = delivery.claimed(reply.text)
-        reason = _after_first_line(without(reply.text))
         if said is None:
-            said, reason = DeliveryState.NEEDS_WORK, "the model did not say whether it is done"
-        missing = delivery.lacking(self._journal.state.axes, self._calls.ran, f"{ending.answer}\n{reason}")
-        if said is DeliveryState.DONE and missing:
-            if Correction.NO_EVIDENCE not in self._corrected:
-                self._report(DeliveryState.NEEDS_WORK, missing)
-                self._correct(Correction.NO_EVIDENCE)
-                return None
-            said, reason = DeliveryState.NEEDS_WORK, missing
-        self._outcome = reason
-        self._report(said, reason)
-        return said
+            return DeliveryState.NEEDS_WORK, "the model did not confirm that it finished"
+        return said, _after_first_line(without(reply.text))
 
     def _report(self, state: DeliveryState, reason: str) -> None:
         shown = delivery.evidence(self._calls.ran)
         self._journal.post(DeliveryChecked(turn=self._turn, state=state, reason=reason, evidence=shown))
 
-    def _goes_on(self, calls_before: int) -> bool:
-        """Whether an autonomous run takes another round: there was progress in the last one."""
-        autonomous = self._journal.state.axes.run_control is RunControl.AUTONOMOUS
-        progressed = Correction.NEEDS_WORK not in self._corrected or calls_before > self._calls_at_last_round
-        self._calls_at_last_round = calls_before
-        return autonomous and progressed
+    @property
+    def _is_autonomous(self) -> bool:
+        return self._journal.state.axes.run_control is RunControl.AUTONOMOUS
+
+    def _goes_in_circles(self) -> bool:
+        """Whether the work was sent back again and again, and nothing was done about it."""
+        self._rounds.append(len(self._calls.ran))
+        return len(self._rounds) >= IDLE_ROUNDS and len(set(self._rounds[-IDLE_ROUNDS:])) == 1
 
     async def _held_back(self, ending: TurnFinished) -> bool:
         """Whether a hook sends the turn back; it may, once."""
@@ -328,7 +360,7 @@ class Turn:
         """
         axes, runs = self._journal.state.axes, self._core.settings.runs
         changed = bool(delivery.evidence(self._calls.ran))
-        wanted = runs.qa_review and axes.work_mode in runs.qa_modes and self._asker.staged
+        wanted = runs.reviews(axes) and self._asker.staged
         if ending.status == EndStatus.DONE and changed and wanted:
             self._outcome = ending.answer
             await review(self._core, self._journal, self._asker, self._calls, self._turn, self._values())

@@ -7,17 +7,21 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.wording import listed
 from quintet.domain.dials.axes import Axes, Surface
 from quintet.domain.dials.transitions import Boundary
-from quintet.domain.journal.protocol import ErrorInfo, Event, TurnFinished, TurnStarted
+from quintet.domain.input.image_paths import image_paths
+from quintet.domain.journal.protocol import ErrorInfo, Event, Noticed, TurnFinished, TurnStarted
+from quintet.domain.journal.reasons import EndCause
 from quintet.domain.journal.state import SessionState
-from quintet.domain.turn.messages import EndStatus, Role
+from quintet.domain.turn.messages import EndStatus, KeptImage, Role
 from quintet.domain.turn.reports import Order
+from quintet.domain.turn.surroundings import Surroundings
 from quintet.engine.agents import runs
-from quintet.engine.checkpoints.keeper import Keeper
+from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.session import dials
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
@@ -60,7 +64,9 @@ class TurnResult(Struct, Generic[T], frozen=True):
 
 
 class Turns:
-    def __init__(self, core: Core, journal: Journal, questions: Questions, keeper: Keeper, go: asyncio.Event) -> None:
+    def __init__(
+        self, core: Core, journal: Journal, questions: Questions, keeper: CheckpointKeeper, go: asyncio.Event
+    ) -> None:
         self._core = core
         self._journal = journal
         self._questions = questions
@@ -78,6 +84,8 @@ class Turns:
 
         async def carry(turn: Turn, axes: Axes) -> tuple[TurnFinished, None]:
             order = work.order
+            if order and order.kind == "compact":
+                return await turn.compact(order.subject), None
             if order and order.kind != axes.work_mode and not work.in_any_mode:
                 # The user turned the dial back, or dropped its turning.
                 why = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
@@ -109,17 +117,24 @@ class Turns:
             journal.post(*landed)
         run, axes = work.run or core.ids.new("run"), self._state.axes.on(work.surface)
         begun = TurnStarted(
-            turn=turn_id, run=run, submission=work.submission, text=work.text, axes=axes, order=work.order
+            turn=turn_id,
+            run=run,
+            submission=work.submission,
+            text=work.text,
+            axes=axes,
+            order=work.order,
+            surroundings=self._looked_around(),
+            images=self._named_images(work),
         )
         started = journal.append(*work.opening, begun)
         value: T | None = None
         try:
             await started
-            if work.alone and (moved := runs.begun(core, self._state, run)):
+            if work.alone and (moved := runs.begin(core, self._state, run)):
                 journal.post(*moved)
             ending, value = await carry(turn, axes)
         except asyncio.CancelledError:
-            reason = "stopped by /stop" if self.ending is EndStatus.CANCELLED else "interrupted"
+            reason = "stopped by /stop" if self.ending is EndStatus.CANCELLED else EndCause.INTERRUPTED
             ending = turn.finished(self.ending, reason=reason)
         except Blocked as block:
             ending = turn.finished(EndStatus.BLOCKED, reason=str(block))
@@ -140,10 +155,36 @@ class Turns:
             journal.post(*notices)
         if not work.alone:
             ending = structs.replace(ending, cycle=work.run)
-        moved = runs.ended(core, self._state, ending) if work.alone else []
+        moved = runs.end(core, self._state, ending) if work.alone else []
         landed = dials.reach(self._state, Boundary.UNIT_END) if work.alone else []
         await journal.append(*moved, ending, *landed)
         return TurnResult(ending, turn.refused, value)
+
+    def _looked_around(self) -> Surroundings | UnsetType:
+        """The surroundings, where they are other than the model was last told."""
+        look = self._core.turn.look_around
+        try:
+            staged = look is not None and self._core.turn.models.staged(self._state.dials)
+        except QuintetError:  # a model that cannot be had: the turn fails by it, and says so
+            staged = False
+        if look is None or not staged:
+            return UNSET
+        found = structs.replace(look(), date=self._core.clock.now()[:10])
+        return found if found != self._state.conversation.seen else UNSET
+
+    def _named_images(self, work: TurnWork) -> tuple[KeptImage, ...] | UnsetType:
+        """The pictures of the project that an input of the user's names."""
+        keep = self._core.turn.keep_images
+        paths = image_paths(work.text) if keep and work.submission and not work.own else ()
+        kept = keep(paths) if keep and paths else ()
+        shown = [path for path, image in zip(paths, kept, strict=True) if image]
+        missed = [path for path, image in zip(paths, kept, strict=True) if not image]
+        if shown:
+            self._journal.post(Noticed(level="info", code="IMAGE", text=f"shown to the model: {listed(shown)}"))
+        if missed:
+            text = f"not shown to the model, for it is no picture of the project: {listed(missed)}"
+            self._journal.post(Noticed(level="warning", code="IMAGE", text=text))
+        return tuple(image for image in kept if image) or UNSET
 
     def _last_text(self) -> str:
         """What a turn that goes on was begun with."""

@@ -4,7 +4,7 @@ Each has a dialect: how it is started, what it needs of the machine, and what th
 starts them all behind the sandbox, bounds what they print, owns their deadlines, and ends the whole process tree.
 """
 
-from quintet.features.feature import Feature
+from quintet.features.feature import Feature, FeatureCheck
 
 FEATURE = Feature(
     name="ai_clis",
@@ -13,5 +13,6 @@ FEATURE = Feature(
     named={"executors": "settings:ExecutorSettings"},
     commands={"executors": "cli:EXECUTORS"},
     usage=("quintet executors           AI CLIs that can do the work, and what is missing",),
+    checks=(FeatureCheck("installed:configured_are_here"),),
     executors="wiring:open_executors",
 )

@@ -13,7 +13,15 @@ from typing import Any, ClassVar
 import msgspec
 
 from quintet.domain.permission.effects import Effect
-from quintet.domain.tasks.executors import CallBegan, CallEnded, Changed, ExecutorFailure, ExecutorPart, Said, Spent
+from quintet.domain.tasks.executors import (
+    CallBegan,
+    CallEnded,
+    Changed,
+    ExecutorFailure,
+    ExecutorMessage,
+    ExecutorPart,
+    Spent,
+)
 from quintet.domain.turn.messages import Usage
 from quintet.features.ai_clis.dialect import (
     MOST_OUTPUT,
@@ -146,10 +154,10 @@ class AcpAgent(Dialect):
 
     def _said(self) -> Iterator[ExecutorPart]:
         if self._thinking:
-            yield Said(clipped(self._thinking), reasoning=True)
+            yield ExecutorMessage(clipped(self._thinking), reasoning=True)
         if self._saying:
             self.answer = clipped(self._saying)
-            yield Said(self.answer)
+            yield ExecutorMessage(self.answer)
         self._saying = self._thinking = ""
 
     def _call(self, update: dict[str, Any]) -> Iterator[ExecutorPart]:

@@ -15,9 +15,9 @@ from quintet.domain.tasks.executors import (
     CallEnded,
     Changed,
     ExecutorFailure,
+    ExecutorMessage,
     ExecutorPart,
     Printed,
-    Said,
     Spent,
 )
 from quintet.domain.turn.messages import Usage
@@ -108,9 +108,9 @@ class Claude(Dialect):
         what = block.get("type")
         if what == "text" and (text := str(block.get("text") or "")):
             self.answer = clipped(text)
-            yield Said(self.answer)
+            yield ExecutorMessage(self.answer)
         elif what == "thinking" and (text := str(block.get("thinking") or "")):
-            yield Said(clipped(text), reasoning=True)
+            yield ExecutorMessage(clipped(text), reasoning=True)
         elif what in ("tool_use", "server_tool_use"):
             id, tool, given = str(block.get("id", "")), str(block.get("name", "")), block.get("input")
             if tool in WRITERS and isinstance(given, dict):

@@ -16,9 +16,9 @@ from quintet.domain.tasks.executors import (
     CallEnded,
     Changed,
     ExecutorFailure,
+    ExecutorMessage,
     ExecutorPart,
     Printed,
-    Said,
     Spent,
 )
 from quintet.domain.turn.messages import Usage
@@ -128,7 +128,7 @@ class Codex(Dialect):
             if done and (text := words_of(item.get("text"))):
                 if what == "agent_message":
                     self.answer = clipped(text)
-                yield Said(clipped(text), reasoning=what == "reasoning")
+                yield ExecutorMessage(clipped(text), reasoning=what == "reasoning")
         elif what == "error":
             if done:
                 yield Printed(one_line(words_of(item.get("message"))))

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
-from quintet.adapters.files.own_temporary import temporary
+from quintet.adapters.files.temporary_folders import temporary
 from quintet.adapters.processes.processes import LocalProcesses
 from quintet.adapters.sandbox.containment import Containment, Launch
 from quintet.adapters.sandbox.host_mounts import below

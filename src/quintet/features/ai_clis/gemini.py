@@ -18,9 +18,9 @@ from quintet.domain.tasks.executors import (
     CallEnded,
     Changed,
     ExecutorFailure,
+    ExecutorMessage,
     ExecutorPart,
     Printed,
-    Said,
     Spent,
 )
 from quintet.domain.turn.messages import Usage
@@ -156,7 +156,7 @@ class Gemini(Dialect):
     def _said(self) -> Iterator[ExecutorPart]:
         if self._saying:
             self.answer, self._saying = clipped(self._saying), ""
-            yield Said(self.answer)
+            yield ExecutorMessage(self.answer)
 
     def _result(self, event: dict[str, Any]) -> Iterator[ExecutorPart]:
         stats = event.get("stats")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,12 +14,16 @@ from quintet.adapters.processes.host_programs import program
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.tasks.executors import ACP, AI_CLIS, ExecutorFailure
+from quintet.domain.tasks.health import Finding, HealthScope, Severity
 from quintet.features.ai_clis.acp import AcpAgent
 from quintet.features.ai_clis.claude import Claude
 from quintet.features.ai_clis.codex import Codex
 from quintet.features.ai_clis.dialect import Dialect
 from quintet.features.ai_clis.gemini import Gemini
 from quintet.features.ai_clis.settings import ExecutorSettings
+
+if TYPE_CHECKING:
+    from quintet.app.services import Checkup
 
 KINDS: dict[str, type[Dialect]] = {"codex": Codex, "claude": Claude, "gemini": Gemini}
 MOST_FOLDERS_UP = 4
@@ -77,3 +83,14 @@ def find(name: str, settings: dict[str, ExecutorSettings]) -> Program:
         problem = f"{wanted or command} is not on PATH; {kind.hints[ExecutorFailure.MISSING]}"
         return Program(name, kind, own, tuple(words), problem=problem)
     return Program(name, kind, own, tuple(words), path)
+
+
+def configured_are_here(checkup: Checkup) -> Iterator[Finding]:
+    """For the doctor: those that the settings name can be started."""
+    settings = checkup.settings.named("executors", ExecutorSettings)
+    for name in settings:
+        if problem := find(name, settings).problem:
+            advice = f"Install it, or change executors.{name} in the settings."
+            yield Finding(
+                "EXECUTOR_MISSING", Severity.WARNING, HealthScope.MACHINE, name, f"executor {name}: {problem}", advice
+            )

@@ -8,23 +8,114 @@ group, two seconds, then every process of its tree is killed.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import AsyncGenerator
 
 from quintet.adapters.processes.processes import Child
 from quintet.adapters.sandbox.containment import Launch
 from quintet.domain.base.redaction import Redactor
-from quintet.domain.tasks.executors import KEPT_LINES, CallBegan, CallEnded, ExecutorFailure, ExecutorPart, Printed
+from quintet.domain.tasks.executors import (
+    KEPT_LINES,
+    Assignment,
+    CallBegan,
+    CallEnded,
+    ExecutorFailure,
+    ExecutorPart,
+    Printed,
+)
 from quintet.features.ai_clis.dialect import MOST_OUTPUT, Dialect, RunOutcome, clipped
 from quintet.features.ai_clis.lines import LineSplitter, Whole, event_in
-from quintet.features.ai_clis.outlet import Outlet
 
 LINGER_SECONDS = 5.0  # for a program to end by itself after it has said how it went
 TALKER_LINGER_SECONDS = 2.0  # the same for one that waits for more, once its stdin is closed
 CALL_PATIENCE = 4.0  # a call of its own may be silent so many times longer
 ODD_LINES = 1_000  # in a row that are no events: then this is not the stream it should be
 LAST_LINES = 20  # of what it says beside its stream, for the reason of a failure
+GivenUp = tuple[ExecutorFailure, str]  # why it was ended before it was done
 UNREADABLE = (TypeError, ValueError, AttributeError, LookupError)  # an event of another shape than it should have
+
+
+class Outlet:
+    """Words for a program's stdin, written as fast as it reads them; one that no longer listens is let be.
+
+    `reads` is the end that the program gets; it is closed here once that has its own copy.
+    """
+
+    def __init__(self) -> None:
+        self.reads, self._writes = os.pipe()
+        os.set_blocking(self._writes, False)
+        self._waiting = bytearray()
+        self._loop = asyncio.get_running_loop()
+        self._last = False
+        self._open = True
+
+    def handed_over(self) -> None:
+        os.close(self.reads)
+
+    def say(self, words: bytes, *, last: bool = False) -> None:
+        """Say something, and with `last` nothing more."""
+        if not self._open:
+            return
+        self._waiting += words
+        self._last = self._last or last
+        self._flush()
+
+    def _flush(self) -> None:
+        try:
+            while self._waiting:
+                del self._waiting[: os.write(self._writes, self._waiting)]
+        except BlockingIOError:
+            self._loop.add_writer(self._writes, self._flush)
+            return
+        except OSError:  # it no longer listens
+            self._last = True
+        self._loop.remove_writer(self._writes)
+        if self._last:
+            self.close()
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._loop.remove_writer(self._writes)
+            os.close(self._writes)
+
+
+class Deadlines:
+    """How long a program may be silent, and take in all; `talks` if it waits for more once it has said how it went."""
+
+    def __init__(self, asked: Assignment, talks: bool) -> None:
+        self.calls: set[str] = set()  # of its own that are under way: they may be silent longer
+        self._silence, self._timeout = asked.silence, asked.timeout
+        self._linger = TALKER_LINGER_SECONDS if talks else LINGER_SECONDS
+        self._clock = asyncio.get_running_loop().time
+        self._began = self._clock()
+        self._outcome_at = 0.0
+
+    def decided(self) -> bool:
+        """Whether this is the first that is heard of how it went; from now on it is to end."""
+        first = not self._outcome_at
+        if first:
+            self._outcome_at = self._clock()
+        return first
+
+    def left(self) -> tuple[float | None, GivenUp | None]:
+        """Until it is ended whatever it says; None for no end. And what that means, if it is a failure."""
+        now = self._clock()
+        if self._outcome_at:
+            return max(self._outcome_at + self._linger - now, 0.0), None
+        if not self._timeout:
+            return None, None
+        overtime = (ExecutorFailure.OVERTIME, f"it was not done after {self._timeout:g} seconds")
+        return max(self._began + self._timeout - now, 0.0), overtime
+
+    def patience(self) -> tuple[float | None, GivenUp | None]:
+        """How long nothing may come from now on, and what it means if nothing does."""
+        left, why = self.left()
+        silence = self._silence * (CALL_PATIENCE if self.calls else 1.0)
+        if self._outcome_at or not silence or (left is not None and left <= silence):
+            return left, why
+        return silence, (ExecutorFailure.SILENT, f"it said nothing for {silence:g} seconds")
 
 
 class RunningProgram:
@@ -35,18 +126,14 @@ class RunningProgram:
         self.events = 0
         self.aside: deque[str] = deque(maxlen=LAST_LINES)
         self.ended_by_us = False
-        self.given_up: tuple[ExecutorFailure, str] | None = None
+        self.given_up: GivenUp | None = None
         self.left_out = 0  # lines that nobody asked for in time; the file has them
         asked = dialect.start.assignment
-        self._silence, self._timeout = asked.silence, asked.timeout
+        self._deadlines = Deadlines(asked, dialect.talks)
         self._pending: deque[ExecutorPart] = deque()
         self._news = asyncio.Event()
         self._held = False
         self._odd = 0
-        self._under_way: set[str] = set()
-        self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time()
-        self._outcome_at = 0.0
         self.whole = Whole(asked.whole)
         ways = (self._line, self._beside)
         self._streams = tuple(LineSplitter(self.whole, redactor.chunks(), on_line) for on_line in ways)
@@ -87,40 +174,21 @@ class RunningProgram:
             return False
         if self.dialect.outcome and self.dialect.outcome.hopeless:
             return True
-        left, why = self._time_left()
+        left, why = self._deadlines.left()
         if left is None or left > 0:
             return False
         self.given_up = why
         return True
 
-    def _time_left(self) -> tuple[float | None, tuple[ExecutorFailure, str] | None]:
-        """Until it is ended whatever it says; None for no end. And what that means, if it is a failure."""
-        now = self._loop.time()
-        if self._outcome_at:
-            linger = TALKER_LINGER_SECONDS if self.dialect.talks else LINGER_SECONDS
-            return max(self._outcome_at + linger - now, 0.0), None
-        if not self._timeout:
-            return None, None
-        overtime = (ExecutorFailure.OVERTIME, f"it was not done after {self._timeout:g} seconds")
-        return max(self._began + self._timeout - now, 0.0), overtime
-
     async def _wait(self) -> None:
         self._news.clear()
-        left, why = self._patience()
+        left, why = self._deadlines.patience()
         try:
             async with asyncio.timeout(left):
                 await self._news.wait()
         except TimeoutError:
             self.given_up = why
             await self.end()
-
-    def _patience(self) -> tuple[float | None, tuple[ExecutorFailure, str] | None]:
-        """How long nothing may come from now on, and what it means if nothing does."""
-        left, why = self._time_left()
-        silence = self._silence * (CALL_PATIENCE if self._under_way else 1.0)
-        if self._outcome_at or not silence or (left is not None and left <= silence):
-            return left, why
-        return silence, (ExecutorFailure.SILENT, f"it said nothing for {silence:g} seconds")
 
     async def end(self) -> None:
         """Interrupt it, and then end all it started. Cancelling does not stop that."""
@@ -161,9 +229,9 @@ class RunningProgram:
         self._odd = 0
         for part in parts:
             if isinstance(part, CallBegan):
-                self._under_way.add(part.id)
+                self._deadlines.calls.add(part.id)
             elif isinstance(part, CallEnded):
-                self._under_way.discard(part.id)
+                self._deadlines.calls.discard(part.id)
             self._queue(part)
         if self.dialect.outcome:
             self._decide(self.dialect.outcome)
@@ -173,9 +241,8 @@ class RunningProgram:
         return True
 
     def _decide(self, outcome: RunOutcome) -> None:
-        if not self._outcome_at:
+        if self._deadlines.decided():
             self.dialect.outcome = outcome
-            self._outcome_at = self._loop.time()
             if not outcome.hopeless:
                 self._outlet.say(b"", last=True)
         self._news.set()

@@ -31,7 +31,7 @@ def make_executors(
         file_bytes = settings.sandbox.file_bytes
         networks = () if terms.loopback_open else sandbox.networks()
         setup = SandboxSetup(places.root, private, scratch, file_bytes, terms.protection, networks)
-        return sandbox.contain(terms.sandbox, setup, scanner, places.unsettled)
+        return sandbox.contain(terms.sandbox, setup, scanner, places.crash_records)
 
     return LocalExecutors(
         places.root, private, settings.named("executors", ExecutorSettings), contain, redactor or Redaction()

@@ -1,6 +1,6 @@
 """A Chromium that tools drive: pages as lines of text, elements by their ids, pictures and recordings."""
 
-from quintet.features.feature import Feature
+from quintet.features.feature import Feature, FeatureCheck
 
 FEATURE = Feature(
     name="browser",
@@ -25,5 +25,7 @@ FEATURE = Feature(
         "tools:recording_stop",
     ),
     parts={"chromium": "parts:chromium", "playwright": "parts:playwright"},
+    checks=(FeatureCheck("parts:program_is_there"),),
     service="browser:open_browser",
+    board="browser:board_rows",
 )

@@ -12,6 +12,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.private_hosts import Access, access_for
 from quintet.domain.ports.ports import Files
 from quintet.domain.settings.settings import Settings
+from quintet.domain.tasks.board import BoardEntry, BoardKind
 from quintet.features.browser import act as acting
 from quintet.features.browser.downloads import free_path
 from quintet.features.browser.look import look
@@ -114,7 +115,7 @@ class LocalBrowser:
     async def console(self, tab: int) -> tuple[list[str], tuple[str, ...]]:
         async with self._turn:
             at = await self._ready(tab, anew=True)
-            return at.read_console(), self._tabs.heard(at)
+            return at.console.read(), self._tabs.heard(at)
 
     # ── acting
 
@@ -180,6 +181,10 @@ class LocalBrowser:
         return await self.navigate(url, HERE, network)
 
     # ── recording
+
+    @property
+    def records(self) -> bool:
+        return self._screencast is not None
 
     async def start_recording(self) -> tuple[str, ...]:
         async with self._turn:
@@ -266,3 +271,10 @@ def open_browser(opening: Opening) -> LocalBrowser:
 
     trusted = opening.loaded.trusted
     return LocalBrowser(opening.files, opening.places.outputs, opening.settings, own_code=trusted, served=served)
+
+
+def board_rows(browser: LocalBrowser) -> list[BoardEntry]:
+    """The recording that is under way."""
+    if not browser.records:
+        return []
+    return [BoardEntry(BoardKind.FEATURE, "recording", "●", "browser recording", "recording_stop ends it", "accent")]

@@ -15,7 +15,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from quintet.adapters.files.own_temporary import temporary_folder
+from quintet.adapters.files.temporary_folders import temporary_folder
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import own_environment
 from quintet.adapters.processes.python_environment import package_part
@@ -25,7 +25,8 @@ from quintet.features.browser.proxy import WayOut
 from quintet.features.browser.settings import BrowserSettings
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Playwright
+    from playwright.async_api import Browser, BrowserContext, Error, Playwright
+    from playwright.async_api import TimeoutError as TooLate
 
 PACKAGE = "playwright>=1.55"
 PROGRAMS = (
@@ -105,6 +106,20 @@ class RunningBrowser:
                     os.kill(pid, signal.SIGKILL)
         self.way_out.close()
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+
+def failure() -> type[Error]:
+    """Playwright's own error: it is loaded with the first browser that starts, so not before one can be raised."""
+    from playwright.async_api import Error
+
+    return Error
+
+
+def too_late() -> type[TooLate]:
+    """Playwright's error at a time limit; a failure too."""
+    from playwright.async_api import TimeoutError as TooLate
+
+    return TooLate
 
 
 async def start(settings: BrowserSettings, way_out: WayOut) -> RunningBrowser:

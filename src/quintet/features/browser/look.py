@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.features.browser.chromium import failure
 from quintet.features.browser.page_view import MOST_CHARACTERS, MOST_LINES, MOST_URL, PageView, cut
 from quintet.features.browser.tab import Tab
 
@@ -74,12 +75,10 @@ class _Looker:
 
     async def look_from_the_top(self) -> dict[str, Any]:
         """Look at the whole tab; a page that goes while it is looked at is looked at again."""
-        from playwright.async_api import Error
-
         for _ in range(MOST_TRIES):
             try:
                 return await self.look_at(self._tab.page.main_frame, "", 0)
-            except Error as error:
+            except failure() as error:
                 if not any(words in str(error) for words in GOING):
                     raise
             await self._tab.settle(LOOK_SECONDS)
@@ -88,14 +87,14 @@ class _Looker:
     async def look_at(self, frame: Frame, prefix: str, depth: int) -> dict[str, Any]:
         share = 2 if depth else 1
         options = {
-            "next": self._tab.next,
+            "next": self._tab.ids.next,
             "prefix": prefix,
             "mostLines": MOST_LINES // share,
             "mostCharacters": MOST_CHARACTERS // share,
             "mostMilliseconds": MOST_MILLISECONDS // share,
         }
         found: dict[str, Any] = await frame.evaluate(_script(), options)
-        self._tab.next = found["next"]
+        self._tab.ids.next = found["next"]
         found["beyond"] = 0
         for part in ("seen", "later"):
             found[part] = [line for item in found[part] for line in await self._lines(frame, item, depth)]
@@ -112,7 +111,7 @@ class _Looker:
         child = await element.content_frame() if element else None
         if child is None:
             return []
-        number = self._tab.frames.setdefault(child, len(self._tab.frames) + 1)
+        number = self._tab.ids.frames.setdefault(child, len(self._tab.ids.frames) + 1)
         if not child.url or child.url.startswith("chrome-error:"):
             return [f"frame f{number} (nothing was loaded into it)"]
         head = " ".join(filter(None, ("frame", f"f{number}", item["text"], cut(child.url, MOST_URL))))
@@ -148,7 +147,7 @@ async def element(tab: Tab, id: str) -> ElementHandle:
         raise ToolFailed(f'element_id "{id}": an id as browser_view shows it is wanted, such as 12 or f2:7')
     frame: Frame | None = tab.page.main_frame
     if match["frame"]:
-        frame = next((f for f, n in tab.frames.items() if n == int(match["frame"]) and not f.is_detached()), None)
+        frame = next((f for f, n in tab.ids.frames.items() if n == int(match["frame"]) and not f.is_detached()), None)
     if frame:
         async with asyncio.timeout(LOOK_SECONDS):
             found = (await frame.evaluate_handle(FIND, int(match["number"]))).as_element()

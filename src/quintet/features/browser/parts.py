@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from quintet.adapters.processes.python_environment import package_part
 from quintet.app.machine_parts import PartSources, runs
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.tasks.health import Finding, HealthScope, Severity
 from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.browser.chromium import MISSING, PACKAGE, find
 from quintet.features.browser.settings import BrowserSettings
+
+if TYPE_CHECKING:
+    from quintet.app.services import Checkup
 
 
 def chromium(around: PartSources) -> MachinePart:
@@ -20,3 +27,15 @@ def chromium(around: PartSources) -> MachinePart:
 
 def playwright(around: PartSources) -> MachinePart:
     return package_part("playwright", "playwright", PACKAGE)
+
+
+def program_is_there(checkup: Checkup) -> Iterator[Finding]:
+    """For the doctor: a browser that the settings name is there. Without that setting any Chromium will do, or none."""
+    settings = checkup.settings.table("browser", BrowserSettings)
+    if not settings.path:
+        return
+    try:
+        find(settings)
+    except ToolFailed as error:
+        advice = "Correct browser.path in the settings, or take it out."
+        yield Finding("BROWSER_MISSING", Severity.WARNING, HealthScope.MACHINE, settings.path, error.message, advice)

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from quintet.adapters.files.own_temporary import temporary_folder
 from quintet.adapters.files.private_files import private
+from quintet.adapters.files.temporary_folders import temporary_folder
 from quintet.domain.base.errors import ToolFailed
 from quintet.features.browser.chromium import HEIGHT, WIDTH, RunningBrowser
 from quintet.features.browser.tab import Tab

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         ConsoleMessage,
         Dialog,
         Download,
+        Error,
         FileChooser,
         Frame,
         Page,
@@ -34,6 +35,87 @@ SETTLE_SECONDS = 3.0  # for what a page loads after an action
 ANSWERS = "browser_press_key Enter accepts it, Escape dismisses it"
 
 T = TypeVar("T")
+
+
+class Console:
+    """What a page wrote there, the newest; read once."""
+
+    def __init__(self) -> None:
+        self.errors = 0  # since the last call
+        self._messages: deque[str] = deque(maxlen=MOST_MESSAGES)
+        self._dropped = 0
+
+    def write(self, kind: str, text: str) -> None:
+        self._dropped += len(self._messages) == MOST_MESSAGES
+        self.errors += kind == "error"
+        self._messages.append(f"{kind}: {text[:MOST_MESSAGE]}{'…' * (len(text) > MOST_MESSAGE)}")
+
+    def on_message(self, message: ConsoleMessage) -> None:
+        where = message.location
+        if where.get("url", "").endswith("/favicon.ico"):
+            return  # the browser itself asks for it
+        place = f" ({where['url']}:{where['lineNumber'] + 1})" if where.get("url") else ""
+        self.write(message.type, f"{message.text}{place}")
+
+    def on_error(self, error: Error) -> None:
+        self.write("error", "\n".join((error.stack or str(error)).split("\n")[:2]))
+
+    def read(self) -> list[str]:
+        """What was written since the last look."""
+        lines = [f"({self._dropped} older messages were dropped)"] if self._dropped else []
+        lines += self._messages
+        self._messages.clear()
+        self._dropped = self.errors = 0
+        return lines
+
+
+class Loading:
+    """Where a tab was sent, and what it still loads."""
+
+    def __init__(self) -> None:
+        self.sent_to = ""
+        self.failed = ""  # the address of the last page that did not come
+        self.requests: set[Request] = set()  # under way
+        self._said_why = asyncio.Event()  # the page that says why another did not come is there
+
+    def begin(self, url: str) -> None:
+        """Forget what belonged to the page that was there."""
+        self.requests.clear()
+        self._said_why.clear()
+        self.sent_to = url
+
+    def on_request(self, request: Request) -> None:
+        if request.resource_type not in NEVER_ENDING:
+            self.requests.add(request)
+
+    def on_arrival(self, frame: Frame) -> None:
+        if frame.url.startswith("chrome-error:"):
+            self._said_why.set()
+
+    def on_finished(self, request: Request) -> None:
+        self.requests.discard(request)
+
+    def on_failed(self, request: Request) -> None:
+        self.requests.discard(request)
+        if request.is_navigation_request():
+            self.failed = request.url
+
+    @property
+    def navigating(self) -> bool:
+        return any(request.is_navigation_request() and _main(request) for request in self.requests)
+
+    async def reach_error_page(self) -> None:
+        """Wait for the page that says why another did not come: until then it would get in the way of the next."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._said_why.wait(), 1)
+
+
+class ElementIds:
+    """The numbers that a model is given for elements and frames."""
+
+    def __init__(self) -> None:
+        self.next = 1
+        self.frames: dict[Frame, int] = {}
 
 
 class Tab:
@@ -53,31 +135,25 @@ class Tab:
         self.crashed = False
         self.closed = False
         self.shown: PageView | None = None  # what was last told of it
-        self.next = 1  # the number of the next element
-        self.frames: dict[Frame, int] = {}
-        self.loaded = ""  # the address it was last sent to
-        self.failed = ""  # the address of the last page that did not come
-        self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
-        self.dropped = 0
-        self.errors = 0  # in the console, since the last call
+        self.ids = ElementIds()
+        self.loading = Loading()
+        self.console = Console()
         self.screen: tuple[int, int, str] | None = None  # the phone's that it shows its pages on
         self._news = news
-        self._under_way: set[Request] = set()
         self._stirred = asyncio.Event()  # a dialog opened, the page crashed or closed
         self._left: set[asyncio.Task[Any]] = set()  # actions that wait for a dialog to be answered
         self._session: CDPSession | None = None
-        self._said_why = asyncio.Event()  # the page that says why another did not come is there
         page.on("dialog", self._on_dialog)
         page.on("filechooser", self._on_chooser)
-        page.on("console", self._on_console)
-        page.on("pageerror", lambda error: self._write("error", "\n".join((error.stack or str(error)).split("\n")[:2])))
         page.on("download", on_download)
         page.on("crash", lambda _: self._gone(crashed=True))
         page.on("close", lambda _: self._gone(crashed=False))
-        page.on("framenavigated", self._on_arrival)
-        page.on("request", self._on_request)
-        page.on("requestfinished", lambda request: self._under_way.discard(request))
-        page.on("requestfailed", self._on_failed)
+        page.on("request", self.loading.on_request)
+        page.on("requestfinished", self.loading.on_finished)
+        page.on("requestfailed", self.loading.on_failed)
+        page.on("framenavigated", self.loading.on_arrival)
+        page.on("console", lambda message: self.console.on_message(message))  # it may become another tab's
+        page.on("pageerror", lambda error: self.console.on_error(error))
 
     # ── what happens
 
@@ -95,35 +171,10 @@ class Tab:
         many = "files" if chooser.is_multiple() else "a file"
         self._news(f"the page asks for {many}: browser_select_file gives it")
 
-    def _on_console(self, message: ConsoleMessage) -> None:
-        where = message.location
-        if where.get("url", "").endswith("/favicon.ico"):
-            return  # the browser itself asks for it
-        place = f" ({where['url']}:{where['lineNumber'] + 1})" if where.get("url") else ""
-        self._write(message.type, f"{message.text}{place}")
-
-    def _write(self, kind: str, text: str) -> None:
-        self.dropped += len(self.messages) == MOST_MESSAGES
-        self.errors += kind == "error"
-        self.messages.append(f"{kind}: {text[:MOST_MESSAGE]}{'…' * (len(text) > MOST_MESSAGE)}")
-
-    def _on_request(self, request: Request) -> None:
-        if request.resource_type not in NEVER_ENDING:
-            self._under_way.add(request)
-
-    def _on_arrival(self, frame: Frame) -> None:
-        if frame.url.startswith("chrome-error:"):
-            self._said_why.set()
-
-    def _on_failed(self, request: Request) -> None:
-        self._under_way.discard(request)
-        if request.is_navigation_request():
-            self.failed = request.url
-
     def _gone(self, *, crashed: bool) -> None:
         self.crashed, self.closed = crashed, not crashed
         self.dialog = self.chooser = None
-        self._under_way.clear()
+        self.loading.requests.clear()
         self._stirred.set()
 
     # ── working with it
@@ -177,18 +228,12 @@ class Tab:
             if self.dialog or self.crashed or self.closed:
                 return ""
             spent = loop.time() - begun
-            navigating = any(r.is_navigation_request() and _main(r) for r in self._under_way)
-            if spent > (navigation_seconds if navigating else SETTLE_SECONDS):
-                number = len(self._under_way)
+            if spent > (navigation_seconds if self.loading.navigating else SETTLE_SECONDS):
+                number = len(self.loading.requests)
                 return f"still loading: {number} request{'s' * (number != 1)} under way; browser_view looks again"
-            quiet = 0 if self._under_way else quiet + 1
+            quiet = 0 if self.loading.requests else quiet + 1
             await asyncio.sleep(TICK_SECONDS)
         return ""
-
-    async def reach_error_page(self) -> None:
-        """Wait for the page that says why another did not come: until then it would get in the way of the next."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._said_why.wait(), 1)
 
     async def devtools(self) -> CDPSession:
         if self._session is None:
@@ -197,24 +242,14 @@ class Tab:
 
     def leave_page(self, url: str) -> None:
         """Forget what belonged to the page that was there, and remember where it goes."""
-        self._under_way.clear()
-        self._said_why.clear()
+        self.loading.begin(url)
         self.chooser = None
-        self.loaded = url
 
     async def take_over(self, other: Tab) -> None:
         """Go on as the tab that another was: its console, its screen, and no id that it has given."""
-        self.next, self.messages, self.dropped, self.errors = other.next, other.messages, other.dropped, other.errors
+        self.ids.next, self.console = other.ids.next, other.console
         if other.screen:
             await self.emulate(*other.screen)
-
-    def read_console(self) -> list[str]:
-        """What the page wrote since the last look."""
-        lines = [f"({self.dropped} older messages were dropped)"] if self.dropped else []
-        lines += self.messages
-        self.messages.clear()
-        self.dropped = self.errors = 0
-        return lines
 
     async def emulate(self, width: int, height: int, agent: str) -> tuple[int, int]:
         """A phone's screen if there is a phone's user agent, else a desktop's; returns its size."""

@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 
 from quintet.adapters.http.fetch import Resolve, Served
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.permission.private_hosts import Access
 from quintet.domain.ports.ports import Files
 from quintet.domain.settings.settings import Settings
 from quintet.features.browser import navigate as navigation
-from quintet.features.browser.chromium import RunningBrowser, start
+from quintet.features.browser.chromium import RunningBrowser, failure, start, too_late
 from quintet.features.browser.contexts import Contexts
 from quintet.features.browser.downloads import Downloads
 from quintet.features.browser.project_pages import ProjectPages
@@ -79,7 +80,7 @@ class Tabs:
         """Have a browser that runs; returns whether there was one and it is gone."""
         lost = self.running is not None and not self.running.alive
         before = self._tabs[self._here] if lost and self._tabs else None
-        access, address = (before.access, before.loaded) if before else (Access.WEB, "")
+        access, address = (before.access, before.loading.sent_to) if before else (Access.WEB, "")
         if lost:
             await self.stop()
         if self.running is None:
@@ -143,7 +144,7 @@ class Tabs:
     async def _replaced(self, at: Tab, elsewhere: Access | None) -> Tab:
         """A fresh tab in the place of one that crashed."""
         self.tell(f"tab {at.number} had crashed and was opened anew")
-        address = at.loaded
+        address = at.loading.sent_to
         await _closed(at.page)
         fresh = self._tabs[at.number] = await self._fresh(at.number, at.access)
         await self._again(fresh, "" if elsewhere else address)
@@ -169,57 +170,49 @@ class Tabs:
     # ── where it goes
 
     async def go(self, at: Tab, url: str) -> str:
-        from playwright.async_api import Error
-        from playwright.async_api import TimeoutError as TooLate
-
         path = navigation.path_of(url)
         inner = self.pages.inside(path) if path else url
         begun, limit = self.downloads.begun, max(self._settings.timeout, 1.0)
         at.leave_page(url)
         try:
             answer = await self._committed(at, inner, limit)
-        except TooLate:
+        except too_late():
             raise ToolFailed(f"{url}: no answer within {limit:g} s; is the server up, and this its port?") from None
-        except Error as error:
+        except failure() as error:
             if self.downloads.begun > begun or "Download is starting" in str(error):
                 await self.downloads.one_more(begun)
                 return f"{url} is a download"
             if "net::" in str(error):
-                await at.reach_error_page()
+                await at.loading.reach_error_page()
                 raise ToolFailed(self._why(at, url, error)) from None
             raise
         status = f" (HTTP {answer.status} {answer.status_text})" if answer and answer.status >= 400 else ""
         try:
             await at.page.wait_for_load_state("domcontentloaded", timeout=limit * 1000)
             await at.page.wait_for_load_state("load", timeout=LOAD_SECONDS * 1000)
-        except TooLate:
+        except too_late():
             self.tell(UNFINISHED)
         return f"opened {url}{status}"
 
     async def _committed(self, at: Tab, url: str, seconds: float) -> Response | None:
         """The answer that a page begins with."""
-        from playwright.async_api import Error
-
         for _ in range(3):
             try:
                 return await at.page.goto(url, wait_until="commit", timeout=seconds * 1000)
-            except Error as error:  # the page that says why the last one did not come may itself come late
+            except failure() as error:  # the page that says why the last one did not come may itself come late
                 _, interrupted, other = str(error).partition("interrupted by another navigation to ")
                 if not interrupted or not other.startswith((f'"{url}', '"chrome-error:')):
                     raise
         return await at.page.goto(url, wait_until="commit", timeout=seconds * 1000)
 
     async def reload(self, at: Tab) -> str:
-        from playwright.async_api import Error
-        from playwright.async_api import TimeoutError as TooLate
-
         if at.page.url == "about:blank":
             return ""
         try:
             await at.page.reload(wait_until="domcontentloaded", timeout=self._settings.timeout * 1000)
-        except TooLate:
+        except too_late():
             self.tell(UNFINISHED)
-        except Error as error:
+        except failure() as error:
             if "net::" not in str(error):
                 raise
             raise ToolFailed(self._why(at, self.pages.shown(at.page.url), error)) from None
@@ -227,19 +220,16 @@ class Tabs:
 
     def _why(self, at: Tab, url: str, error: Exception) -> str:
         """Why a page did not come, and what to do; a redirect may have led to another host."""
-        problem = self._way_out.problem(urlsplit(at.failed).hostname or "") if "ERR_SOCKS" in str(error) else ""
+        problem = self._way_out.problem(urlsplit(at.loading.failed).hostname or "") if "ERR_SOCKS" in str(error) else ""
         return f"{url}: {problem}" if problem else navigation.why(url, error)
 
     async def guarded(self, work: Awaitable[Any]) -> Any:
         """Playwright's errors as ours; one that is a time limit is a TimeoutError."""
-        from playwright.async_api import Error
-        from playwright.async_api import TimeoutError as TooLate
-
         try:
             return await work
-        except TooLate:
+        except too_late():
             raise TimeoutError from None
-        except Error as error:
+        except failure() as error:
             if self.running is None or not self.running.alive:
                 raise ToolFailed("the browser ended unexpectedly; the next call starts it anew") from None
             first = str(error).strip().partition("\n")[0]
@@ -276,13 +266,13 @@ class Tabs:
         notes, self._news = [*self._news, *self._way_out.refused()], []
         if self._unsaid:
             notes.append(f"{self._unsaid} more such things happened")
-        if at.errors:
-            notes.append(f"{at.errors} error{'s' * (at.errors != 1)} in the console: browser_console shows them")
+        if errors := at.console.errors:
+            notes.append(f"{counted(errors, 'error')} in the console: browser_console shows them")
         if at.closed:
             notes.append(f"tab {at.number} was closed")
         if at.crashed:
             notes.append(f"tab {at.number} crashed; the next call opens it anew")
-        self._unsaid = at.errors = 0
+        self._unsaid = at.console.errors = 0
         return tuple(notes)
 
     async def stop(self) -> None:

@@ -14,11 +14,13 @@ from msgspec import Meta
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.private_hosts import file_named, whole
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
 from quintet.features.browser.page_view import changes
 from quintet.features.browser.values import HERE, Direction, Seen, Target, Upload
 from quintet.tools.declare import tool
+from quintet.tools.images import kept_image
 
 if TYPE_CHECKING:
     from quintet.features.browser.browser import LocalBrowser
@@ -47,11 +49,6 @@ def _acting(arguments: dict[str, Any]) -> Touch:
 
 def _address(arguments: dict[str, Any]) -> Touch:
     """A file: address is a path that is read; the gate keeps it inside the project."""
-    from quintet.domain.permission.private_hosts import (  # brings all there is to addresses: not for every start
-        file_named,
-        whole,
-    )
-
     path = file_named(arguments["url"])
     if path and arguments["network"]:
         return Touch(LOOKING | {Effect.READ}, reads=(path,), addresses=(f"file:{path}",))
@@ -138,10 +135,11 @@ async def browser_scroll(
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)
 async def browser_screenshot(bench: Workbench, tab_idx: TabNumber = HERE) -> ToolResult:
-    """Take a picture of what is on screen into a file, whose path is told; visual_checker can look at it."""
+    """Take a picture of what is on screen: you see it, and it is in a file, whose path is told."""
     picture = await _browser(bench).screenshot(tab_idx)
     lines = [f"{picture.path} ({picture.width}×{picture.height})", *_noted(picture.notes)]
-    return ToolResult("\n".join(lines), summary=f"{picture.width}×{picture.height}")
+    shown = kept_image(bench, bench.files.read(picture.path))
+    return ToolResult("\n".join(lines), summary=f"{picture.width}×{picture.height}", images=(shown,) if shown else ())
 
 
 @tool(effects=LOOKING | ACTING, touch=_in_console, needs=NEEDS)

@@ -9,4 +9,5 @@ FEATURE = Feature(
     named={"deploy": "settings:DeploySettings"},
     tools=("tools:deploy_tool",),
     service="local:open_deployments",
+    board="local:board_rows",
 )

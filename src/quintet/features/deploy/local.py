@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.tasks.board import BoardEntry, BoardKind
 from quintet.features.deploy.settings import DeploySettings
 
 if TYPE_CHECKING:
@@ -50,6 +51,14 @@ class LocalDeployments:
         """Of loopback, those that something of this session's is up on."""
         return [port for one in self.up.values() if (port := urlsplit(one.url).port)]
 
+    def serves(self, one: Deployed) -> bool:
+        """Whether somebody has its port; it is not connected to."""
+        try:
+            self.free_port(urlsplit(one.url).port or 0)
+        except ToolFailed:
+            return True
+        return False
+
     async def answers(self, port: int) -> bool:
         """Whether somebody listens there."""
         with contextlib.suppress(OSError, TimeoutError):
@@ -64,3 +73,12 @@ class LocalDeployments:
 
 def open_deployments(opening: Opening) -> LocalDeployments:
     return LocalDeployments(opening.settings.named("deploy", DeploySettings))
+
+
+def board_rows(deployments: LocalDeployments) -> list[BoardEntry]:
+    """What is up on this machine."""
+    return [
+        BoardEntry(BoardKind.FEATURE, one.name, "↑", f"{one.name} {one.url}", f"deployed from {one.folder}", "success")
+        for one in deployments.up.values()
+        if deployments.serves(one)
+    ]

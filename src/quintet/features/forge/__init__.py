@@ -1,6 +1,6 @@
 """The forge that the project's pull requests are on: GitHub, or a GitHub Enterprise."""
 
-from quintet.features.feature import Feature
+from quintet.features.feature import Feature, FeatureCheck
 
 FEATURE = Feature(
     name="forge",
@@ -17,6 +17,7 @@ FEATURE = Feature(
         "tools:list_repos",
     ),
     parts={"forge token": "parts:token"},
+    checks=(FeatureCheck("parts:named_token_is_set"),),
     service="github:open_forge",
     subjects="repository:open_subjects",
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from quintet.adapters.files.own_temporary import temporary_folder
+from quintet.adapters.files.temporary_folders import temporary_folder
 from quintet.adapters.processes.piped_child import Piped
 from quintet.adapters.processes.processes import child_environment, own_environment
 from quintet.domain.base.errors import ToolFailed

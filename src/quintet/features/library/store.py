@@ -7,19 +7,25 @@ the only copy of what was read; one that was written by a newer Quintet is refus
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 from msgspec import Struct, structs
 
 from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.sqlite.database import BUSY_MS, clear_errors, load_queries, unmarked
-from quintet.domain.base.errors import NotFound, StoreNewer
+from quintet.domain.base.errors import NotFound, StoreError, StoreNewer
 from quintet.domain.base.wording import did_you_mean
+from quintet.domain.tasks.health import Finding, HealthScope, Severity
 from quintet.features.library.passages import Document, PageText, Passage, chosen, match_query
 
+if TYPE_CHECKING:
+    from quintet.app.services import Checkup
+
+T = TypeVar("T")
 VERSION = 1
+INDEX = "lexicon"  # what is said of damage to the index names it
 SNIPPET_WORDS = 32
 LEAD = 160  # characters of a page without a match that stand for it
 
@@ -135,6 +141,20 @@ class LibraryStore:
         paths = (self.path, f"{self.path}-wal")
         return sum(os.path.getsize(path) for path in paths if os.path.exists(path))
 
+    # ── its health
+
+    def damage(self) -> list[str]:
+        """What SQLite finds wrong with the file; all of it is read."""
+        with clear_errors(self.path):
+            said = [str(row[0]) for row in self._connection.execute("PRAGMA quick_check")]
+        return [] if said == ["ok"] else said
+
+    def index_again(self) -> None:
+        """Make the index of words anew, from the pages."""
+        with clear_errors(self.path), self._connection:
+            self._run("empty_lexicon")
+            self._run("fill_lexicon")
+
     # ── search by words
 
     def search(self, query: str, limit: int, format: str = "") -> list[int]:
@@ -201,3 +221,39 @@ class LibraryStore:
 
     def _execute(self, sql: str) -> None:
         self._connection.execute(sql)
+
+
+def store_is_whole(checkup: Checkup) -> Iterator[Finding]:
+    """For the doctor. Only a thorough look reads the file."""
+    path = checkup.places.library
+    if not checkup.thorough or not os.path.exists(path):
+        return
+    try:
+        damage = _opened(path, LibraryStore.damage)
+    except StoreError as error:
+        yield Finding(error.code, Severity.WARNING, HealthScope.STATE, "library.db", error.message, error.hint)
+        return
+    if damage and all(INDEX in line for line in damage):
+        problem = f"the library's index of words is damaged: {damage[0]}"
+        advice = "make it anew from the pages"
+        yield Finding("LIBRARY_INDEX", Severity.WARNING, HealthScope.STATE, "library.db", problem, advice, True)
+    elif damage:
+        advice = f"Put {path} aside, then add the documents again: quintet library add PATH…"
+        yield Finding(
+            "LIBRARY_DAMAGED", Severity.WARNING, HealthScope.STATE, "library.db", f"{path}: {damage[0]}", advice
+        )
+
+
+def mend_index(checkup: Checkup) -> list[str]:
+    if not any(finding.fixable for finding in store_is_whole(checkup)):
+        return []
+    _opened(checkup.places.library, LibraryStore.index_again)
+    return ["made the library's index of words anew"]
+
+
+def _opened(path: str, do: Callable[[LibraryStore], T]) -> T:
+    store = LibraryStore(path)
+    try:
+        return do(store)
+    finally:
+        store.close()

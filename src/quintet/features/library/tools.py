@@ -36,14 +36,14 @@ def _reads(arguments: dict[str, Any]) -> Touch:
 async def librarian(
     bench: Workbench, action: Action, query: str = "", document_id: str = "", page: int = 1, top_k: int = 5
 ) -> ToolResult:
-    """Look things up in the documents that the user added: PDF, EPUB, Markdown, HTML, text.
+    """Look things up in the documents that the user added.
 
-    search finds pages, answer answers a question from them with citations, list shows the documents, get_content the
-    text of a page; activate and deactivate say whether a document is searched, status how much there is.
+    search finds pages, answer answers from them with citations, list shows the documents, get_content a page's text;
+    activate and deactivate say whether a document is searched, status how much there is.
 
     :action: what to do
     :query: for search and answer: words, a "phrase", or a question
-    :document_id: for get_content, activate and deactivate: the document's id, or words of its title
+    :document_id: for get_content, activate, deactivate: its id, or words of its title
     :page: for get_content: which page, from 1
     :top_k: for search and answer: how many pages at most
     """
@@ -74,7 +74,7 @@ async def librarian(
 
 @tool(effects={Effect.READ}, touch=_reads)
 async def librarian_search(bench: Workbench, query: str, limit: int = 10, source_type: str = "") -> ToolResult:
-    """Search the documents that the user added; gives the pages that fit best, each with the words around what fits.
+    """Search the documents that the user added; gives the pages that fit best, with the words around what fits.
 
     :query: words, a "phrase", or the beginning of a word*
     :limit: how many pages at most

@@ -1,6 +1,6 @@
 """MCP, both ways: other programs' tools and resources for a run, and our tools for other agents."""
 
-from quintet.features.feature import Feature
+from quintet.features.feature import Feature, FeatureCheck
 
 FEATURE = Feature(
     name="mcp",
@@ -14,6 +14,7 @@ FEATURE = Feature(
         "quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools",
         "quintet mcp-server          our tools, offered to other agents",
     ),
-    parts={"mcp": "parts:mcp"},
+    parts={"mcp": "wiring:mcp_package"},
+    checks=(FeatureCheck("wiring:servers_can_start"),),
     service="wiring:open_servers",
 )

@@ -24,7 +24,7 @@ from quintet.adapters.processes.piped_child import Piped
 from quintet.features.mcp.byte_limit import Gauge
 from quintet.features.mcp.http import bounded_http
 from quintet.features.mcp.stdio import pipe_lines
-from quintet.features.mcp.values import McpServer
+from quintet.features.mcp.values import Forgotten, Lost, McpServer, ServerRefused
 
 GOODBYE_SECONDS = 1.0
 HANDSHAKES = ("auto", "legacy")  # the second for servers that leave at a question they do not know
@@ -34,18 +34,6 @@ MOST_SAID = 2_000
 Answer = TypeVar("Answer")
 for _name in ("mcp", "client", "httpx2", "httpcore2"):  # what they log is told in our errors, not on stderr
     logging.getLogger(_name).addHandler(logging.NullHandler())
-
-
-class Lost(Exception):
-    """The server ended, cannot be reached, or was cut off."""
-
-
-class Forgotten(Lost):
-    """The server no longer knows the session, and so did nothing of what it was asked."""
-
-
-class ServerRefused(Exception):
-    """The server answered with an error, or with what is no answer."""
 
 
 class Connected:

@@ -11,8 +11,8 @@ from typing import Any
 from mcp import Client, types
 
 from quintet.domain.base.json_schema import misfit
-from quintet.features.mcp.connection import Connected, ServerRefused
-from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpResource, McpServer, McpTool
+from quintet.features.mcp.connection import Connected
+from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpResource, McpServer, McpTool, ServerRefused
 
 MOST_PAGES = 50
 MOST_LISTED = 5_000

@@ -17,6 +17,7 @@ from msgspec import structs
 
 from quintet.adapters.files.paths import key_of
 from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.processes.piped_child import Piped
 from quintet.adapters.processes.processes import child_environment, own_environment
 from quintet.adapters.processes.python_environment import install_line
 from quintet.adapters.sandbox.containment import Containment
@@ -25,10 +26,10 @@ from quintet.domain.base.json_schema import misfit, wanted
 from quintet.domain.base.wording import did_you_mean, few
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.turn.tool_spec import Touch
-from quintet.features.mcp.values import OWN_SETTINGS, McpAnswer, McpOffer, McpServer
+from quintet.features.mcp.values import OWN_SETTINGS, Forgotten, Lost, McpAnswer, McpOffer, McpServer, ServerRefused
+from quintet.package import load
 
 if TYPE_CHECKING:  # loaded at the first use of a server
-    from quintet.adapters.processes.piped_child import Piped
     from quintet.features.mcp.connection import Connected
     from quintet.features.mcp.conversation import Conversation
 
@@ -126,8 +127,6 @@ class McpPool:
         """A server's answer. A question that only looks is put again if the server was lost meanwhile."""
         server = self._named(name)
         open = await self._conversation(server)
-        from quintet.features.mcp.connection import Forgotten, Lost, ServerRefused
-
         try:
             async with asyncio.timeout(server.timeout) as limit:
                 return await question(open, limit)
@@ -178,26 +177,24 @@ class McpPool:
 
     async def _started(self, server: McpServer) -> Conversation:
         try:
-            connected, conversing = await asyncio.to_thread(_loaded)
+            connect, converse = await asyncio.to_thread(_loaded)
         except ImportError:
             raise ToolFailed(f"MCP needs a package that is not here: {install_line(REQUIREMENT)}") from None
         self._learn({**server.env, **server.headers})
         hint = "" if server.url or server.network else " It has no network; `network = true` in its settings gives one."
         try:
             async with asyncio.timeout(server.timeout):
-                made: Connected = await connected.connect(server, self._root, lambda: self._program(server))
+                made: Connected = await connect(server, self._root, lambda: self._program(server))
         except TimeoutError:
             self._ends[server.name] += 1
             raise ToolFailed(f"{server.name} did not get ready within {server.timeout:g} s.{hint}") from None
-        except (connected.Lost, connected.ServerRefused) as error:
+        except (Lost, ServerRefused) as error:
             self._ends[server.name] += 1
             raise ToolFailed(f"{server.name} cannot be used: {error}".rstrip(".") + f".{hint}") from None
-        opened: Conversation = conversing.Conversation(made)
+        opened: Conversation = converse(made)
         return opened
 
     async def _program(self, server: McpServer) -> Piped:
-        from quintet.adapters.processes.piped_child import Piped
-
         # A server of a project is never run from what another one of the same name has put there.
         whose = YOURS if server.origin == OWN_SETTINGS else key_of(self._root)
         cache = os.path.join(self._caches, whose, server.name)
@@ -216,8 +213,5 @@ class McpPool:
 
 
 def _loaded() -> tuple[Any, Any]:
-    """The modules that need the SDK; it takes a while to load, so not on the loop."""
-    from quintet.features.mcp import connection as connected
-    from quintet.features.mcp import conversation as conversing
-
-    return connected, conversing
+    """What needs the SDK; it takes a while to load, so not on the loop."""
+    return load("features.mcp.connection:connect"), load("features.mcp.conversation:Conversation")

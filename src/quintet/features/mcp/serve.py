@@ -22,6 +22,7 @@ from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import AxesChange, Surface
 from quintet.domain.turn.tool_menu import TOOL_MODES, toolsets_of, with_own
 from quintet.domain.turn.tool_spec import ToolSpec
+from quintet.surfaces.terminal import told_to_end
 
 HOST = "127.0.0.1"
 
@@ -35,7 +36,6 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
         raise UsageError(f"an MCP server needs a package that is not here: {part.missing.removeprefix('mcp: ')}")
     with _listening(arguments.http) as listening:
         from quintet.features.mcp.server import McpSurface
-        from quintet.surfaces.terminal import told_to_end
 
         with told_to_end(signal.SIGINT) as told:
             async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:

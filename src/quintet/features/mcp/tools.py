@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.json_schema import wanted
 from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.known_addresses import TEMPLATE
 from quintet.domain.ports.ports import Workbench
+from quintet.domain.turn.messages import KeptImage
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpTool
 from quintet.tools.declare import tool
 from quintet.tools.files import kept
+from quintet.tools.images import kept_image
 
 if TYPE_CHECKING:
     from quintet.features.mcp.pool import McpPool
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 30_000
 MOST_DESCRIBED = 300  # of one tool or resource in a list
 MOST_FILES = 20  # that one answer may leave
+MOST_IMAGES = 4  # of those, that the model is shown
 HOW_TO_ADD = "add one to your settings: [mcp.servers.NAME] with command and args, or url"
 
 
@@ -119,17 +123,18 @@ def _offer(server: str, offer: McpOffer, wanted: str) -> ToolResult:
 
 def _signature(one: McpTool) -> str:
     """name(needed, optional?): enough to choose by; list_tools with tool_name shows the rest."""
-    from quintet.domain.base.json_schema import wanted
-
     names = wanted(one.schema)
     return f"{one.name}({'' if names == 'nothing' else _cut(names)})"
 
 
 def _answer(bench: Workbench, server: str, answer: McpAnswer) -> ToolResult:
     pieces, files = [], 0
+    images: list[KeptImage] = []
     for part in answer.parts:
         if part.data:
             files += 1
+            if len(images) < MOST_IMAGES and (image := kept_image(bench, part.data)):
+                images.append(image)
             pieces.append(_file(bench, server, part, files) if files <= MOST_FILES else "(one more file, not kept)")
         elif part.uri:
             pieces.append(f"[{part.uri}{f' {part.mime}' if part.mime else ''}]\n{part.text}".rstrip())
@@ -146,7 +151,7 @@ def _answer(bench: Workbench, server: str, answer: McpAnswer) -> ToolResult:
     status = CallStatus.ERROR if answer.failed else CallStatus.OK
     summary = "failed" if answer.failed else counted(len(text.splitlines()), "line")
     left = f", {counted(files, 'file')}" if files else ""
-    return ToolResult(text, status, summary=summary + left)
+    return ToolResult(text, status, summary=summary + left, images=tuple(images))
 
 
 def _says(parts: tuple[McpPart, ...], structured: Any) -> bool:

@@ -69,3 +69,15 @@ class McpAnswer(Struct, frozen=True):
     structured: Any = None
     failed: bool = False  # the server says that its tool failed
     notes: tuple[str, ...] = ()  # what there is to know: that the server was started again
+
+
+class Lost(Exception):
+    """The server ended, cannot be reached, or was cut off."""
+
+
+class Forgotten(Lost):
+    """The server no longer knows the session, and so did nothing of what it was asked."""
+
+
+class ServerRefused(Exception):
+    """The server answered with an error, or with what is no answer."""

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from quintet.adapters.files.paths import Places, cache_folder
+from quintet.adapters.processes.python_environment import package_part
 from quintet.adapters.sandbox.containment import Containment
+from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.settings.trust import trust_of
+from quintet.adapters.tasks.health_probe import is_here
 from quintet.domain.permission.exposure import given_to, may_be_secret
-from quintet.features.mcp.pool import McpPool
-from quintet.features.mcp.server_files import servers
+from quintet.domain.tasks.health import Finding, HealthScope, Severity
+from quintet.domain.turn.tool_spec import MachinePart
+from quintet.features.mcp.pool import REQUIREMENT, McpPool
+from quintet.features.mcp.server_files import OFF, servers
 from quintet.features.mcp.settings import McpSettings
 from quintet.features.mcp.values import McpServer
 
 if TYPE_CHECKING:
-    from quintet.app.services import Opening
+    from quintet.app.machine_parts import PartSources
+    from quintet.app.services import Checkup, Opening
 
 
 def make_mcp(
@@ -27,22 +33,25 @@ def make_mcp(
     learn: Callable[[Mapping[str, str]], None] = lambda named: None,
     redacted: Callable[[str], str] = str,
 ) -> McpPool:
-    def listing() -> tuple[list[McpServer], list[str]]:
-        return servers(
-            places.root,
-            loaded.settings.table("mcp", McpSettings).servers,
-            trust_of(places.trust_file, places.root),  # as it is now: a yes may come, or be taken back, meanwhile
-            os.environ,
-            theirs=_brought(loaded, places),
-            refuses=lambda server, variable: _refuses(loaded, redacted, server, variable),
-        )
-
     return McpPool(
-        listing,
+        lambda: _listed(places, loaded, redacted),
         containment,
         places.root,
         os.path.join(cache_folder(), "mcp"),
         learn,
+    )
+
+
+def _listed(
+    places: Places, loaded: LoadedSettings, redacted: Callable[[str], str]
+) -> tuple[list[McpServer], list[str]]:
+    return servers(
+        places.root,
+        loaded.settings.table("mcp", McpSettings).servers,
+        trust_of(places.trust_file, places.root),  # as it is now: a yes may come, or be taken back, meanwhile
+        os.environ,
+        theirs=_brought(loaded, places),
+        refuses=lambda server, variable: _refuses(loaded, redacted, server, variable),
     )
 
 
@@ -77,3 +86,27 @@ def _refuses(loaded: LoadedSettings, redacted: Callable[[str], str], server: str
 def _hides(value: str, redacted: Callable[[str], str]) -> bool:
     """Whether a value is or holds a known secret, or an address with a password."""
     return bool(value) and (redacted(value) != value or "@" in value.partition("://")[2])
+
+
+def servers_can_start(checkup: Checkup) -> Iterator[Finding]:
+    """For the doctor: what is wrong with servers as far as it shows without starting one."""
+    places, loaded = checkup.places, checkup.loaded
+    found, _ = _listed(places, loaded, lambda text: Vault(places, loaded.settings).text(text))
+    wanted = [server for server in found if server.problem != OFF]
+    for server in wanted:
+        program = server.command[0] if server.command else ""
+        missing = f"there is no program {program}" if program and not is_here(program, places.root) else ""
+        if problem := server.problem or missing:
+            yield _unusable(server.name, f"MCP server {server.name} ({server.origin}): {problem}")
+    if wanted and not (part := mcp_package()).ready:
+        yield _unusable("mcp", part.missing)
+
+
+def _unusable(subject: str, problem: str) -> Finding:
+    advice = "`quintet mcp doctor` starts each and says how it went; `quintet mcp list` shows where each is named."
+    return Finding("MCP_SERVER_UNUSABLE", Severity.WARNING, HealthScope.PROJECT, subject, problem, advice)
+
+
+def mcp_package(around: PartSources | None = None) -> MachinePart:
+    """What MCP needs of the machine."""
+    return package_part("mcp", "mcp", REQUIREMENT)

@@ -7,13 +7,13 @@ import json
 import logging
 import sys
 
+from ddgs import DDGS
+from ddgs.exceptions import DDGSException
+
 
 def main() -> None:
     logging.disable()
     request = json.loads(sys.stdin.buffer.readline())
-    from ddgs import DDGS
-    from ddgs.exceptions import DDGSException
-
     try:
         found = DDGS(timeout=max(1, int(request["seconds"]))).text(
             request["query"], max_results=request["count"], timelimit=request["limit"] or None

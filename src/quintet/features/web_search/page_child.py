@@ -4,8 +4,14 @@ stdin. It prints JSON: title, text, note; or problem."""
 from __future__ import annotations
 
 import json
+import resource
 import sys
+from itertools import islice
 from typing import Any
+
+from quintet.adapters.files.html_text import read_html
+from quintet.adapters.files.pdf_text import Pdf
+from quintet.domain.base.errors import DocumentUnreadable
 
 MEMORY = 2_000_000_000
 SECONDS = 60
@@ -14,8 +20,6 @@ MOST_TEXT = 5_000_000
 
 
 def main() -> None:
-    import resource
-
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     head, _, body = sys.stdin.buffer.read().partition(b"\n")
@@ -26,8 +30,6 @@ def main() -> None:
 
 
 def _html(html: str, url: str) -> dict[str, Any]:
-    from quintet.adapters.files.html_text import read_html
-
     title, text = read_html(html, menus=False)
     try:
         import trafilatura
@@ -42,11 +44,6 @@ def _html(html: str, url: str) -> dict[str, Any]:
 
 
 def _pdf(body: bytes) -> dict[str, Any]:
-    from itertools import islice
-
-    from quintet.adapters.files.pdf_text import Pdf
-    from quintet.domain.base.errors import DocumentUnreadable
-
     try:
         pdf = Pdf(body, "the page")
     except DocumentUnreadable as error:

@@ -20,7 +20,7 @@ from quintet.adapters.processes.processes import run_apart
 from quintet.adapters.processes.python_environment import install_line
 from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.settings.outside_settings import WebSettings
+from quintet.domain.settings.settings import WebSettings
 from quintet.features.web_search.values import Sought, WebResult
 
 MOST_BYTES = 5_000_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from quintet.domain.base.errors import ToolFailed
@@ -60,8 +61,6 @@ async def web_search(
 
 
 def _is_day(text: str) -> bool:
-    from datetime import date
-
     try:
         return date.fromisoformat(text).isoformat() == text
     except ValueError:

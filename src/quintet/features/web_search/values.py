@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from quintet.domain.settings.outside_settings import WebSettings
+from quintet.domain.settings.settings import WebSettings
 
 
 class WebResult(Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from quintet.adapters.http.fetch import Fetched, Fetcher, Guard, Resolve, looked_up
 from quintet.adapters.processes.processes import run_apart
 from quintet.domain.base.errors import ToolFailed
-from quintet.domain.settings.outside_settings import WebSettings
+from quintet.domain.settings.settings import WebSettings
 from quintet.features.web_search.search_engines import engine, narrowed
 from quintet.features.web_search.values import Page, Sought, WebResult, chosen
 

@@ -33,9 +33,9 @@ from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 from quintet.surfaces.tui.transcript.find_bar import FindBar
 from quintet.surfaces.tui.transcript.scrollback import Scrollback
-from quintet.surfaces.tui.transcript.story import Story
+from quintet.surfaces.tui.transcript.transcript import Transcript
 
-BREATH = 300  # events read in one go before the screen gets a turn
+EVENTS_AT_ONCE = 300  # events applied before the event loop runs other tasks
 OFFLINE = "rename, replace, find, summarise, test, lint, move files and use git"
 
 
@@ -48,7 +48,7 @@ async def run(context: TuiContext) -> int:
     finally:
         host.stop_reading_keys(ui)
         host.give_back()
-        await ui.let_go()
+        await ui.close_session()
     if ui.failure:
         context.log_crash(ui.failure)
         raise ui.failure
@@ -63,9 +63,9 @@ class TerminalUi(KeyedUi):
         self.failure: BaseException | None = None
         self._opening: AbstractAsyncContextManager[Session] | None = None
         self._decided: list[p.CallDecided] = []  # what the gate asked about since the last question
-        self._in_front = True  # the terminal has the focus
+        self._in_front = True  # whether the terminal has the focus
         self.last_seq = 0  # the number of the newest event
-        self._takes_keys = False  # the prompt takes keys
+        self._takes_keys = False  # whether the prompt takes keys
         self._early: list[events.Key] = []
 
     # ── life
@@ -74,20 +74,20 @@ class TerminalUi(KeyedUi):
         return host.outliving(super().get_driver_class())
 
     def _fatal_error(self) -> None:
-        """A defect of ours: the terminal is given back before anything is said about it."""
+        """A defect of ours: the terminal is restored before the error is reported."""
         self.failure = self.failure or self._exception
         self._close_messages_no_wait()
 
     def on_mount(self) -> None:
         header = self.query_one(HeaderLine)
-        header.look, header.place = self.look, self.context.name
+        header.theme_name, header.place = self.theme_name, self.context.name
         self.write_terminal(host.KEEP_TITLE)
         self.app_resume_signal.subscribe(self, self._come_back)
         self.run_worker(self._begin(), exit_on_error=False)
         self.run_worker(self._show_branch(), exit_on_error=False)
 
     def _come_back(self, _: object) -> None:
-        """After `fg` the terminal shows something else: draw everything."""
+        """After `fg` the terminal shows something else: draw everything again."""
         self.refresh(layout=True)
         self.write_terminal(host.title(badge.title(self.state.axes, self.context.name)))
 
@@ -98,29 +98,39 @@ class TerminalUi(KeyedUi):
             await self.attach("")
             for said in taken_twice(self._keys):
                 self.note(said, "warning")
+            await self._offer_model()
             await self._welcome()
         except Exception as error:
             self._fail(error)
 
+    async def _offer_model(self) -> None:
+        """Where none is configured and one could be: offer it. The session is there already, and takes keys."""
+        setup = self.context.at_hand.setup if self.context.at_hand else None
+        if setup is None or self.context.settings.routing.smart != "builtin":
+            return
+        offers = await asyncio.to_thread(setup.new_offers)
+        if offers and not self.query_one(Prompt).text:  # who is typing already must not answer by it
+            await self.dialogs.first_model(setup, offers)
+
     async def _welcome(self) -> None:
-        """Without a model, say so once: what there is here, and what works without."""
+        """Without a model, say so once, with what was found on this machine and what works without one."""
         new = self.session and self.session.owned_here and not self.session.state.turns.count
         if new and self.context.settings.routing.smart == "builtin":
             first = self.context.first_time()
             found = await asyncio.to_thread(self.context.found) if first else []
-            tour = next((keys for name, keys, _ in self.key_list() if name == "tour"), "")
-            self.story.note(*welcome(found, tour, first_time=first))
-            self.query_one(Scrollback).follow_story()
+            keys = {name: keys for name, keys, _ in self.key_list()}
+            self.transcript.note(*welcome(found, keys.get("tour", ""), keys.get("models", ""), first_time=first))
+            self.query_one(Scrollback).follow_transcript()
         await self.look_at_board()
 
     async def attach(self, wanted: str) -> None:
-        """Open a session by its id, in the place of the one there was; an empty one is what was asked for."""
+        """Open a session by its id in place of the current one; an empty id is the one asked for at the start."""
         self._takes_keys = False
-        await self.let_go()
+        await self.close_session()
         self._opening = self.context.open(wanted)
         self.session = await self._opening.__aenter__()
-        self.story = Story()
-        self.query_one(Scrollback).show_story(self.story)
+        self.transcript = Transcript()
+        self.query_one(Scrollback).show_transcript(self.transcript)
         self.state, self._decided = SessionState(), []
         self.query_one(QuestionPanel).close()
         await self.query(Prompt).remove()
@@ -131,7 +141,7 @@ class TerminalUi(KeyedUi):
         self.run_worker(self._follow(self.session), group="follow", exclusive=True)
 
     def on_key(self, event: events.Key) -> None:
-        """Keys that come before there is a prompt are kept for it; later, what nobody else wants is typed there."""
+        """Keys before there is a prompt are kept for it; later, keys that nothing else uses are typed there."""
         if len(self.screen_stack) > 1:
             return
         if not self._takes_keys:
@@ -146,7 +156,7 @@ class TerminalUi(KeyedUi):
         for event in early:
             self.post_message(events.Key(event.key, event.character))
 
-    async def let_go(self) -> None:
+    async def close_session(self) -> None:
         """Close the session, if one is open; what it did stays."""
         opening, self._opening, self.session = self._opening, None, None
         if opening:
@@ -158,7 +168,7 @@ class TerminalUi(KeyedUi):
             async for item in session.events(0, signals=True):
                 self.receive(item, news=not isinstance(item, p.Recorded) or item.seq > session.since)
                 count += 1
-                if count % BREATH == 0:
+                if count % EVENTS_AT_ONCE == 0:
                     await asyncio.sleep(0)
         except OwnerGone:
             await self.attach(session.id)
@@ -169,7 +179,7 @@ class TerminalUi(KeyedUi):
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        """A defect of ours, unless it is only the end of the screen that got in the way."""
+        """A defect of ours, unless the screen was just closing."""
         if not self._exit and self.query(Scrollback):
             self.failure = error
             self.exit(1)
@@ -178,13 +188,13 @@ class TerminalUi(KeyedUi):
 
     def receive(self, item: p.Recorded | p.Signal, *, news: bool = True) -> None:
         """Show an event or a signal; `news` are those that came since the screen was opened."""
-        self.story.apply(item)
-        self.query_one(Scrollback).follow_story()
+        self.transcript.apply(item)
+        self.query_one(Scrollback).follow_transcript()
         if not isinstance(item, p.Recorded):
             return
         before, self.last_seq = self.state.axes, item.seq
         self.state.apply(item.event)
-        self.aim.apply(item.event)
+        self.dial_presses.apply(item.event)
         self._react(item, news)
         header = self.query_one(HeaderLine)
         header.axes, header.paused = self.state.axes, self.state.turns.paused
@@ -226,7 +236,7 @@ class TerminalUi(KeyedUi):
     def _ask(self, asked: p.QuestionAsked) -> None:
         panel = self.query_one(QuestionPanel)
         if panel.asked is not None:
-            return  # one after the other
+            return  # one question at a time
         panel.ask(asked, tuple(self._decided))
         self._decided = []
         if not self.typed:
@@ -245,13 +255,13 @@ class TerminalUi(KeyedUi):
     def _call_person(self, text: str) -> None:
         """Call the person to the terminal."""
         if self.context.settings.display.bell:
-            self.write_terminal(host.wanted(text))
+            self.write_terminal(host.attention(text))
 
     def _look_again(self) -> None:
         self.run_worker(self._refresh_context(), group="context", exclusive=True, exit_on_error=False)
 
     async def _refresh_context(self) -> None:
-        """What stands around the session and may have changed: the branch, and how many tasks are left."""
+        """What may have changed around the session: the branch, and how many tasks are left."""
         await self._show_branch()
         await self.look_at_board()
 
@@ -302,20 +312,21 @@ class TerminalUi(KeyedUi):
 
 
 def local_time(at: str) -> str:
-    """An event's moment as the clock on the wall says it."""
+    """The time of an event, in local time."""
     return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%H:%M")
 
 
-def welcome(found: Sequence[str], tour: str, *, first_time: bool) -> list[Line]:
-    """The first words where no model is configured: all of them the first time, one line after that."""
+def welcome(found: Sequence[str], tour: str, models: str, *, first_time: bool) -> list[Line]:
+    """What is said where no model is configured: all of it the first time, one line after that."""
+    connect = models or "/model"
     if not first_time:
-        return [Line("  offline rules: no model is configured · quintet models list", "dim")]
+        return [Line(f"  offline rules: no model is configured · {connect} connects one", "dim")]
     here = ", ".join(found) if found else "no API key, no local server, no AI CLI"
     lines = [
         Line("  No model is configured.", "warning"),
         Line(f"  Found here: {here}."),
         Line(f"  Without one, the offline rules can {OFFLINE}."),
-        Line("  quintet models list   how to connect a model", "dim"),
+        Line(f"  {connect:<21} connects a model", "dim"),
     ]
     if tour:
         lines.append(Line(f"  {tour:<21} a minute's tour on a small repository", "dim"))

@@ -1,4 +1,4 @@
-"""What the screen is told about the place it is opened in, and the few things it may ask for."""
+"""What the screen knows about the place where it is opened, and the few things it may ask for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from quintet.domain.ports.prompt import AtHand
+from quintet.domain.ports.prompt import PromptSources
 from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.board import BoardEntry, UnderWay
 from quintet.engine.session.session import Session
@@ -47,7 +47,7 @@ class TuiContext(Struct):
     first_time: Callable[[], bool] = lambda: False  # whether nobody has been welcomed yet; asked once
     tour: tuple[str, ...] = ()  # the command that shows it
     under_way: Callable[[], UnderWay] = UnderWay  # what is stored of the project's work
-    at_hand: AtHand | None = None  # files, past inputs and the like for the prompt and the pickers
+    at_hand: PromptSources | None = None  # files, past inputs and the like for the prompt and the pickers
     trust: TrustAsked | None = None
     log_crash: Callable[[BaseException], None] = lambda error: None
 

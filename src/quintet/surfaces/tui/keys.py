@@ -30,7 +30,7 @@ from quintet.domain.settings.tables import Tables
 from quintet.domain.tasks import board
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.chrome import host_terminal as host
-from quintet.surfaces.tui.chrome import themes as looks
+from quintet.surfaces.tui.chrome import themes
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import BoardView, TuiContext
@@ -38,7 +38,7 @@ from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import NO, QuestionPanel
 from quintet.surfaces.tui.transcript.find_bar import FindBar
 from quintet.surfaces.tui.transcript.scrollback import PAGE, Scrollback
-from quintet.surfaces.tui.transcript.story import Story
+from quintet.surfaces.tui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
     from quintet.surfaces.tui.dialogs.dialogs import Dialogs
@@ -48,11 +48,11 @@ LATER = ("palette",)  # keys that a widget with the focus may want for itself
 ANYWHERE = ("interrupt", "leave", "suspend")  # keys that mean the same over a dialog
 
 
-class Aim:
-    """Where keys turn the dials to. Each press is the slash command a person would type, so that it is logged like one.
+class DialPresses:
+    """The values that key presses turn the dials to. Each press is the slash command that a person would type.
 
-    Pressed twice in a row, a key goes two places on: it counts from where the last press aimed, not from what is on
-    screen, until the session has answered.
+    A key pressed twice in a row moves the dial two values on: until the session has answered, the next value follows
+    from the last press, not from what is on screen.
     """
 
     def __init__(self) -> None:
@@ -60,12 +60,12 @@ class Aim:
         self._waiting: set[str] = set()
 
     def next_value(self, axes: Axes, word: str) -> str:
-        """What comes after where the dial stands, or is about to."""
+        """The value after the one that the dial has, or will have once the session has answered."""
         values: list[StrEnum] = list(AXIS_WORDS[word])
         here = getattr(self._axes or axes, AXIS_FIELDS[word])
         return values[(values.index(here) + 1) % len(values)]
 
-    def aimed(self, axes: Axes, word: str, value: str, submission: str) -> None:
+    def pressed(self, axes: Axes, word: str, value: str, submission: str) -> None:
         self._axes = parse_axis(word, value).applied_to(self._axes or axes)
         self._waiting.add(submission)
 
@@ -78,12 +78,12 @@ class Aim:
 
 class KeyedUi(App[int]):
     TITLE = "Quintet"
-    AUTO_FOCUS = ""  # the prompt gets it when it is there
+    AUTO_FOCUS = ""  # the prompt takes the focus when it is mounted
     CSS = """
     .rule { height: 1; color: $foreground 30%; }
     Screen.-asked #above-prompt { display: none; }
     """
-    ENABLE_COMMAND_PALETTE = False  # there is one of our own
+    ENABLE_COMMAND_PALETTE = False  # we have our own
     # Slash commands that, given alone, open something here; each is the name of an action.
     OPENS: ClassVar[dict[str, str]] = {
         "tasks": "tasks",
@@ -97,26 +97,26 @@ class KeyedUi(App[int]):
         super().__init__()
         self.context = context
         self.state = SessionState()
-        self.story = Story()
+        self.transcript = Transcript()
         self.session: Session | None = None
-        self.look = context.theme
-        self.own: set[str] = set()  # submissions of this screen that are not answered yet
-        self.aim = Aim()
+        self.theme_name = context.theme
+        self.own: set[str] = set()  # submissions of this screen without a reply yet
+        self.dial_presses = DialPresses()
         self._pressed: dict[str, float] = {}  # when a key that counts twice was last pressed
         self._keys = keys_of(context.settings.keys)
         self._bindings = self._bound()
-        for theme in looks.THEMES.values():
+        for theme in themes.THEMES.values():
             self.register_theme(theme)
-        self.use_theme(self.look)
+        self.use_theme(self.theme_name)
 
     def compose(self) -> ComposeResult:
         yield HeaderLine()
         yield Static("─" * 400, classes="rule")
-        yield Scrollback(self.story, self.look)
+        yield Scrollback(self.transcript, self.theme_name)
         yield FindBar()
-        yield QuestionPanel(self.look)
+        yield QuestionPanel(self.theme_name)
         yield Static("─" * 400, classes="rule", id="above-prompt")
-        yield StatusLine(self.context.settings, self.context.sandbox, self.look)
+        yield StatusLine(self.context.settings, self.context.sandbox, self.theme_name)
 
     # ── keys
 
@@ -161,9 +161,9 @@ class KeyedUi(App[int]):
 
     async def turn(self, word: str, value: str = "") -> None:
         """Turn a dial, to a value or to the one that comes next."""
-        value = value or self.aim.next_value(self.state.axes, word)
+        value = value or self.dial_presses.next_value(self.state.axes, word)
         if submission := await self.submit(p.Say(text=f"/{word} {value}")):
-            self.aim.aimed(self.state.axes, word, value, submission)
+            self.dial_presses.pressed(self.state.axes, word, value, submission)
 
     # ── what keys do
 
@@ -229,11 +229,12 @@ class KeyedUi(App[int]):
         stored = await asyncio.to_thread(self.context.under_way)
         questions = tuple(self.state.questions.values())
         shells = self.session.shells() if self.session else []
+        rows = self.session.board_rows() if self.session else ()
         status = self.query_one(StatusLine)
         status.tasks = board.left(stored.tasks)
         status.update()
         return BoardView(
-            tuple(board.entries(stored, questions, shells, self.state.session)),
+            tuple(board.entries(stored, questions, shells, self.state.session, rows)),
             board.counts(stored.tasks),
             self.cost,
             status.checkpoint,
@@ -242,10 +243,10 @@ class KeyedUi(App[int]):
 
     @abstractmethod
     async def attach(self, wanted: str) -> None:
-        """Go over to another session."""
+        """Show another session."""
 
     def do_tour(self) -> None:
-        """Show the tour on the terminal itself, and come back; nothing here goes on meanwhile."""
+        """Show the tour on the terminal itself, and return; the screen is suspended meanwhile."""
         if self.state.busy:
             self.note("a turn is running here: let it end before the tour", "warning")
         elif self.context.tour:
@@ -289,7 +290,7 @@ class KeyedUi(App[int]):
         self.query_one(Scrollback).toggle_all()
 
     def do_copy(self) -> None:
-        text = self.screen.get_selected_text() or self.story.answer
+        text = self.screen.get_selected_text() or self.transcript.answer
         if text:
             self.copy_to_clipboard(text)
             self.query_one(StatusLine).say(f"copied {len(text)} characters", "success")
@@ -314,10 +315,10 @@ class KeyedUi(App[int]):
     def do_last_line(self) -> None:
         self.query_one(Scrollback).to_end()
 
-    # ── what they work with
+    # ── what these methods use
 
     async def submit(self, body: p.Submission) -> str:
-        """Hand a submission to the session; what it cannot take is said, and the result is empty."""
+        """Give a submission to the session; if that fails, note the error and return an empty id."""
         if self.session is None:
             return ""
         try:
@@ -325,7 +326,7 @@ class KeyedUi(App[int]):
         except QuintetError as error:
             self.note(str(error), "error")
             return ""
-        if not isinstance(body, p.Answer):  # an answer is answered by its question's end
+        if not isinstance(body, p.Answer):  # an answer has no reply of its own
             self.own.add(submission)
         return submission
 
@@ -339,7 +340,7 @@ class KeyedUi(App[int]):
         if opens:
             await self.act(opens)
         elif not await self.submit(p.Say(text=text)) and self.session:
-            self.prompt.give_back(text)  # what was not taken is not lost
+            self.prompt.give_back(text)  # it was not submitted: keep it
 
     async def begin_command(self, usage: str) -> None:
         """Put the beginning of a command into the prompt; one that wants nothing more is sent."""
@@ -352,25 +353,25 @@ class KeyedUi(App[int]):
             self.prompt.begin(f"{line} ")
 
     def note(self, text: str, role: str = "dim") -> None:
-        """A word of the screen's own in the transcript."""
-        self.story.note(*(Line(f"  {line}", role) for line in text.split("\n")))
-        self.query_one(Scrollback).follow_story()
+        """Add a note of the screen itself to the transcript."""
+        self.transcript.note(*(Line(f"  {line}", role) for line in text.split("\n")))
+        self.query_one(Scrollback).follow_transcript()
 
     def write_terminal(self, sequence: str) -> None:
         """Write to the terminal around the screen."""
         if self._driver and not self.is_headless:
             self._driver.write(sequence)
 
-    def use_theme(self, look: str) -> None:
+    def use_theme(self, theme_name: str) -> None:
         """Change to another theme, everywhere."""
-        self.look = look
+        self.theme_name = theme_name
         kept: list[LineFilter] = [one for one in self._filters if not isinstance(one, NoColor)]
-        self._filters = [*kept, NoColor()] if look == "plain" else kept
-        self.theme = look
+        self._filters = [*kept, NoColor()] if theme_name == "plain" else kept
+        self.theme = theme_name
         if self.is_running:
-            self.query_one(Scrollback).use_theme(look)
-            self.query_one(HeaderLine).look = look
-            self.query_one(StatusLine).look = self.query_one(QuestionPanel).look = look
+            self.query_one(Scrollback).use_theme(theme_name)
+            self.query_one(HeaderLine).theme_name = theme_name
+            self.query_one(StatusLine).theme_name = self.query_one(QuestionPanel).theme_name = theme_name
             self.query_one(StatusLine).refresh()
             self.query_one(QuestionPanel).draw()
 
@@ -387,7 +388,7 @@ class KeyedUi(App[int]):
             prompt.focus()
 
     def twice(self, key: str) -> bool:
-        """Whether this key was pressed a moment ago too."""
+        """Whether this key was also pressed a moment ago."""
         now = time.monotonic()
         again = now - self._pressed.get(key, -TWICE_SECONDS) < TWICE_SECONDS
         self._pressed[key] = now

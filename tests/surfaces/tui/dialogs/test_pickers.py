@@ -11,6 +11,7 @@ from quintet.app.open import open_session
 from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, Surface, WorkMode
 from quintet.domain.journal import protocol as p
+from quintet.surfaces.tui.dialogs.model_dialogs import ADD
 from quintet.surfaces.tui.dialogs.picker import Picker, PickList, aligned
 from quintet.testing import ScriptedModel, call
 from tests.surfaces.tui.watching import Person, watch
@@ -168,7 +169,7 @@ def test_a_setting_that_something_else_wins_over_says_so(repo: Path, monkeypatch
 def test_without_a_configured_model_it_says_what_there_is_and_how_to_connect_one(repo: Path) -> None:
     async def script(person: Person) -> None:
         await opened(person, "alt+m")
-        assert shown(person) == ["auto", "builtin"]
+        assert shown(person) == ["auto", "builtin", ADD]
         await person.sees("No model is configured.")
         await person.press("down", "enter")
         await closed(person)
@@ -188,7 +189,7 @@ def test_a_model_without_its_key_says_so(repo: Path) -> None:
 
     async def script(person: Person) -> None:
         await opened(person, "alt+m")
-        assert shown(person) == ["auto", "big", "builtin"]
+        assert shown(person) == ["auto", "big", "builtin", ADD]
         await filters(person, "big")
         await person.sees("BIG_KEY is not set")
 

@@ -121,7 +121,7 @@ def test_s4_an_email_address_opens_nothing(repo: Path) -> None:
 def test_s4_results_of_an_older_search_are_dropped(repo: Path) -> None:
     async def scenario() -> None:
         async with at_prompt(repo) as typist:
-            offers = typist.prompt._offers
+            offers = typist.prompt._completions
             await typist.types("@count")
             old = offers._generation
             await typist.types("x")

@@ -11,10 +11,10 @@ from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn.messages import EndPart, Finish, TextPart, Usage
 from quintet.domain.turn.reports import Order
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.surfaces.tui.transcript.blocks import CallBlock, Folded, Joined
+from quintet.surfaces.tui.transcript.blocks import CallBlock, FoldedBlock, JoinedCallsBlock
 from quintet.surfaces.tui.transcript.rows import plain
 from quintet.surfaces.tui.transcript.scrollback import MOST_ROWS, SLACK
-from quintet.surfaces.tui.transcript.story import Story
+from quintet.surfaces.tui.transcript.transcript import Transcript
 from quintet.testing import ScriptedModel, call
 from tests.engine.turn.test_turn_runner import Waiting
 from tests.surfaces.tui.watching import Person, watch
@@ -23,11 +23,11 @@ LONG = "\n".join(f"line {number}" for number in range(200))
 
 
 def told(*items: p.Event | p.Signal, width: int = 80) -> list[str]:
-    """The rows a story of these makes."""
-    story = Story()
+    """The rows a transcript of these makes."""
+    transcript = Transcript()
     for number, item in enumerate(items):
-        story.apply(p.Recorded(number + 1, "", item) if not isinstance(item, p.Signal) else item)  # type: ignore[arg-type]
-    return [plain(row) for block in story.blocks for row in block.rows(width)]
+        transcript.apply(p.Recorded(number + 1, "", item) if not isinstance(item, p.Signal) else item)  # type: ignore[arg-type]
+    return [plain(row) for block in transcript.blocks for row in block.rows(width)]
 
 
 # ── what is told
@@ -89,12 +89,12 @@ def test_the_calls_of_a_unit_are_one_row_when_it_is_verified_and_open_again() ->
         "  verified docs",
     ]
     assert told(*UNIT, VERIFIED, width=30)[1:3] == ["  ▸ Read a.py (1 line)", "    bash pytest -q (12 passed,"]
-    story = Story()
+    transcript = Transcript()
     for event in (*UNIT, VERIFIED):
-        story.apply(p.Recorded(1, "", event))
-    joined = next(block for block in story.blocks if isinstance(block, Joined))
+        transcript.apply(p.Recorded(1, "", event))
+    joined = next(block for block in transcript.blocks if isinstance(block, JoinedCallsBlock))
     joined.toggle()
-    shown = [plain(row) for block in story.blocks for row in block.rows(80)]
+    shown = [plain(row) for block in transcript.blocks for row in block.rows(80)]
     assert shown == [heading, "  ▾ 2 calls", *rows, "  verified docs"]
 
 
@@ -135,7 +135,7 @@ def test_an_interrupted_turn_says_so_once() -> None:
 
 def test_a_countdown_is_one_line_and_gone_with_the_next_word() -> None:
     counts = [p.Countdown(why="LLM_RATE_LIMITED", seconds=float(n)) for n in (3, 2, 1)]
-    assert told(*counts) == ["  LLM_RATE_LIMITED: again in 1 s"]
+    assert told(*counts) == ["  LLM_RATE_LIMITED: again in 1 s · esc gives up"]
     assert told(*counts, p.TextDelta(step="s", text="back")) == ["  back"]
 
 
@@ -361,5 +361,5 @@ def test_a_broken_stream_leaves_the_screen_whole(repo: Path) -> None:
 
 
 def test_folded_text_is_not_laid_out_until_it_is_opened() -> None:
-    block = Folded("reasoning", "x\n" * 100_000)
+    block = FoldedBlock("reasoning", "x\n" * 100_000)
     assert len(block.rows(80)) == 1

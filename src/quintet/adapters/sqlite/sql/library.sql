@@ -52,6 +52,12 @@ INSERT INTO pages (document, page, text) VALUES (?, ?, ?) RETURNING id
 -- name: add_words
 INSERT INTO lexicon (rowid, text) VALUES (?, ?)
 
+-- name: empty_lexicon
+INSERT INTO lexicon (lexicon) VALUES ('delete-all')
+
+-- name: fill_lexicon
+INSERT INTO lexicon (rowid, text) SELECT id, text FROM pages WHERE text <> ''
+
 -- name: drop_words
 INSERT INTO lexicon (lexicon, rowid, text) SELECT 'delete', id, text FROM pages WHERE document = ? AND text <> ''
 

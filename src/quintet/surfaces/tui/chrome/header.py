@@ -30,7 +30,7 @@ class HeaderLine(Widget):
     running: reactive[bool] = reactive(False)
     place: reactive[str] = reactive("")  # project and branch
     cost: reactive[str] = reactive("")
-    look: reactive[str] = reactive("dark")
+    theme_name: reactive[str] = reactive("dark")
 
     def __init__(self) -> None:
         super().__init__(id="header")
@@ -99,10 +99,10 @@ class HeaderLine(Widget):
         gap = room - cell_len(words) - len(money)
         before = max(2, gap - 6) if money else gap
         text.append(" " * before)
-        text.append(words, style(self.look, "bold"))
+        text.append(words, style(self.theme_name, "bold"))
         if money:
             text.append(" " * (gap - before))
-            text.append(money, style(self.look, "dim"))
+            text.append(money, style(self.theme_name, "dim"))
         return text
 
     def _coloured(self, line: str) -> Text:
@@ -120,4 +120,4 @@ class HeaderLine(Widget):
         role = badge.ROLES[word]
         if word == RunControl.AUTONOMOUS and self.autonomous:
             role = "dim" if self._low else f"{role} bold"
-        return style(self.look, role)
+        return style(self.theme_name, role)

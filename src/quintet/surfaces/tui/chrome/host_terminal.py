@@ -1,4 +1,4 @@
-"""What the screen tells the terminal around it: its title, that you are wanted, and how it was before."""
+"""What the screen tells the terminal around it: its title, a call for attention, and to restore what was there."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def title(text: str) -> str:
     return f"\x1b]0;{visible(text)}\a"
 
 
-def wanted(text: str) -> str:
+def attention(text: str) -> str:
     """The bell, and a desktop notice where the terminal shows one."""
     words = " ".join(visible(text).split()).replace(";", ",")[:MOST_NOTICE]
     return f"{BELL}\x1b]9;{words}\a"
 
 
 def give_back() -> None:
-    """The title as it was before; the screen itself is given back by its driver."""
+    """Restore the title as it was before; the driver restores the screen itself."""
     with suppress(OSError):  # the terminal may be gone
         if sys.__stderr__ and sys.__stderr__.isatty():
             sys.__stderr__.write(GIVE_TITLE_BACK)
@@ -41,7 +41,7 @@ def give_back() -> None:
 
 
 def show(program: Sequence[str], then: str) -> None:
-    """Give the terminal to a program, and after it wait for Enter. Ctrl+C ends the program, or the waiting, not us."""
+    """Run a program at the terminal, then wait for Enter. Ctrl+C ends the program or the wait, not us."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with suppress(KeyboardInterrupt):
@@ -79,7 +79,7 @@ class _Lossy:
 
 
 def outliving(driver: type[Driver]) -> type[Driver]:
-    """The driver, made to outlive its terminal: its writer would end with it, and whoever writes then wait forever."""
+    """The driver, made to outlive its terminal: otherwise its writer ends, and whoever writes then waits forever."""
 
     def made(*words: Any, **named: Any) -> Driver:
         there = driver(*words, **named)
@@ -91,5 +91,5 @@ def outliving(driver: type[Driver]) -> type[Driver]:
 
 
 def ended_by(leave: Callable[[int], None]) -> AbstractContextManager[None]:
-    """A signal that ends the program lets the screen close first, and then ends it as signals do."""
+    """On a signal that ends the program, close the screen first, and exit with the signal's code."""
     return on_signals(ENDING, lambda number: leave(128 + number))

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from quintet.domain.journal.session_summary import AT_WORK, SessionStatus
 from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.settings import Settings
-from quintet.domain.turn import compression
+from quintet.domain.turn import context
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import clean
 
@@ -23,9 +23,9 @@ HINT = "? keys"
 class StatusLine(Widget):
     DEFAULT_CSS = "StatusLine { height: 1; dock: bottom; padding: 0 1; }"
 
-    def __init__(self, settings: Settings, sandbox: str, look: str) -> None:
+    def __init__(self, settings: Settings, sandbox: str, theme_name: str) -> None:
         super().__init__(id="status")
-        self.look = look
+        self.theme_name = theme_name
         self.behind: int | None = None  # rows below the view; None while it follows
         self.tasks = ""  # how many are open, in words
         self.checkpoint = ""  # when the newest was taken
@@ -50,6 +50,10 @@ class StatusLine(Widget):
             self._timer = None
         self.update()
 
+    def use_settings(self, settings: Settings) -> None:
+        self._settings = settings
+        self.update()
+
     def update(self) -> None:
         parts = [(clean(words), role) for words, role in self._made()]
         if parts != self._parts:
@@ -57,7 +61,7 @@ class StatusLine(Widget):
             self.refresh()
 
     def say(self, text: str, role: str = "warning", seconds: float = 4.0) -> None:
-        """A word in passing."""
+        """Show a short notice for a while."""
         self.notice = (text, role)
         if self._notice_timer:
             self._notice_timer.stop()
@@ -85,7 +89,7 @@ class StatusLine(Widget):
         if state.work.toolset:
             parts.append((f"{state.work.toolset} toolset", "dim"))
         parts.append((self.model, "warning" if self.model == "offline rules" else "dim"))
-        if (most := self._settings.compression.max_tokens) and state.conversation.messages:
+        if (most := self._most()) and state.conversation.messages:
             share = self._tokens() / most
             parts.append((f"{share:.0%} context".replace("%", " %"), "warning" if share > 0.8 else "dim"))
         if self.tasks:
@@ -95,12 +99,17 @@ class StatusLine(Widget):
             parts.append((f"checkpoint {self.checkpoint}", "dim"))
         return parts
 
+    def _most(self) -> int:
+        """Tokens of the conversation that make its compression due."""
+        name = self._settings.routing.model(self._state.axes.model_mode, self._state.dials.model)
+        return context.limits(self._settings.compression, context.window_of(self._settings, name)).tokens
+
     def _tokens(self) -> int:
         """Of the conversation, estimated once for each message that is added or taken away."""
         messages = self._state.conversation.messages
         newest = (len(messages), id(messages[-1]))
         if newest != self._estimated[0]:
-            self._estimated = (newest, compression.tokens(messages))
+            self._estimated = (newest, context.tokens(messages))
         return self._estimated[1]
 
     @property
@@ -129,10 +138,10 @@ class StatusLine(Widget):
             if text.plain and cell_len(text.plain) + cell_len(joined) > room:
                 continue
             if text.plain:
-                text.append(" · ", style(self.look, "dim"))
-            text.append(words, style(self.look, role))
+                text.append(" · ", style(self.theme_name, "dim"))
+            text.append(words, style(self.theme_name, role))
         gap = width - cell_len(text.plain) - cell_len(HINT)
         if not self.notice and gap >= 3:
             text.append(" " * gap)
-            text.append(HINT, style(self.look, "dim"))
+            text.append(HINT, style(self.theme_name, "dim"))
         return text

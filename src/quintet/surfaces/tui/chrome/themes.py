@@ -1,4 +1,4 @@
-"""Looks: what the roles and the screen's parts are coloured like, in five themes.
+"""Themes: what the roles and the screen's parts are coloured like, in five of them.
 
 dark and light need a terminal with many colours, high-contrast has none that are hard to tell apart, 16 leaves the
 colours to the terminal's own palette, and plain has none at all: there weight and words say everything.

@@ -95,6 +95,8 @@ class AskScreen(ModalScreen[str]):
 
     def on_key(self, event: events.Key) -> None:
         event.stop()
+        if not self.is_current:  # answered already: the rest of a burst of keys
+            return
         key = "escape" if event.key == "escape" else (event.character or "").lower()
         scroll = self.query_one(VerticalScroll)
         if key == "escape":

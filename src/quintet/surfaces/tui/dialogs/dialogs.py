@@ -1,5 +1,5 @@
-"""What opens over the screen, and what becomes of what is picked there: mostly the slash command that a person would
-have typed, logged like one. It is loaded when the first of them opens.
+"""The dialogs over the screen, and what follows from a choice there: mostly the slash command that a person would have
+typed, logged like one. This module is loaded when the first dialog opens.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal.protocol import Choice, Say
+from quintet.domain.models.connecting import ModelOffer
+from quintet.domain.ports.prompt import ModelSetup
 from quintet.domain.settings.screen import THEMES
 from quintet.surfaces.tui.context import TrustAsked
 from quintet.surfaces.tui.dialogs import pickers
 from quintet.surfaces.tui.dialogs.ask import AskScreen
 from quintet.surfaces.tui.dialogs.keys_and_commands import KEY, KeySheet, Palette
+from quintet.surfaces.tui.dialogs.model_dialogs import ADD, USE, Connecting, ModelPicker
 from quintet.surfaces.tui.dialogs.picker import TAKE, Picked, Picker
 from quintet.surfaces.tui.dialogs.settings_picker import SettingsPicker
 from quintet.surfaces.tui.dialogs.task_board import TaskBoard
@@ -46,14 +49,14 @@ class Dialogs:
                 await self._ui.begin_command(picked.id)
 
     async def tasks(self) -> None:
-        chosen = await self._ui.push_screen_wait(TaskBoard(self._ui.look_at_board, self._ui.look))
+        chosen = await self._ui.push_screen_wait(TaskBoard(self._ui.look_at_board, self._ui.theme_name))
         match chosen.split(" ", 1):
             case [""]:
                 pass
             case ["question"]:
                 self._ui.query_one(QuestionPanel).focus()
             case ["session", session]:
-                await self.go_over(session)
+                await self.switch_session(session)
             case _:
                 await self._ui.submit(Say(text=chosen))
 
@@ -61,9 +64,20 @@ class Dialogs:
         if at_hand := self._ui.context.at_hand:
             await self._picked(SettingsPicker(at_hand.settings))
 
+    async def first_model(self, setup: ModelSetup, offers: list[ModelOffer]) -> None:
+        await Connecting(self._ui, setup).first(offers)
+
     async def model(self) -> None:
         at_hand = self._ui.context.at_hand
-        if at_hand and (picked := await self._picked(pickers.ModelPicker(at_hand, self._ui.state.dials.model))):
+        picked = await self._picked(ModelPicker(at_hand, self._ui.state.dials.model)) if at_hand else None
+        if at_hand is None or picked is None:
+            return
+        if at_hand.setup and picked.id == ADD:
+            await Connecting(self._ui, at_hand.setup).add()
+        elif at_hand.setup and picked.id.startswith(USE):
+            name, _, model = picked.id.removeprefix(USE).partition("/")
+            await Connecting(self._ui, at_hand.setup).use(name, model)
+        else:
             await self._enter("model", picked.id)
 
     async def agent(self) -> None:
@@ -77,7 +91,7 @@ class Dialogs:
             await self._ui.submit(Say(text=picked.id))
 
     async def session(self) -> None:
-        """Go on with another session, or in a copy of one."""
+        """Continue another session, or a copy of one."""
         at_hand, here = self._ui.context.at_hand, self._ui.session
         if at_hand is None or here is None:
             return
@@ -89,10 +103,10 @@ class Dialogs:
         except QuintetError as error:
             self._ui.note(str(error), "error")
             return
-        await self.go_over(wanted)
+        await self.switch_session(wanted)
 
-    async def go_over(self, wanted: str) -> None:
-        """Open another session in the place of this one. One in the middle of a turn here is not left."""
+    async def switch_session(self, wanted: str) -> None:
+        """Open another session in place of this one, unless a turn of this one runs in this process."""
         ui, here = self._ui, self._ui.session
         if here is None:
             return

@@ -2,7 +2,7 @@
 
 Typing filters; Up, Down, Ctrl+N and Ctrl+P move the highlight, Enter takes it, Esc closes. Tab goes to the list, where
 j, k, g and G move too, and back. The rows are looked up in the background and come when they are there; where there are
-none, it is said why.
+none, the picker says why.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from quintet.domain.settings.screen import spelled
 from quintet.surfaces.tui.transcript.rows import clean, fitted
 
 TAKE = "take"  # what Enter does
-DETAIL_SECONDS = 0.08  # a highlight that only passes by is not explained
+DETAIL_SECONDS = 0.08  # a highlight that moves on within this time is not explained
 PAGE = 10
 MOST_SHOWN = 14  # rows without scrolling
-LEAST_LAST = 14  # cells that a last column keeps while others can give way
+LEAST_LAST = 14  # cells that the last column keeps while others can be cut
 LEAST_OTHER = 10  # cells that every other column keeps while the first, which names the row, can stay whole
 LIST_KEYS = frozenset("jkgG")
 MOST_LINE = 400  # characters of one cell
@@ -101,7 +101,7 @@ class Picker(ModalScreen[Picked | None]):
         self._shown: list[PickRow] = []
         self._generation = 0  # of the explanation
 
-    # ── what a picker is of
+    # ── for each picker
 
     async def rows(self) -> list[PickRow]:
         """What there is to choose from."""
@@ -112,7 +112,7 @@ class Picker(ModalScreen[Picked | None]):
         return row.detail
 
     async def note(self) -> str:
-        """What is said above everything, where there is something to say."""
+        """A note above the list; empty for none."""
         return ""
 
     # ── the screen
@@ -128,7 +128,7 @@ class Picker(ModalScreen[Picked | None]):
             yield from self.below()
 
     def below(self) -> Iterable[Widget]:
-        """What stands below the explanation."""
+        """Widgets below the explanation."""
         return ()
 
     async def on_mount(self) -> None:
@@ -225,7 +225,7 @@ class Picker(ModalScreen[Picked | None]):
             event.stop()
             self.take(self.others[event.key][0])
         elif event.is_printable and event.character not in LIST_KEYS and isinstance(self.focused, PickList):
-            event.stop()  # whoever types at the list filters it
+            event.stop()  # typing at the list filters it
             typed = self.query_one("#filter", Input)
             typed.focus()
             if event.character and event.character != "/":
@@ -270,7 +270,7 @@ def _searched(row: PickRow) -> str:
 def aligned(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Rows of cells with their columns below each other, each row no wider than `width`.
 
-    Where they are too wide the last column gives way first, then the widest but for the first; nothing is wrapped.
+    Where they are too wide the last column is cut first, then the widest of the others; nothing is wrapped.
     """
     shown = [[clean(cell)[:MOST_LINE] for cell in row] for row in rows]
     if not shown:

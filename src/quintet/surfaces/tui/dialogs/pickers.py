@@ -6,54 +6,12 @@ import asyncio
 from typing import ClassVar
 
 from quintet.domain.base.wording import counted
-from quintet.domain.ports.prompt import AtHand, SessionShown
+from quintet.domain.ports.prompt import PromptSources, SessionChoice
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
 
-AUTO = "auto"
 LEAVE = "(leave)"  # the row that dismisses an agent
 FORK, FILES, CONVERSATION = "fork", "files", "conversation"
-
-
-class ModelPicker(Picker):
-    heading = "model of this session"
-    verb = "uses it"
-
-    def __init__(self, at_hand: AtHand, chosen: str) -> None:
-        super().__init__()
-        self._at_hand = at_hand
-        self._chosen = chosen  # the one that /model named; empty if the model mode chooses
-
-    async def rows(self) -> list[PickRow]:
-        models = await asyncio.to_thread(self._at_hand.models)
-        auto = PickRow(
-            AUTO,
-            (AUTO, "by model mode", ""),
-            "The model mode chooses, by [routing] in settings.",
-            here=not self._chosen,
-        )
-        return [
-            auto,
-            *(
-                PickRow(
-                    model.name,
-                    (model.name, model.about, " ".join(model.routed)),
-                    model.problem
-                    or (f"routed by {', '.join(model.routed)}" if model.routed else "no model mode uses it"),
-                    here=model.name == self._chosen,
-                )
-                for model in models
-            ),
-        ]
-
-    async def note(self) -> str:
-        if len(self._rows or ()) > 2:
-            return ""
-        found = await asyncio.to_thread(self._at_hand.found_models)
-        seen = f" Found: {', '.join(found)}." if found else ""
-        return (
-            f"No model is configured.{seen} [models.NAME] and [routing] in {self._at_hand.settings.path} connect one."
-        )
 
 
 class AgentPicker(Picker):
@@ -61,7 +19,7 @@ class AgentPicker(Picker):
     verb = "enters"
     nothing = "no agent here; `quintet agents new NAME` writes an example"
 
-    def __init__(self, at_hand: AtHand, current: str) -> None:
+    def __init__(self, at_hand: PromptSources, current: str) -> None:
         super().__init__()
         self._at_hand = at_hand
         self._current = current
@@ -83,7 +41,7 @@ class SessionPicker(Picker):
     others: ClassVar[dict[str, tuple[str, str]]] = {"ctrl+f": (FORK, "opens a copy")}
     nothing = "no session in this project yet"
 
-    def __init__(self, at_hand: AtHand, current: str) -> None:
+    def __init__(self, at_hand: PromptSources, current: str) -> None:
         super().__init__()
         self._at_hand = at_hand
         self._current = current
@@ -92,7 +50,7 @@ class SessionPicker(Picker):
         sessions = await asyncio.to_thread(self._at_hand.sessions)
         return [self._row(one) for one in sessions]
 
-    def _row(self, one: SessionShown) -> PickRow:
+    def _row(self, one: SessionChoice) -> PickRow:
         when, turns = one.updated[5:16].replace("T", " "), counted(one.turns, "turn")
         detail = f"{one.id}   {one.badge}"
         if one.live and one.id != self._current:

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import visible
-from quintet.domain.ports.prompt import SettingsBook, SettingShown
+from quintet.domain.ports.prompt import SettingChoice, SettingsBook
 from quintet.surfaces.tui.dialogs.picker import TAKE, Picker, PickRow
 
 UNSET = "unset"
@@ -37,7 +37,7 @@ class SettingsPicker(Picker):
     def __init__(self, book: SettingsBook) -> None:
         super().__init__()
         self._book = book
-        self._settings: dict[str, SettingShown] = {}
+        self._settings: dict[str, SettingChoice] = {}
         self._changing = ""  # the key whose value is being typed
 
     def below(self) -> Iterable[Widget]:

@@ -51,10 +51,10 @@ class TaskBoard(ModalScreen[str]):
         Binding("x", "task('cancelled')", show=False),
     ]
 
-    def __init__(self, look: Callable[[], Awaitable[BoardView]], theme: str) -> None:
+    def __init__(self, look: Callable[[], Awaitable[BoardView]], theme_name: str) -> None:
         super().__init__()
         self._look = look
-        self._wears = theme
+        self._theme_name = theme_name
         self._shown: BoardView | None = None
 
     def compose(self) -> ComposeResult:
@@ -87,11 +87,11 @@ class TaskBoard(ModalScreen[str]):
         below += [f"next: {shown.next_action}"] if shown.next_action else []
         foot = self.query_one("#below", Static)
         foot.display = bool(below)
-        foot.update(Text(" · ".join(below), style(self._wears, "dim")))
+        foot.update(Text(" · ".join(below), style(self._theme_name, "dim")))
 
     def _options(self, entries: Sequence[BoardEntry]) -> list[Option]:
         if not entries:
-            return [Option(Text(EMPTY, style(self._wears, "dim")), disabled=True)]
+            return [Option(Text(EMPTY, style(self._theme_name, "dim")), disabled=True)]
         width = max(self.app.size.width * 96 // 100 - 6, 10)  # the box less its border, its padding and the mark
         lines = aligned([(fitted(clean(entry.text), width // 2), entry.about) for entry in entries], width)
         return [

@@ -1,4 +1,4 @@
-"""What the popup offers for what is typed, and what becomes of the text when a row is taken.
+"""What the popup offers for what is typed, and how the text changes when a row is taken.
 
 `@` offers files, found in the background: a search begins 50 ms after the last key, and results of an older one are
 dropped by their generation. `/` offers commands and the words of their arguments. With an agent, `/` or a number offers
@@ -26,8 +26,8 @@ TAKES = ("tab", "enter")
 MOVES = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1}
 
 
-class Offer(Struct, frozen=True):
-    """What taking a row does."""
+class Completion(Struct, frozen=True):
+    """A row of the popup, and what taking it does."""
 
     row: PopupRow
     text: str = ""  # the whole prompt then
@@ -36,13 +36,13 @@ class Offer(Struct, frozen=True):
     number: str = ""  # of an agent's menu
 
 
-class Offers:
+class Completions:
     def __init__(self, area: PromptArea, popup: Popup, session: Session, finder: FileFinder | None) -> None:
         self._area = area
         self._popup = popup
         self._session = session
         self._finder = finder
-        self._offered: tuple[Offer, ...] = ()
+        self._offered: tuple[Completion, ...] = ()
         self._quiet: str | None = None  # the text for which nothing is offered
         self._generation = 0
         self._asked: str | None = None  # the query that is searched or shown
@@ -55,7 +55,7 @@ class Offers:
     # ── from the prompt
 
     def look(self) -> None:
-        """The text or the cursor is another."""
+        """The text or the cursor has changed: offer what fits now."""
         text = self._area.text
         row, column = self._area.cursor_location
         self._seen = (text, (row, column))
@@ -82,7 +82,7 @@ class Offers:
         if key == "escape":
             return self.close()
         if not self._popup.takes_keys:
-            return key == "tab" and self._popup.state is PopupState.LOADING  # what it asks for is on its way
+            return key == "tab" and self._popup.state is PopupState.LOADING  # its rows are still being searched for
         if key in MOVES:
             self._popup.move(MOVES[key])
             return True
@@ -98,7 +98,7 @@ class Offers:
 
     def take(self, index: int, *, submit: bool = True) -> None:
         offer = self._offered[index]
-        whole = not offer.path and self._area.text.strip() == offer.text.strip()  # there is nothing to add to it
+        whole = not offer.path and self._area.text.strip() == offer.text.strip()  # nothing would be added
         self.ready = submit and (offer.ready or whole)
         if not offer.path:
             self._quiet = offer.text if offer.ready else None
@@ -127,7 +127,7 @@ class Offers:
         self._hide()
 
     def agent(self) -> Agent | None:
-        """Whom the person is with. Of a session that another process runs, as of a second ago."""
+        """The active agent. Of a session that another process runs, it may be a second old."""
         if self._session.owned_here:
             return self._session.state.runs.agent
         if time.monotonic() - self._agent_at > AGENT_SECONDS:
@@ -136,7 +136,7 @@ class Offers:
 
     # ── commands and menus
 
-    def _menu_and_commands(self, text: str) -> tuple[tuple[Offer, ...], str]:
+    def _menu_and_commands(self, text: str) -> tuple[tuple[Completion, ...], str]:
         if text.isdecimal():
             return self._menu(text), ""
         found = hints(text, self._session.commands)
@@ -144,18 +144,18 @@ class Offers:
         menu = self._menu("") if text == "/" else ()
         return (*menu, *commands), found.note
 
-    def _menu(self, typed: str) -> tuple[Offer, ...]:
+    def _menu(self, typed: str) -> tuple[Completion, ...]:
         agent = self.agent()
         if agent is None:
             return ()
         items = enumerate(visible_menu(agent, self._session.surface), 1)
         return tuple(
-            Offer(PopupRow(f"{number}", item.label), text=f"{number}", ready=True, number=f"{number}")
+            Completion(PopupRow(f"{number}", item.label), text=f"{number}", ready=True, number=f"{number}")
             for number, item in items
             if f"{number}".startswith(typed)
         )
 
-    def _show(self, offers: tuple[Offer, ...], note: str = "") -> None:
+    def _show(self, offers: tuple[Completion, ...], note: str = "") -> None:
         self._offered = offers
         self._popup.show(tuple(offer.row for offer in offers), note)
 
@@ -196,8 +196,8 @@ class Offers:
 
     def _show_files(self, paths: list[str], generation: int) -> None:
         if generation == self._generation:
-            self._show(tuple(Offer(PopupRow(path), path=path) for path in paths))
+            self._show(tuple(Completion(PopupRow(path), path=path) for path in paths))
 
 
-def _command(hint: Hint) -> Offer:
-    return Offer(PopupRow(hint.label, hint.about), text=hint.text, ready=hint.ready)
+def _command(hint: Hint) -> Completion:
+    return Completion(PopupRow(hint.label, hint.about), text=hint.text, ready=hint.ready)

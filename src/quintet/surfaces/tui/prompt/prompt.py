@@ -18,9 +18,9 @@ from textual.widgets import Static, TextArea
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.input.prompt import Recall
-from quintet.domain.ports.prompt import AtHand
+from quintet.domain.ports.prompt import PromptSources
 from quintet.engine.session.session import Session
-from quintet.surfaces.tui.prompt.completions import Offers
+from quintet.surfaces.tui.prompt.completions import Completions
 from quintet.surfaces.tui.prompt.popup import Popup
 from quintet.surfaces.tui.prompt.text_area import PromptArea
 
@@ -56,16 +56,16 @@ class Prompt(Vertical):
     class KeysWanted(Message):
         """A question mark was typed into an empty prompt."""
 
-    def __init__(self, session: Session, at_hand: AtHand | None = None) -> None:
+    def __init__(self, session: Session, at_hand: PromptSources | None = None) -> None:
         super().__init__(id="prompt")
         self._session = session
         self._at_hand = at_hand
         chosen = session.settings.prompt
         self._popup = Popup()
         self._area = PromptArea(
-            self._looks, self._submit, enter_submits=chosen.enter == "submit", rapid=chosen.rapid_paste
+            self._takes_key, self._submit, enter_submits=chosen.enter == "submit", rapid=chosen.rapid_paste
         )
-        self._offers = Offers(self._area, self._popup, session, at_hand.finder if at_hand else None)
+        self._completions = Completions(self._area, self._popup, session, at_hand.finder if at_hand else None)
         self._recall = Recall()
         self._drafts = at_hand.drafts if at_hand else None
         self._draft_timer: Timer | None = None
@@ -79,7 +79,7 @@ class Prompt(Vertical):
             yield Static(MARK, classes="mark")
             yield self._area
 
-    # ── what a screen may ask
+    # ── for the screen
 
     @property
     def text(self) -> str:
@@ -88,11 +88,11 @@ class Prompt(Vertical):
 
     @text.setter
     def text(self, text: str) -> None:
-        self._offers.quiet(text)
+        self._completions.quiet(text)
         self._area.put(text)
 
     def give_back(self, text: str) -> None:
-        """Put a text into the prompt that belongs there, and the cursor behind it."""
+        """Put a text into the prompt, with the cursor at its end."""
         self.text = text
         self.focus()
 
@@ -101,19 +101,19 @@ class Prompt(Vertical):
         return self
 
     def begin(self, text: str) -> None:
-        """Put the beginning of something in, as if it were typed: what can follow is offered."""
+        """Put the beginning of an input in, as if it were typed, so that completions are offered."""
         self._area.put(text)
         self.focus()
 
     # ── keys
 
-    def _looks(self, event: events.Key) -> bool:
-        """Whether a key is not for the text: the popup comes first, then the history."""
+    def _takes_key(self, event: events.Key) -> bool:
+        """Whether a key is not for the text: the popup has it first, then the history."""
         if not self._prepared and self._at_hand:
             self._prepared = True
             self._at_hand.finder.prepare()
-        if self._offers.key(event.key):
-            if self._offers.ready:
+        if self._completions.key(event.key):
+            if self._completions.ready:
                 self._submit()
             return True
         match event.key:
@@ -138,16 +138,16 @@ class Prompt(Vertical):
     @on(Popup.Chosen)
     def _clicked(self, event: Popup.Chosen) -> None:
         event.stop()
-        self._offers.take(event.index)
+        self._completions.take(event.index)
         self.focus()
-        if self._offers.ready:
+        if self._completions.ready:
             self._submit()
 
     def _submit(self) -> None:
         text = self._area.whole.strip()
-        if not text and self._offers.agent() is None:  # to an agent nothing says: the menu, please
+        if not text and self._completions.agent() is None:  # to an agent, an empty input means: show the menu
             return
-        self._offers.close()
+        self._completions.close()
         self._area.put("")
         self._recall.add(text)
         if self._at_hand and text:
@@ -163,7 +163,7 @@ class Prompt(Vertical):
         self.set_class(shell, "-shell")
         self.set_class(text.startswith("/"), "-command")
         self.query_one(".mark", Static).update(SHELL_MARK if shell else MARK)
-        self._offers.look()
+        self._completions.look()
         if self._drafts:
             if self._draft_timer:
                 self._draft_timer.stop()
@@ -172,20 +172,20 @@ class Prompt(Vertical):
     @on(TextArea.SelectionChanged)
     def _moved(self, event: TextArea.SelectionChanged) -> None:
         event.stop()
-        self._offers.look()
+        self._completions.look()
 
-    # ── what is kept
+    # ── drafts and past inputs
 
     async def on_mount(self) -> None:
         if self._at_hand:
             self.run_worker(self._bring_back(self._at_hand))
 
-    async def _bring_back(self, at_hand: AtHand) -> None:
+    async def _bring_back(self, at_hand: PromptSources) -> None:
         self._recall.fill(await asyncio.to_thread(at_hand.past.all))
         try:
             draft = await asyncio.to_thread(at_hand.drafts.restore)
         except QuintetError as error:
-            self._drafts = None  # what cannot be read is not written over
+            self._drafts = None  # a draft that cannot be read is not overwritten
             self.app.notify(visible(f"{error}. Drafts are not kept."), severity="warning", markup=False)
             return
         self._draft_kept = draft

@@ -1,8 +1,8 @@
-"""The question a session waits on, between transcript and prompt: what exactly, why it is asked, and the choices.
+"""The question that a session waits for, between transcript and prompt: what is asked, why, and the choices.
 
-It is generic over the choices a question brings. An approval also shows what the gate decided on, takes a no with a
-reason, and unfolds its details. A key that means nothing here belongs to the prompt, and so do those that follow it at
-once, and those that were pressed while the panel was just appearing: none of them is taken for an answer.
+It shows whatever choices a question has. An approval also shows what the gate decided on, takes a no with a reason, and
+unfolds its details. A key that has no meaning here belongs to the prompt, and so do the keys that follow it at once and
+those pressed while the panel was appearing: none of them counts as an answer.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ GUARD_SECONDS = 0.4
 FEW_LINES = 8  # of detail, until more are wanted
 BORDERS = 2
 HEAD_ROWS = 2  # of the screen, above what shares it; the style says 70% of the rest
-LEAST_ROWS = 2  # of what is asked about, however much is said of it
-MOST_OWN_ROWS = 3  # of one thing that is said, which may quote a model
+LEAST_ROWS = 2  # of the text that is asked about
+MOST_OWN_ROWS = 3  # of one line of Quintet's own, which may quote a model
 NO = "n"
 _NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
 _DIFF = {"+ ": "success", "- ": "error"}
-_LABEL = re.compile(r"[+-] |\S+( \S+)?  +")  # what the later rows of a long line stand behind
+_LABEL = re.compile(r"[+-] |\S+( \S+)?  +")  # the later rows of a long line are indented by it
 
 
 class QuestionPanel(Vertical, can_focus=True):
@@ -59,9 +59,9 @@ class QuestionPanel(Vertical, can_focus=True):
             self.choice = choice
             self.note = note
 
-    def __init__(self, look: str) -> None:
+    def __init__(self, theme_name: str) -> None:
         super().__init__(id="question")
-        self.look = look
+        self.theme_name = theme_name
         self.asked: p.QuestionAsked | None = None
         self._decided: Sequence[p.CallDecided] = ()
         self._whole = False
@@ -86,7 +86,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def _show(self, shown: bool) -> None:
         self.display = shown
-        self.screen.set_class(shown, "-asked")  # its border is rule enough above the prompt
+        self.screen.set_class(shown, "-asked")  # its border replaces the rule above the prompt
 
     @property
     def _approval(self) -> bool:
@@ -97,7 +97,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def draw(self) -> None:
         if self.asked is None:
             return
-        self.border_title = Text(clean(exactly(self.asked.text.partition("\n")[0])), style(self.look, "bold"))
+        self.border_title = Text(clean(exactly(self.asked.text.partition("\n")[0])), style(self.theme_name, "bold"))
         own, rest = self._lines()
         width = max(self.content_size.width, 1)
         rows = [row for line in own for row in self._rows(line, width, MOST_OWN_ROWS)]
@@ -116,7 +116,7 @@ class QuestionPanel(Vertical, can_focus=True):
             rows.append(((f"… {hidden} more lines · {more}", "dim"),))
         detail = self.query_one("#detail", Static)
         detail.display = bool(rows)
-        detail.styles.max_height = most  # the choices stay in sight
+        detail.styles.max_height = most  # so that the choices stay visible
         detail.update(self._text(rows))
         self.query_one("#choices", Static).update(self._text(choices))
 
@@ -134,11 +134,11 @@ class QuestionPanel(Vertical, can_focus=True):
         for number, row in enumerate(rows):
             text.append("\n" if number else "")
             for piece, roles in row:
-                text.append(piece, style(self.look, roles))
+                text.append(piece, style(self.theme_name, roles))
         return text
 
     def _lines(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """What Quintet says of it, and what is asked about: that may be as long as a model likes."""
+        """What Quintet says about it, and the text that is asked about, which a model wrote and may be long."""
         assert self.asked
         said, written = split_detail(self.asked.detail)
         own = [(clean(line), "") for line in said]
@@ -190,7 +190,7 @@ class QuestionPanel(Vertical, can_focus=True):
             return
         key = (event.character or "").lower()
         if time.monotonic() - self._since < GUARD_SECONDS:
-            key = ""  # part of something that is being typed
+            key = ""  # probably part of a text that is being typed
         if key in {choice.key for choice in self.asked.choices}:
             self._answer(key)
         elif self._approval and key == "e":

@@ -1,6 +1,6 @@
 """The prompt's text: which keys submit, which begin a line, and what a paste becomes.
 
-Keys go first to whoever looks over the prompt's shoulder (the popup, the history), then to the text.
+Keys go first to the popup and the history, then to the text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from quintet.domain.input.prompt import Pastes, RapidKeys, cleaned
 
 NEWLINE_KEYS = ("shift+enter", "alt+enter", "ctrl+j")
 SUBMIT_KEYS = ("ctrl+enter",)
-OTHERS = frozenset(  # of what a text area does with keys: theirs are the screen's
+OTHERS = frozenset(  # actions of a text area whose keys belong to the screen
     {"cursor_page_up", "cursor_page_down", "copy", "select_line", "select_all", "delete_right"}
 )
 
@@ -41,7 +41,7 @@ class PromptArea(TextArea, inherit_bindings=False):
 
     def __init__(
         self,
-        look: Callable[[events.Key], bool],
+        takes_key: Callable[[events.Key], bool],
         submit: Callable[[], None],
         *,
         enter_submits: bool = True,
@@ -50,8 +50,8 @@ class PromptArea(TextArea, inherit_bindings=False):
         super().__init__(compact=True, highlight_cursor_line=False, tab_behavior="focus", soft_wrap=True)
         self.cursor_blink = False  # an idle screen is not painted
         self.pastes = Pastes()
-        self._look = look  # whether somebody else takes a key
-        self._submit = submit  # at once: the keys behind it belong to the next input
+        self._takes_key = takes_key  # whether the popup or the history takes a key
+        self._submit = submit  # called at once: later keys belong to the next input
         self._submits = ("enter", *SUBMIT_KEYS) if enter_submits else ("ctrl+d", *SUBMIT_KEYS)
         self._rapid: RapidKeys | None = RapidKeys() if rapid else None
 
@@ -59,7 +59,7 @@ class PromptArea(TextArea, inherit_bindings=False):
         typed = event.is_printable or event.key in ("enter", "tab", "ctrl+j")
         if self._rapid and typed and self._rapid.key(event.time) and event.key in ("enter", "tab", "ctrl+j"):
             self._take(event, "\t" if event.key == "tab" else "\n")
-        elif self._look(event):
+        elif self._takes_key(event):
             _done_with(event)
         elif event.key in self._submits:
             _done_with(event)
@@ -75,7 +75,7 @@ class PromptArea(TextArea, inherit_bindings=False):
         self.scroll_cursor_visible()
 
     async def _on_paste(self, event: events.Paste) -> None:
-        self._rapid = None  # this terminal says itself what is pasted
+        self._rapid = None  # this terminal reports pastes itself
         event.stop()
         event.prevent_default()
         self.paste_text(event.text)

@@ -1,6 +1,6 @@
 """What the transcript is made of: blocks, each a few rows at a given width. Some can be folded.
 
-A block knows nothing of the terminal; it is changed by the story and asked for its rows by the scrollback.
+A block knows nothing of the terminal: the transcript changes it, and the scrollback asks it for its rows.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from quintet.surfaces.tui.transcript.rows import Row, Span, clean, fitted, lines
 FOLDED, UNFOLDED = "▸", "▾"
 MOST_LINES = 400  # of one call's output
 MOST_DIFF = 40  # lines of a change that are shown without being asked for
-MOST_BRIEF = 32  # cells of what a call is about, where several stand in a row
+MOST_BRIEF = 32  # cells of what a call is about, where several share a row
 ERROR_LINES = 6
 PROGRESS_LINES = 5
 _DIFF = {"+": "success", "-": "error", "@": "info"}
-_DOTS = {
+_STATUS_ROLES = {
     CallStatus.OK: "success",
     CallStatus.ERROR: "error",
     CallStatus.DENIED: "warning",
@@ -37,7 +37,7 @@ class Block(ABC):
     foldable = False
     folded = False
     hidden = False
-    spaced = False  # whether an empty row stands before it
+    spaced = False  # whether an empty row comes before it
 
     def __init__(self) -> None:
         self._rows: list[Row] | None = None
@@ -100,7 +100,7 @@ class LinesBlock(Block):
 
 
 class AnswerBlock(Block):
-    """What the model says, as it says it."""
+    """What the model says, also while it streams."""
 
     spaced = True
 
@@ -127,7 +127,7 @@ class AnswerBlock(Block):
         return rows
 
 
-class Folded(Block):
+class FoldedBlock(Block):
     """A heading, and below it, when opened, a text: reasoning, a report."""
 
     foldable = True
@@ -164,7 +164,7 @@ class Folded(Block):
 
 
 class CallBlock(Block):
-    """A tool call: one row, and below it what it changed, printed or said went wrong."""
+    """A tool call: one row, and below it what it changed or printed, or what went wrong."""
 
     foldable = True
 
@@ -200,17 +200,18 @@ class CallBlock(Block):
 
     @property
     def brief(self) -> Span:
-        """It in a few words, and their role."""
+        """The call in a few words, and their role."""
         said = f" ({self._summary})" if self._summary else ""
-        role = "" if self.status in (None, CallStatus.OK) else _DOTS[self.status]
+        role = "" if self.status in (None, CallStatus.OK) else _STATUS_ROLES[self.status]
         return f"{self.tool} {fitted(self._about, MOST_BRIEF)}".rstrip() + said, role
 
     def make(self, width: int) -> list[Row]:
         mark = FOLDED if self.folded else UNFOLDED
-        role = "accent" if self.status is None else _DOTS[self.status]
+        role = "accent" if self.status is None else _STATUS_ROLES[self.status]
         head: list[Span] = [(f"  {mark} ", role), (self.tool, "bold"), (f" {self._about}", "")]
-        tail = f"  {self._summary or 'running' if self.status is None else self._summary}".rstrip()
-        if self.folded:  # one row, whatever it says
+        summary = self._summary or ("running" if self.status is None else "")
+        tail = f"  {summary}".rstrip()
+        if self.folded:  # one row, however long
             room = max(width - sum(cell_len(text) for text, _ in head[:2]) - cell_len(tail), 8)
             head[2] = (fitted(head[2][0], room), "")
         rows = wrap([*head, (tail, "dim" if self.status in (None, CallStatus.OK) else role)], width, "    ")
@@ -235,12 +236,12 @@ class CallBlock(Block):
     def _body(self) -> list[str]:
         lines = lines_of(self.content.rstrip("\n")) if self.content else []
         if lines and lines[-1].startswith("exit ") and self._summary.startswith(lines[-1]):
-            lines.pop()  # the head says it
+            lines.pop()  # the first row says it
         return [line for line in lines if not (self._diff and line.startswith(("--- ", "+++ ")))]
 
 
-class Joined(Block):
-    """The calls of a unit that is over, side by side in a row; opened, each as it was."""
+class JoinedCallsBlock(Block):
+    """The calls of a finished unit, side by side in a row; opened, each as before."""
 
     foldable = True
 

@@ -51,7 +51,7 @@ def code_line(language: str, line: str) -> list[Span]:
 
 
 def code_lines(language: str, lines: list[str]) -> list[list[Span]]:
-    """Each line's spans. A multi-line string is told as one only where the lines are given together."""
+    """Each line's spans. A multi-line string is recognised only where its lines are given together."""
     lexer = _lexer(language.lower())
     if lexer is None:
         return [[(line, CODE)] for line in lines]

@@ -1,4 +1,4 @@
-"""Rows: lines of text with roles, fitted to a width. A role names what a piece is; the look decides its colour.
+"""Rows: lines of text with roles, fitted to a width. A role names what a piece is; the theme decides its colour.
 
 Nothing that comes in can leave a row: control characters are made visible, tabs become spaces, and a line too long to
 be read is cut with a word on how much was left out.

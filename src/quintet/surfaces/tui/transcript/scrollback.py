@@ -1,6 +1,6 @@
-"""The transcript on screen: the story's rows, drawn line by line, with one live tail.
+"""The transcript on screen: its rows, drawn line by line, with one live tail.
 
-Only lines in view are drawn, and a drawn line is kept. The story may change as often as it likes; the screen follows
+Only lines in view are drawn, and a drawn line is kept. The transcript may change at any rate; the screen follows
 at most twenty times a second. At the end the view follows what comes; scrolled up, it stays.
 """
 
@@ -25,7 +25,7 @@ from textual.strip import Strip
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.blocks import Block
 from quintet.surfaces.tui.transcript.rows import Row, plain
-from quintet.surfaces.tui.transcript.story import Story
+from quintet.surfaces.tui.transcript.transcript import Transcript
 
 MOST_ROWS = 5000
 SLACK = 500  # rows over that before the oldest are dropped, so that it is not done for each
@@ -53,16 +53,16 @@ class Scrollback(ScrollView, can_focus=True):
             super().__init__()
             self.behind = behind
 
-    def __init__(self, story: Story, look: str) -> None:
+    def __init__(self, transcript: Transcript, theme_name: str) -> None:
         super().__init__(id="scrollback")
-        self.story = story
-        self.look = look
+        self.transcript = transcript
+        self.theme_name = theme_name
         self.following = True
         self.behind = 0  # rows that came since the view left the end
         self.found = ""  # what is searched for, in small letters
         self.found_at = -1  # the row of the match in view
         self._rows: list[Row] = []
-        self._blocks: list[Block] = []  # those that have rows, as the story had them then
+        self._blocks: list[Block] = []  # those that have rows, as the transcript had them then
         self._starts: list[int] = []  # the first row of each
         self._at: Block | None = None  # the fold that keys act on
         self._drawn: LRUCache[tuple[int, Row | None, str, int], Strip] = LRUCache(KEPT)
@@ -70,15 +70,15 @@ class Scrollback(ScrollView, can_focus=True):
         self._scheduled = False
         self._laid_out = 0  # the width of the rows
 
-    # ── from the story
+    # ── from the transcript
 
-    def show_story(self, story: Story) -> None:
-        """Another story, from its end."""
-        self.story, self.following, self.behind = story, True, 0
+    def show_transcript(self, transcript: Transcript) -> None:
+        """Another transcript, from its end."""
+        self.transcript, self.following, self.behind = transcript, True, 0
         self.rebuild()
         self.post_message(self.Followed(0))
 
-    def follow_story(self) -> None:
+    def follow_transcript(self) -> None:
         """Show what has changed, now or in a moment."""
         if not self._scheduled:
             self._scheduled = True
@@ -86,7 +86,7 @@ class Scrollback(ScrollView, can_focus=True):
 
     def _catch_up(self) -> None:
         self._scheduled = False
-        changed = self.story.taken()
+        changed = self.transcript.take_changed()
         if changed is not None and self._laid_out:
             self._make_rows(changed)
 
@@ -97,7 +97,7 @@ class Scrollback(ScrollView, can_focus=True):
         if first < len(self._starts):
             del self._rows[self._starts[first] :]
             del self._starts[first:], self._blocks[first:]
-        for block in self.story.blocks[first:]:
+        for block in self.transcript.blocks[first:]:
             self._starts.append(len(self._rows))
             self._blocks.append(block)
             if block.spaced and not block.hidden:
@@ -143,7 +143,7 @@ class Scrollback(ScrollView, can_focus=True):
         """Let the oldest rows go, and the blocks that have none left; returns how many rows went."""
         over = len(self._rows) - MOST_ROWS
         count = max(bisect_right(self._starts, over) - 1, 0)
-        self.story.forget(count)
+        self.transcript.forget(count)
         del self._rows[:over], self._blocks[:count]
         self._cut = over > self._starts[count]
         self._starts = [max(start - over, 0) for start in self._starts[count:]]
@@ -151,7 +151,7 @@ class Scrollback(ScrollView, can_focus=True):
 
     def rebuild(self) -> None:
         """All rows anew, at the width there is now; what was at the top stays at the top."""
-        self.story.taken()
+        self.transcript.take_changed()
         self._make_rows(0, rewrapped=True)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -162,8 +162,8 @@ class Scrollback(ScrollView, can_focus=True):
         if self.following:  # of the new height the end is known after the layout
             self.call_after_refresh(self.to_end)
 
-    def use_theme(self, look: str) -> None:
-        self.look = look
+    def use_theme(self, theme_name: str) -> None:
+        self.theme_name = theme_name
         self._drawn.clear()
         self.refresh()
 
@@ -178,7 +178,7 @@ class Scrollback(ScrollView, can_focus=True):
         lines = []
         for y in range(crop.y + self.scroll_offset.y, crop.bottom + self.scroll_offset.y):
             row = self._rows[y] if y < len(self._rows) else None
-            key = (y, row, self.look, width)
+            key = (y, row, self.theme_name, width)
             strip = None if special else self._drawn.get(key)
             if strip is None:
                 strip = self._line(row, y, width, base)
@@ -201,20 +201,20 @@ class Scrollback(ScrollView, can_focus=True):
         marked = self.has_focus and self._at is not None and self._is_head(y, self._at)
         if span is not None or marked or (self.found and self.found in plain(row).lower()):
             return self._special(row, y, width, base, span, marked)
-        segments = [Segment(" " * MARGIN, base), *(Segment(t, base + style(self.look, r)) for t, r in row)]
+        segments = [Segment(" " * MARGIN, base), *(Segment(t, base + style(self.theme_name, r)) for t, r in row)]
         return Strip(segments).crop_extend(0, width, base).apply_offsets(0, y)
 
     def _special(self, row: Row, y: int, width: int, base: Style, span: tuple[int, int] | None, marked: bool) -> Strip:
         """A line with something on it that comes and goes: a selection, a match, the cursor."""
         text = Text(" " * MARGIN, style=base, no_wrap=True, end="")
         for piece, role in row:
-            text.append(piece, base + style(self.look, role))
+            text.append(piece, base + style(self.theme_name, role))
         if marked:
             text.stylize("reverse", MARGIN, len(text.plain))
         if self.found:
             small, at = text.plain.lower(), 0
             while (at := small.find(self.found, at)) >= 0:
-                text.stylize(style(self.look, "match"), at, at + len(self.found))
+                text.stylize(style(self.theme_name, "match"), at, at + len(self.found))
                 if y == self.found_at:
                     text.stylize("bold underline", at, at + len(self.found))
                 at += len(self.found)
@@ -262,7 +262,7 @@ class Scrollback(ScrollView, can_focus=True):
 
     def toggle_all(self) -> None:
         """Open every fold, or close them if one is open."""
-        folds = [block for block in self.story.blocks if block.foldable]
+        folds = [block for block in self.transcript.blocks if block.foldable]
         any_open = any(not block.folded for block in folds)
         for block in folds:
             if block.folded != any_open:

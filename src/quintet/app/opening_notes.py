@@ -1,0 +1,113 @@
+"""What the person should know about a project when a session opens: what was left out, and where it lies."""
+
+from __future__ import annotations
+
+import os
+
+from quintet.adapters.files.paths import Places
+from quintet.adapters.protected.left_behind import left_note
+from quintet.adapters.sandbox.containment import installed_in
+from quintet.adapters.settings.layers import LoadedSettings
+from quintet.adapters.settings.trust import files_below, pieces
+from quintet.adapters.settings.user_tools import OwnTools
+from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.journal.protocol import Noticed
+from quintet.domain.models import presets
+from quintet.domain.models.known import unpriced
+from quintet.domain.permission import trusted_content
+from quintet.domain.permission.protected_paths import inside
+from quintet.domain.permission.trusted_content import AGENTS, Trust
+from quintet.domain.settings.settings import Settings
+
+
+def opening_notes(places: Places, loaded: LoadedSettings, own: OwnTools) -> list[Noticed]:
+    """What the person should know about the settings and their own tools."""
+    notes = [Noticed(level="warning", code="SETTINGS", text=warning) for warning in loaded.warnings]
+    notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]
+    warnings = {
+        "INSTALLED_IN_PROJECT": installed_in(places.root),
+        "HOME": at_home(places),
+        "OWN_FILES_INSIDE": own_inside(places),
+        "NOT_YOURS": not_yours(places),
+        "LEFT_BEHIND": left_note(places, loaded.settings),
+        "PRICE_UNKNOWN": price_note(loaded.settings),
+        "TRUST": not_loaded(places, loaded.trust),
+    }
+    notes += [Noticed(level="warning", code=code, text=text) for code, text in warnings.items() if text]
+    more = {"OWN_TOOLS": own.held_back, "PROJECT_ABOVE": lies_in(places), "KEY_SENT": key_note(loaded.settings)}
+    notes += [Noticed(level="info", code=code, text=text) for code, text in more.items() if text]
+    return notes
+
+
+def key_note(settings: Settings) -> str:
+    """Where a key goes for a model that was named as PRESET/MODEL and that no settings of the user's name."""
+    direct = {name for name in settings.models if "/" in name}  # no table of a file is called so
+    hosts = {presets.host_of(settings.models[name].base_url) for name in direct if settings.models[name].api_key_env}
+    return f"sends your key to {' and '.join(sorted(hosts))}" if hosts else ""
+
+
+def price_note(settings: Settings) -> str:
+    """What the person should know if a limit on money cannot hold."""
+    names = unpriced(settings) if settings.limits.max_cost else []
+    if not names:
+        return ""
+    wanted = " and ".join(f"models.{names[0]}.{price}" for price in ("price_input", "price_output"))
+    return (
+        f"limits.max_cost cannot stop {' or '.join(names)}: the price is unknown, so its requests count as 0. "
+        f"Set {wanted}."
+    )
+
+
+def not_loaded(places: Places, trust: Trust) -> str:
+    """What of a trusted folder is left out because it is new or has changed; empty if nothing is."""
+    found = trusted_content.changes(trust, pieces(places)) if trust.trusted else []
+    return trusted_content.not_loaded(found) if found else ""
+
+
+def at_home(places: Places) -> str:
+    """What to know where the project is the user's home, or holds it; empty elsewhere."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    if inside(home, places.root) is None:
+        return ""
+    return (
+        f"The project {on_one_line(places.root)} holds your home folder: commands see everything in it but known "
+        "secrets and Quintet's own files. Its hidden files and `bin` are read-only for them, and writing one asks each "
+        "time."
+    )
+
+
+def own_inside(places: Places) -> str:
+    """What to know where Quintet's settings or state lie in a project that is not the user's home; empty elsewhere."""
+    if at_home(places):
+        return ""
+    lying = [path for path in (places.config, os.path.dirname(places.state)) if places.holds(path)]
+    if not lying:
+        return ""
+    named = " and ".join(os.path.realpath(path) for path in lying)
+    return (
+        f"Quintet's own files lie in this project: {named}. What stands there counts as yours, with its hooks, tools, "
+        "rules and trust, whoever wrote it. If it came with the project, set XDG_CONFIG_HOME and XDG_STATE_HOME to "
+        "folders elsewhere. Commands and edits cannot reach it."
+    )
+
+
+def not_yours(places: Places) -> str:
+    """What to know where a repository above the folder does not count; empty elsewhere."""
+    if not places.passed_over:
+        return ""
+    return (
+        f"The project is {on_one_line(places.root)} alone: {on_one_line(places.passed_over)} has a .git, but it or the "
+        "folder is another user's. If you trust it, git config --global --add safe.directory PATH lets it count."
+    )
+
+
+def lies_in(places: Places) -> str:
+    """What to know where the project is more than the folder that was opened; empty elsewhere."""
+    if not places.opened:
+        return ""
+    return f"The project is {on_one_line(places.root)}, the repository that {on_one_line(places.opened)} lies in."
+
+
+def sound_agents(places: Places, trust: Trust) -> bool:
+    """Whether programs of the project's agents may be run: it is trusted, and none of their files is new or changed."""
+    return trust.trusted and all(trust.covers_below(folder, files_below(places.root, folder)) for folder in AGENTS)

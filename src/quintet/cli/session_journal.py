@@ -1,0 +1,151 @@
+"""A session's journal: shown, searched by its words, explained event by event, and deleted for good."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from argparse import Namespace
+
+import msgspec
+
+from quintet.adapters.files import state_files
+from quintet.adapters.files.paths import locate
+from quintet.adapters.processes.system import process_start
+from quintet.adapters.settings import layers as config
+from quintet.adapters.sqlite import journal_search as history
+from quintet.adapters.sqlite.database import clear_errors, connect
+from quintet.adapters.sqlite.journal_search import Hit, Hits
+from quintet.adapters.sqlite.rows import Rows
+from quintet.app.lookups import needed, stored
+from quintet.domain.base.errors import UsageError
+from quintet.domain.base.safe_text import visible
+from quintet.domain.dials import badge
+from quintet.domain.journal.protocol import as_json
+from quintet.domain.journal.search_text import query
+from quintet.engine.session import queries
+from quintet.engine.session.leases import owner_lives
+from quintet.engine.session.why import why as reasons_for
+from quintet.surfaces.paint import Painter, stdout
+from quintet.surfaces.tables import say, say_json
+from quintet.surfaces.transcript import transcript
+
+TITLE = 40
+INDENT = "    "
+
+
+def show(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = needed(places)
+    with clear_errors(places.database):
+        row = rows.find_session(arguments.id)
+        events = rows.read(row.id)
+    if arguments.events or arguments.json:
+        for recorded in events:
+            sys.stdout.write(msgspec.json.encode(as_json(recorded)).decode() + "\n")
+        return 0
+    summary = queries.summary_of(row)
+    forked = f"   forked from {row.parent} after event {row.forked_after}" if row.parent else ""
+    say(
+        [
+            f"{row.id}  {badge.full(summary.axes)}  {summary.status}{forked}",
+            f"created {row.created}, updated {row.updated}",
+        ]
+    )
+    say(transcript(events))
+    return 0
+
+
+def purge(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = needed(places)
+    with clear_errors(places.database):
+        row = rows.find_session(arguments.id)
+        if owner_lives(row, time.time(), process_start):
+            raise UsageError(f"session {row.id} is open in process {row.owner_pid}; leave it there first")
+        writer = Rows(connect(places.database), places.database)
+        count = writer.count(row.id)
+        if not arguments.yes:
+            raise UsageError(f"this deletes session {row.id} and its {count} events for good; say it with --yes")
+        with writer.connection:
+            writer.purge(row.id)
+    history.forget(places.history)  # its words are gone too; the next search makes it anew
+    state_files.drop_recording(state_files.recording_path(places.runs, row.id))
+    say([f"purged {row.id}, {count} events"])
+    return 0
+
+
+def why(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = needed(places)
+    with clear_errors(places.database):
+        session, recorded = rows.event(arguments.event)
+    lines, answer = reasons_for(recorded)
+    if arguments.json:
+        say_json(answer)
+    else:
+        say([*lines, f"event    {recorded.seq} of session {session}, {recorded.at}"])
+    return 0
+
+
+def search(arguments: Namespace) -> int:
+    if arguments.limit < 1:
+        raise UsageError(f"--limit {arguments.limit}: not a number of results; 1 or more")
+    query(arguments.words)  # what cannot be searched for is said before anything is indexed
+    places = locate(arguments.directory)
+    rows = stored(places)
+    found = Hits(0, [])
+    if rows:
+        with clear_errors(places.database):
+            told = _progress if sys.stderr.isatty() else lambda done, of: None
+            found = history.search(places.history, rows, arguments.words, arguments.limit, told)
+    if arguments.json:
+        say_json(found.hits)
+    elif not found.hits:
+        say([f"nothing in this project's sessions has {' and '.join(arguments.words)}"])
+    else:
+        _print(found, Painter(stdout(), config.load(places).settings.display.color))
+    return 0
+
+
+def _progress(done: int, of: int) -> None:
+    sys.stderr.write(f"\rindexing the journal, event {done:,} of {of:,}\x1b[K" if done < of else "")
+    sys.stderr.flush()
+
+
+def _print(found: Hits, painter: Painter) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    width = os.get_terminal_size().columns if sys.stdout.isatty() else 0
+    sessions = max(len(hit.session) for hit in found.hits)
+    numbers = max(len(str(hit.seq)) for hit in found.hits)
+    whats = max(len(hit.what) for hit in found.hits)
+    for hit in found.hits:
+        head = f"{hit.at[:16].replace('T', ' ')}  {hit.session:<{sessions}}  {hit.seq:>{numbers}}  {hit.what:<{whats}}"
+        painter.write(painter.paint(f"{head}  {_short(hit.title)}".rstrip(), "dim") + "\n")
+        painter.write(INDENT + _marked(hit, painter, max(width - len(INDENT), 20) if width else 0) + "\n")
+    if found.found > len(found.hits):
+        more = f"{len(found.hits)} of {found.found:,}; --limit N shows more"
+        painter.write(painter.paint(more, "dim") + "\n")
+
+
+def _marked(hit: Hit, painter: Painter, width: int) -> str:
+    """The line with its matches painted; a line too long for the terminal is cut around the first of them."""
+    line, matches = hit.line, hit.matches
+    start = 0
+    if width and len(line) > width:
+        first = matches[0] if matches else (0, 0)
+        start = max(0, min(first[1] - width * 2 // 3, len(line) - width))
+    end = start + width if width else len(line)
+    out, at = "", start
+    for begin, stop in matches:
+        begin, stop = max(begin, start), min(stop, end)
+        if begin < stop:
+            out += line[at:begin] + painter.paint(line[begin:stop], "match")
+            at = stop
+    return out + line[at:end]
+
+
+def _short(title: str) -> str:
+    title = visible(title)
+    return title if len(title) <= TITLE else f"{title[: TITLE - 1]}…"

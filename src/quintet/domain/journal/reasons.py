@@ -1,0 +1,73 @@
+"""Reasons as they are recorded, and what they mean.
+
+Journals and rows of tasks keep a reason as a text for people. Where the program has to know what a text stands for, it
+is written and read here, and nowhere else is a text compared.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+FOUND_AS_FILE = "found as a file without a row"
+_NOT_RUN = "not run: "
+_DECLINED = f"{_NOT_RUN}the user said no"
+_NOT_VERIFIED = "not verified: "
+
+
+class EndCause(StrEnum):
+    """Why a turn ended before it was done; its reason begins with it."""
+
+    INTERRUPTED = "interrupted"  # by the user
+    LOOP = "loop_detected"
+    MAX_TURNS = "limits.max_turns"
+    OTHER = ""
+
+
+def cause_of(reason: str) -> EndCause:
+    return next(cause for cause in EndCause if reason.startswith(cause))
+
+
+class Refuser(StrEnum):
+    """Who did not let a call run."""
+
+    USER = "user"  # asked, and said no
+    POLICY = "policy"  # gate, rule or hook; the decision on the call says more
+
+
+def not_run(reason: str) -> str:
+    """What the model is told of a call that may not run."""
+    return f"{_NOT_RUN}{reason}"
+
+
+def declined(note: str) -> str:
+    """What the model is told of a call that the user said no to."""
+    return f"{_DECLINED}: {note}" if note else _DECLINED
+
+
+def refuser_of(content: str) -> Refuser:
+    """Who did not let the call run whose result this is."""
+    return Refuser.USER if content.startswith(_DECLINED) else Refuser.POLICY
+
+
+def refusal_of(content: str) -> str:
+    """The reason in the result of a call that did not run."""
+    return content.removeprefix(_NOT_RUN)
+
+
+class TaskCause(StrEnum):
+    """Why a task was moved, where more than a person goes by it."""
+
+    FOUND_AS_FILE = "found as file"  # nobody has added it
+    NOT_VERIFIED = "not verified"  # a person has to say
+    OTHER = "other"
+
+
+def not_verified(findings: str) -> str:
+    """The reason of a task that nobody could verify."""
+    return f"{_NOT_VERIFIED}{findings}"
+
+
+def task_cause_of(reason: str) -> TaskCause:
+    if reason == FOUND_AS_FILE:
+        return TaskCause.FOUND_AS_FILE
+    return TaskCause.NOT_VERIFIED if reason.startswith(_NOT_VERIFIED) else TaskCause.OTHER

@@ -1,0 +1,58 @@
+"""The slash command that shows what fills the model's window.
+
+Loaded when it is given.
+"""
+
+from __future__ import annotations
+
+from msgspec import to_builtins
+
+from quintet.domain.base.text_table import table
+from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.turn import context as contexts
+from quintet.domain.turn.context import ContextPart
+from quintet.engine.session.command_context import CommandContext, CommandOutcome
+from quintet.engine.turn.compaction import limits_of
+
+CELLS = 30  # of a bar that is full
+FULL, PARTLY, EMPTY = "█", "▌", "·"
+FREE = "free"
+
+
+def context(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    state, models = context.state, context.core.turn.models
+    request, conversation = context.next_request(), state.conversation
+    name, head = models.route(state.dials), contexts.head_tokens(request)
+    scale = contexts.scale(conversation.measured, head, conversation.messages)
+    known = models.window(name)
+    window = known or contexts.DEFAULT_WINDOW
+    filled = contexts.parts(request, summarised=conversation.summary is not None, scale=scale)
+    used = sum(part.tokens for part in filled)
+    limits = limits_of(context.core, state, request)
+    due = (limits.tokens + head) * scale // 100 if limits.tokens else 0
+    shown = [part for part in filled if part.tokens] + [ContextPart(FREE, max(window - used, 0))]
+    rows = [(part.name, _bar(part, window), f"{part.tokens}", f"{100 * part.tokens / window:.1f} %") for part in shown]
+    of = f"{name} reads {window} tokens" if known else f"the window of {name} is not known: {window} tokens are assumed"
+    when = f"compacted from {due} on ({limits.said})" if due else "not compacted by size"
+    counted = "as the provider counted the last request" if scale > 100 else "four characters a token"
+    text = [
+        f"{of}; about {used} are used, {100 * used / window:.0f} %",
+        *table(rows, right=(2, 3)),
+        f"{when}; {counted}",
+    ]
+    data = {
+        "model": name,
+        "window": window,
+        "window_known": bool(known),
+        "used": used,
+        "compacted_from": due,
+        "parts": to_builtins(shown),
+    }
+    return CommandOutcome("\n".join(text), data={"context": data})
+
+
+def _bar(part: ContextPart, window: int) -> str:
+    halves = min(round(2 * CELLS * part.tokens / window), 2 * CELLS)
+    if part.name == FREE:
+        return EMPTY * (halves // 2)
+    return FULL * (halves // 2) + PARTLY * (halves % 2) or "▏"

@@ -1,0 +1,279 @@
+"""The transcript: a session's events and signals as blocks, in the order in which a person should read them.
+
+It only grows at its end. Of the blocks before that, those of calls that still run and of open questions may change.
+`take_changed` says from which block on the rows have to be made again.
+"""
+
+from __future__ import annotations
+
+from quintet.domain.base.safe_text import brief, visible
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import QUIET, Line, RepeatFilter, describe
+from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.turn import reasoning
+from quintet.domain.turn.tool_spec import CallStatus
+from quintet.surfaces.transcript import TurnView
+from quintet.surfaces.tui.transcript.blocks import (
+    AnswerBlock,
+    Block,
+    CallBlock,
+    FoldedBlock,
+    JoinedCallsBlock,
+    LinesBlock,
+    PromptBlock,
+)
+
+OPEN, CLOSE = "<ide_reasoning>", "</ide_reasoning>"
+
+
+class _Reply:
+    """A reply that is streaming: what of it is reasoning, and what is said."""
+
+    def __init__(self) -> None:
+        self.thinking: FoldedBlock | None = None
+        self.answer: AnswerBlock | None = None
+        self.held = ""  # neither one nor the other yet
+        self.inside: bool | None = None  # a reasoning block; None before the first words are known
+
+
+class Transcript:
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self._changed: int | None = None
+        self._replies: dict[str, _Reply] = {}
+        self._calls: dict[str, CallBlock] = {}
+        self._call: CallBlock | None = None  # the newest that has ended
+        self._unit: list[CallBlock] = []  # the calls of the unit of a cycle
+        self._ran = ""  # the newest command that is shown, by its submission
+        self._turned: Block | None = None  # what the newest transition said
+        self._questions: dict[str, LinesBlock] = {}
+        self._countdown: LinesBlock | None = None
+        self._turn = TurnView()
+        self._without_repeats = RepeatFilter()
+        self.answer = ""  # the newest whole answer, to be copied
+
+    def take_changed(self) -> int | None:
+        """The first block that is new or changed since the last call."""
+        changed, self._changed = self._changed, None
+        return changed
+
+    def forget(self, count: int) -> None:
+        """Drop the oldest blocks."""
+        gone = set(map(id, self.blocks[:count]))
+        del self.blocks[:count]
+        self._calls = {name: block for name, block in self._calls.items() if id(block) not in gone}
+        self._questions = {name: block for name, block in self._questions.items() if id(block) not in gone}
+
+    # ── in
+
+    def apply(self, item: p.Recorded | p.Signal) -> None:
+        if isinstance(item, p.Countdown):
+            self._count_down(item)
+            return
+        self._end_countdown()
+        if isinstance(item, p.Recorded):
+            self._event(item)
+        elif isinstance(item, p.TextDelta) and not self._turn.reports:
+            self._stream(item.step, item.text)
+        elif isinstance(item, p.ThinkingDelta):
+            self._think(self._replies.setdefault(item.step, _Reply()), item.text)
+        elif isinstance(item, p.Progress) and (call := self._calls.get(item.call)):
+            call.progress(item.text)
+            self._touch(call)
+
+    def note(self, *lines: Line) -> None:
+        """Add lines of the surface itself."""
+        self._add(LinesBlock(lines))
+
+    def _event(self, recorded: p.Recorded) -> None:
+        recorded = self._without_repeats(recorded)
+        event = recorded.event
+        match event:
+            case p.TurnStarted():
+                self._turn.apply(event)
+                self.answer, self._call = "", None
+                if event.text and event.submission:  # otherwise the cycle shows it
+                    self._add(PromptBlock(event.text))
+            case p.CycleBegan():
+                if event.text and event.submission != self._ran:
+                    self._add(PromptBlock(event.text))
+                self._describe(recorded)
+            case p.CycleMoved(phase=CyclePhase.EXECUTING):
+                self._unit = []
+                self._describe(recorded)
+                self.blocks[-1].spaced = len(self.blocks) > 1
+            case p.TaskVerified(passed=True):
+                self._join(self._unit)
+                self._describe(recorded)
+            case p.DialsTurned():
+                self._describe(recorded)
+                self._turned = self.blocks[-1]
+            case p.ModelReplied():
+                self._replied(event)
+            case p.ToolStarted() if event.tool not in QUIET:
+                call = self._calls[event.call] = CallBlock(event.tool, brief(event.arguments, 400))
+                self._add(call)
+                self._unit.append(call)
+            case p.ToolFinished() if event.call in self._calls:
+                self._finished(self._calls.pop(event.call), event)
+            case p.QuestionAsked():
+                asked = self._questions[event.question] = LinesBlock(
+                    [Line(f"? {visible(event.text)}", "warning")], "  "
+                )
+                self._add(asked)
+            case p.QuestionAnswered() if event.question in self._questions:
+                self._answered(self._questions.pop(event.question), event)
+            case p.QaReported():
+                report = event.report
+                text = report.as_markdown().partition("\n")[2].strip()
+                heading = f"review  {report.heading}"
+                self._add(FoldedBlock(heading, text, "warning" if report.issues else "dim", markdown=True))
+            case p.CommandRan():
+                self._command_ran(recorded, event)
+            case p.TurnFinished():
+                self._turn_finished(recorded, event)
+            case _:
+                self._describe(recorded)
+
+    # ── replies
+
+    def _stream(self, step: str, text: str) -> None:
+        reply = self._replies.setdefault(step, _Reply())
+        reply.held += text
+        if reply.inside is None:
+            start = reply.held.lstrip()
+            if len(start) < len(OPEN) and OPEN.startswith(start):
+                return
+            reply.inside = start.startswith(OPEN)
+            if reply.inside:
+                reply.held = start[len(OPEN) :]
+        if reply.inside:
+            thought, closed, rest = reply.held.partition(CLOSE)
+            if not closed:  # the end of it may be the beginning of the closing tag
+                cut = max(len(thought) - len(CLOSE), 0)
+                self._think(reply, thought[:cut])
+                reply.held = thought[cut:]
+                return
+            self._think(reply, thought)
+            reply.inside, reply.held = False, rest.lstrip("\n")
+        if reply.held:
+            if reply.answer is None:
+                reply.answer = AnswerBlock()
+                self._add(reply.answer)
+            reply.answer.append(reply.held)
+            reply.held = ""
+            self._touch(reply.answer)
+
+    def _think(self, reply: _Reply, text: str) -> None:
+        if reply.thinking is None and text.strip():
+            reply.thinking = FoldedBlock("reasoning")
+            self._add(reply.thinking)
+            text = text.lstrip("\n")
+        if reply.thinking and text:
+            reply.thinking.append(text)
+            self._touch(reply.thinking)
+
+    def _replied(self, event: p.ModelReplied) -> None:
+        reply = self._replies.pop(event.step, None) or _Reply()
+        if not self._turn.shows(event):
+            return
+        text = reasoning.without(event.text) if OPEN in event.text else event.text
+        thought = event.thinking or (event.text.partition(OPEN)[2].partition(CLOSE)[0] if OPEN in event.text else "")
+        if reply.thinking is None and thought.strip():
+            self._think(reply, thought.strip())
+        if text.strip() and reply.answer is None:
+            reply.answer = AnswerBlock()
+            self._add(reply.answer)
+        if reply.answer:
+            reply.answer.finish(text)
+            self._touch(reply.answer)
+        self._turn.apply(event)
+        self.answer = text or self.answer
+
+    # ── commands, calls, questions, the end of a turn
+
+    def _command_ran(self, recorded: p.Recorded, event: p.CommandRan) -> None:
+        lines = describe(recorded)
+        if lines and (event.line.startswith("/") or "event" in event.data):  # a command, or an agent's
+            self._ran = event.submission
+            turned = self.blocks.pop() if self.blocks and self.blocks[-1] is self._turned else None
+            self._add(PromptBlock(event.line, "dim"))
+            if turned:  # by this command
+                self._add(turned)
+        self._lines(lines, "  ")
+
+    def _join(self, calls: list[CallBlock]) -> None:
+        """Put the calls of a finished unit in one row, in the place of the first."""
+        there = [index for index, block in enumerate(self.blocks) if block in calls]
+        if len(there) > 1:
+            joined = JoinedCallsBlock(
+                [block for block in self.blocks if isinstance(block, CallBlock) and block in calls]
+            )
+            joined.spaced = self.blocks[there[0]].spaced
+            self.blocks.insert(there[0], joined)
+            self._touch(joined)
+
+    def _finished(self, call: CallBlock, event: p.ToolFinished) -> None:
+        self._call = call
+        diff = bool(event.changed) and event.status is CallStatus.OK
+        call.finish(event.status, event.content, event.summary, event.seconds, diff=diff)
+        self._touch(call)
+
+    def _answered(self, asked: LinesBlock, event: p.QuestionAnswered) -> None:
+        said = f"{event.choice} {event.note}".rstrip() if event.by == "user" else f"closed: {event.by}"
+        first = asked.lines[0]
+        asked.lines[0] = Line(f"{first.text}   → {visible(said)}", "dim")
+        asked.changed()
+        self._touch(asked)
+
+    def _turn_finished(self, recorded: p.Recorded, event: p.TurnFinished) -> None:
+        if self._turn.step:
+            return
+        shown = ("", self._turn.said.strip(), self.answer.strip())
+        if event.answer.strip() not in shown:  # of a shell line, or of `complete`
+            self.answer = event.answer
+            if self._call and self._call.content.strip() == event.answer.strip():
+                self._call.show()
+                self._touch(self._call)
+            else:
+                self._add(AnswerBlock(event.answer))
+        self._describe(recorded)
+
+    def _describe(self, recorded: p.Recorded) -> None:
+        self._lines(describe(recorded), "  ")
+
+    def _lines(self, lines: list[Line], indent: str) -> None:
+        if lines:
+            self._add(LinesBlock(lines, indent))
+
+    def _count_down(self, signal: p.Countdown) -> None:
+        line = Line(f"{visible(signal.why)}: again in {signal.seconds:.0f} s · esc gives up", "warning")
+        if self._countdown is None:
+            self._countdown = LinesBlock([line], "  ")
+            self._add(self._countdown)
+        else:
+            self._countdown.lines = [line]
+            self._countdown.changed()
+            self._touch(self._countdown)
+
+    def _end_countdown(self) -> None:
+        if self._countdown:
+            self._touch(self._countdown)
+            self.blocks.remove(self._countdown)
+            self._countdown = None
+
+    # ── blocks
+
+    def _add(self, block: Block) -> None:
+        before = next((one for one in reversed(self.blocks) if not one.hidden), None)
+        block.spaced = before is not None and (block.spaced or isinstance(before, PromptBlock | AnswerBlock))
+        if isinstance(before, PromptBlock) and isinstance(block, LinesBlock):
+            block.spaced = False
+        self.blocks.append(block)
+        self._touch(block)
+
+    def _touch(self, block: Block) -> None:
+        for index in range(len(self.blocks) - 1, -1, -1):
+            if self.blocks[index] is block:
+                self._changed = index if self._changed is None else min(self._changed, index)
+                return

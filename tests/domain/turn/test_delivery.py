@@ -1,0 +1,74 @@
+"""What a turn shows of its delivery, case by case."""
+
+import pytest
+
+from quintet.domain.dials.axes import Axes, RunControl, WorkMode
+from quintet.domain.permission.effects import Effect
+from quintet.domain.turn.delivery import RanCall, Ruling, failed_check, judge, lacking
+from quintet.domain.turn.tool_spec import CallStatus
+
+BUILD = Axes(WorkMode.BUILD, RunControl.ASSISTED)
+OK, ERROR = CallStatus.OK, CallStatus.ERROR
+EDIT = RanCall("Edit", "a.py", (Effect.EDIT,), OK)
+LOST_EDIT = RanCall("Edit", "a.py", (Effect.EDIT,), ERROR)
+READ = RanCall("Read", "a.py", (Effect.READ,), OK)
+RAN = RanCall("bash", "./tool", (Effect.EXECUTE,), OK)
+LOOKED = RanCall("bash", "echo step", (Effect.READ,), OK)
+PASSED = RanCall("bash", "pytest -q", (Effect.BUILD,), OK)
+FAILED = RanCall("bash", "pytest -q", (Effect.BUILD,), ERROR)
+OTHER = RanCall("bash", "pytest -q other.py", (Effect.BUILD,), OK)
+INTO_A_FILE = RanCall("bash", "pytest -q > log.txt", (Effect.BUILD, Effect.EDIT), ERROR)
+MASKED = RanCall("bash", "pytest -q | tail -3", (Effect.BUILD,), OK)
+BUILT_AND_CHANGED = RanCall("bash", "make format", (Effect.BUILD, Effect.EDIT), ERROR)
+
+
+@pytest.mark.parametrize(
+    ("text", "calls", "answer", "ruling"),
+    [
+        ("fix it", [READ, EDIT], "Fixed.", Ruling.DONE),
+        ("fix it", [READ, EDIT, PASSED], "Fixed.", Ruling.DONE),
+        ("fix it", [EDIT, FAILED], "All tests pass.", Ruling.NEEDS_WORK),
+        ("fix it", [EDIT, FAILED, READ], "All tests pass.", Ruling.NEEDS_WORK),
+        ("fix it", [EDIT, FAILED, PASSED], "Fixed.", Ruling.DONE),
+        ("fix it", [FAILED, EDIT], "Fixed.", Ruling.ASK),
+        ("fix it", [EDIT, FAILED, OTHER], "Fixed.", Ruling.NEEDS_WORK),
+        ("fix it", [EDIT, INTO_A_FILE], "Fixed.", Ruling.NEEDS_WORK),
+        ("fix it", [EDIT, MASKED], "Fixed.", Ruling.ASK),
+        ("fix it", [FAILED, EDIT, PASSED], "Fixed.", Ruling.DONE),
+        ("fix it", [EDIT, BUILT_AND_CHANGED], "Fixed.", Ruling.DONE),
+        ("fix it", [READ], "Fixed.", Ruling.ASK),
+        ("fix it", [], "Fixed.", Ruling.ASK),
+        ("fix it", [RAN], "Fixed.", Ruling.ASK),
+        ("fix it", [LOST_EDIT], "Fixed.", Ruling.ASK),
+        ("fix it", [EDIT], "Done so far. Now I will add a test.", Ruling.ASK),
+        ("fix it", [EDIT], "Please share the contents of b.py.", Ruling.ASK),
+        ("run the tests", [PASSED], "They pass.", Ruling.DONE),
+        ("run the tests", [FAILED], "Two fail.", Ruling.ASK),
+        ("run the tests", [], "They pass.", Ruling.ASK),
+        ("run the steps", [LOOKED], "Done.", Ruling.DONE),
+        ("fix it", [LOOKED], "Done.", Ruling.ASK),
+        ("what does it do?", [READ], "It counts.", Ruling.NOT_CHECKED),
+        ("what does it do?", [], "It counts.", Ruling.NOT_CHECKED),
+        ("what does it do?", [READ], "I will look.", Ruling.ASK),
+        ("what does it do?", [EDIT, FAILED], "It counts.", Ruling.NEEDS_WORK),
+        ("hello", [], "Hello.", Ruling.ASK),
+    ],
+)
+def test_the_evidence_of_a_turn(text: str, calls: list[RanCall], answer: str, ruling: Ruling) -> None:
+    assert judge(BUILD, text, calls, answer).ruling is ruling
+
+
+@pytest.mark.parametrize("work_mode", [WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH])
+def test_work_that_changes_nothing_ends_with_its_answer(work_mode: WorkMode) -> None:
+    assert judge(Axes(work_mode), "look at it", [READ], "It is sound.").ruling is Ruling.NOT_CHECKED
+
+
+def test_a_check_that_failed_after_the_last_change_is_named_and_no_word_lifts_it() -> None:
+    assert failed_check([EDIT, FAILED]) == "pytest -q failed after the last change"
+    assert lacking(BUILD, [EDIT, FAILED], "no change was needed") == "pytest -q failed after the last change"
+    assert failed_check([EDIT, FAILED, PASSED]) == failed_check([FAILED]) == failed_check([FAILED, EDIT]) == ""
+
+
+def test_what_was_changed_last_is_named_first() -> None:
+    other = RanCall("Write", "b.py", (Effect.EDIT,), OK)
+    assert judge(BUILD, "fix it", [EDIT, other, PASSED], "Fixed.").reason == "bash pytest -q, Write b.py, Edit a.py"
