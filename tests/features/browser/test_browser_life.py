@@ -260,17 +260,20 @@ PLAY = """(async () => {
     const [red, , blue] = pen.getImageData(600, 600, 1, 1).data;
     return red > 200 && blue < 60 ? "red" : blue > 200 && red < 60 ? "blue" : `${red}/${blue}`;
   };
+  const drawn = () => new Promise((done) => video.requestVideoFrameCallback(done));
   const loaded = happens("loadeddata");
+  const first = drawn();
   video.src = "/video.webm";
   await loaded;
+  await first; // the picture can be drawn only now
   const colors = [color()];
   const ended = happens("ended");
   await video.play();
   await ended;
   colors.push(color());
-  const drawn = new Promise((done) => video.requestVideoFrameCallback(done));
+  const again = drawn();
   video.currentTime = 0;
-  await drawn;
+  await again;
   colors.push(color());
   return [video.videoWidth, video.videoHeight, video.duration, ...colors].join(" ");
 })()"""
