@@ -63,7 +63,9 @@ def _bound(
         bound = spec.bind(arguments)
         touch = spec.touch(bound)
         if terms is None or terms.sandbox is gate.Sandbox.BWRAP:
-            return bound, *with_lines(touch, BashGrammar().parse, is_there=os.path.lexists)
+            return bound, *with_lines(
+                touch, BashGrammar().parse, is_there=lambda path: os.path.lexists(os.path.expanduser(path))
+            )
         return bound, *with_lines(touch, BashGrammar().parse, ProjectFiles(terms.root).leads_to)
     except ToolFailed as error:
         raise UsageError(error.message) from None

@@ -140,7 +140,7 @@ def test_the_reason_says_what_they_share() -> None:
 
 def test_a_question_that_is_asked_anyway_says_it_too() -> None:
     reason = decided("pip install . && make", "normal").reason
-    assert reason.startswith("install is beyond profile normal") and "run them apart" in reason
+    assert reason.startswith("installing needs approval in profile normal") and "run them apart" in reason
 
 
 def test_a_rule_for_this_very_line_lifts_it() -> None:

@@ -107,6 +107,11 @@ def _too_much(path: str) -> bool:
     return (home() + "/").startswith(path.rstrip("/") + "/") or any(below(path, system) for system in SYSTEM)
 
 
+def shown_folders() -> tuple[str, ...]:
+    """The system's own folders, which every sandbox shows read-only."""
+    return tuple(path for path in (*SYSTEM, *ALIASES) if os.path.isdir(path))
+
+
 def _outermost(paths: list[str]) -> list[str]:
     return [path for path in paths if not any(other != path and below(path, other) for other in paths)]
 

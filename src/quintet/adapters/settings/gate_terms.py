@@ -11,8 +11,9 @@ from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places, cache_folder, home_links, own_paths
 from quintet.adapters.processes.python_environment import run_from
 from quintet.adapters.protected.linked_git import hooks_in
+from quintet.adapters.sandbox.host_mounts import home, shown_folders
 from quintet.domain.base.errors import NotFound, SettingsError
-from quintet.domain.permission.gate import Terms
+from quintet.domain.permission.gate import Sandbox, Terms
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
 from quintet.domain.permission.rules import Rule
 from quintet.domain.settings.settings import Settings
@@ -32,6 +33,8 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         readable_folders=(places.outputs,),
         hooks=hooks_in(places.root),
         loopback_open=sandbox.loopback_open(kind, settings.sandbox.loopback),
+        home=home(),
+        shown=shown_folders() if kind is Sandbox.BWRAP else (),
     )
 
 

@@ -107,6 +107,14 @@ class JudgedLines(Struct, frozen=True, gc=False):
     parts: tuple[LinePart, ...] = ()  # those of them that are more than plain reading
     plain: bool = False  # the lines are all in the closed table of what reads: see shell.read_only_commands
     named: tuple[str, ...] = ()  # of what they read, the files that they only look for: `ls -l .env`
+    simple: tuple[str, ...] = ()  # the words of a line that is one plain command and nothing else
+    # Why they count as `destroy`: each of these can be less in a sandbox, or with a snapshot.
+    opaque: bool = False  # there is code in them that nobody read
+    deletes: tuple[str, ...] = ()  # files, folders and patterns that they lose, and nothing else by deleting
+    destroys: bool = False  # there is something else in them
+    puts_back: bool = False  # they change the repository only by git's note of the files that it puts back
+    kept: bool = False  # all that they delete was kept just now
+    unkept: str = ""  # why it could not be
 
 
 NO_LINES = JudgedLines()

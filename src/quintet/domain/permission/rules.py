@@ -1,7 +1,8 @@
 """The user's standing rules: what to allow without asking, and what to deny always.
 
 An allow rule lifts a question, and only for the effects it names; a deny rule stops a call whatever else holds. No rule
-allows what always asks (outside, destroy, publish), and none turns a deny into an allow.
+allows outside or publish, and none turns a deny into an allow. A rule is for a call as it is written, or for every line
+that is one plain command and begins with its words; one with a session holds there and nowhere else.
 """
 
 from __future__ import annotations
@@ -29,13 +30,17 @@ class Rule(Struct, frozen=True, gc=False):
     effects: tuple[Effect, ...] = ()  # what an allow rule lifts
     project: str = ""  # the folder it holds in; empty: everywhere
     created: str = ""
+    words: tuple[str, ...] = ()  # what the command begins with, instead of a pattern: `pytest …`
+    session: str = ""  # the session it holds in; empty: all of them
+    reason: str = ""  # why it was made: the question it answered
 
-    def fits(self, tool: str, subject: str, project: str) -> bool:
-        return (
-            self.tool in (ANY, tool)
-            and self.project in ("", project)
-            and (self.pattern == ANY or fnmatchcase(subject, self.pattern))
-        )
+    def fits(self, tool: str, subject: str, project: str, simple: Sequence[str] = ()) -> bool:
+        """`simple`: the words of the call's line, if that is one plain command and nothing else."""
+        if self.tool not in (ANY, tool) or self.project not in ("", project):
+            return False
+        if self.words:
+            return tuple(simple[: len(self.words)]) == self.words
+        return self.pattern == ANY or fnmatchcase(subject, self.pattern)
 
 
 def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
@@ -70,13 +75,20 @@ def denying(rules: Iterable[Rule], tool: str, subject: str, project: str, comman
     )
 
 
-def allowing(rules: Iterable[Rule], tool: str, subject: str, project: str, effects: frozenset[Effect]) -> Rule | None:
+def allowing(
+    rules: Iterable[Rule],
+    tool: str,
+    subject: str,
+    project: str,
+    effects: frozenset[Effect],
+    simple: Sequence[str] = (),
+) -> Rule | None:
     """The rule that covers all of these effects."""
     return next(
         (
             rule
             for rule in rules
-            if rule.verdict == "allow" and effects <= set(rule.effects) and rule.fits(tool, subject, project)
+            if rule.verdict == "allow" and effects <= set(rule.effects) and rule.fits(tool, subject, project, simple)
         ),
         None,
     )
@@ -94,6 +106,6 @@ def exactly(text: str) -> str:
 
 
 def describe(rule: Rule) -> str:
-    about = "" if rule.pattern == ANY else f" {rule.pattern}"
+    about = f" {' '.join(rule.words)} …" if rule.words else "" if rule.pattern == ANY else f" {rule.pattern}"
     effects = f" ({', '.join(ordered(frozenset(rule.effects)))})" if rule.effects else ""
     return f"{rule.verdict} {rule.tool}{about}{effects}"

@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import (
     BUILD,
+    DELETE,
     DESTROY,
     EDIT,
     EXECUTE,
     NETWORK,
     NONE,
+    OPAQUE,
     OUTSIDE,
     PUBLISH,
     READ,
@@ -46,8 +48,10 @@ def tar(words: Sequence[Word]) -> Judged:
         rest[0] = Word(f"-{rest[0].text}")  # the old way of writing flags
     got = arguments(rest, _TAR)
     reads, globs = names(rest), patterns(rest)
+    if any(word.text.startswith("--remove") for word in rest):
+        return Judged(EDIT | DESTROY, "tar --remove-files: deletes what it packs", reads, (), globs)
     if got.odd or got.dynamic:
-        return Judged(DESTROY, f"tar {got.odd or 'with words only known when it runs'}", reads, (), globs)
+        return Judged(EDIT | OPAQUE, f"tar {got.odd or 'with words only known when it runs'}", reads, (), globs)
     if got.flags & {"t", "list"}:
         return Judged(READ, "tar: reads", reads, (), globs)
     writes = [value for value in got.values if value != "-"]
@@ -67,7 +71,7 @@ def unzip(words: Sequence[Word]) -> Judged:
     got = arguments(words[1:], _UNZIP)
     reads = names(words[1:])
     if got.dynamic or got.odd:
-        return Judged(EDIT | OUTSIDE, "unzip: changes what is only known when it runs", reads, ())
+        return Judged(EDIT | OPAQUE, "unzip: changes what is only known when it runs", reads, ())
     if got.flags & {"l", "v", "t", "p"}:
         return Judged(READ, "unzip: reads", reads)
     return Judged(EDIT | EXECUTE, "unzip: writes where the archive says", reads, [v for v in got.values if v] or ["."])
@@ -94,7 +98,7 @@ def curl(words: Sequence[Word]) -> Judged:
         effects |= EDIT
         writes = [value for value in got.values if _is_path(value)] or ["."]
         if got.dynamic:
-            effects |= OUTSIDE
+            effects |= OPAQUE
     if got.odd:
         effects |= EXECUTE
     return Judged(effects, "curl: network", reads, writes)
@@ -113,7 +117,7 @@ _WGET = specification(
 
 def wget(words: Sequence[Word]) -> Judged:
     got = arguments(words[1:], _WGET)
-    effects = NETWORK | EDIT | (EXECUTE if got.odd else NONE) | (OUTSIDE if got.dynamic else NONE)
+    effects = NETWORK | EDIT | (EXECUTE if got.odd else NONE) | (OPAQUE if got.dynamic else NONE)
     files = [value for value in got.values if _is_path(value)]
     reads = files + [found for word in got.operands for found in name(word.text) if _is_path(found)]
     return Judged(effects, "wget: network", reads, files or ["."])
@@ -126,13 +130,13 @@ def rsync(words: Sequence[Word]) -> Judged:
     if any(text.startswith(("--rsh", "--rsync-path", "--daemon", "--config")) for text in texts) or any(
         text[:1] == "-" and text[1:2] != "-" and "e" in text for text in texts
     ):
-        effects |= DESTROY
+        effects |= OPAQUE
     if any(text.startswith(("--del", "--remove-source", "--force")) for text in texts):
         effects |= DESTROY
     if any(":" in word.text for word in operands):
         effects |= NETWORK | OUTSIDE
     if any(word.dynamic for word in words[1:]):
-        effects |= OUTSIDE
+        effects |= OPAQUE
     return Judged(effects, "rsync: changes files", names(words[1:]), [word.text for word in operands[-1:]])
 
 
@@ -144,8 +148,10 @@ def chmod(words: Sequence[Word]) -> Judged:
     special = any(_SPECIAL_RIGHTS.match(word.text) for word in (*words[1:2], *operands[:1]))
     dynamic = any(word.dynamic for word in words[1:])
     files = [word.text for word in operands[1:]]
-    if special or dynamic:
+    if special:
         return Judged(OUTSIDE | EDIT, "chmod: rights beyond the project", names(operands), files)
+    if dynamic:
+        return Judged(EDIT | OPAQUE, "chmod: changes what is only known when it runs", names(operands), files)
     return Judged(EDIT, "chmod: changes files", files, files, patterns(operands))
 
 
@@ -163,7 +169,9 @@ def zip_(words: Sequence[Word]) -> Judged:
     judged = edit_program("zip", words)
     if any("m" in letters(w.text) or abbreviates(w.text, "--move", "--delete") for w in words[1:]):
         files = names(words[1:])
-        return Judged(judged.effects | DESTROY, "zip -m: deletes what it packs", files, files, judged.globs)
+        return Judged(
+            judged.effects | DELETE, "zip -m: deletes what it packs", files, files, judged.globs, deletes=files
+        )
     return judged
 
 

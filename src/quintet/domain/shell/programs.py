@@ -12,11 +12,13 @@ from quintet.domain.permission.protected_paths import only_holds
 from quintet.domain.shell.arguments import (
     BUILD,
     COMMIT,
+    DELETE,
     DESTROY,
     EDIT,
     EXECUTE,
     INSTALL,
     NETWORK,
+    OPAQUE,
     OUTSIDE,
     PUBLISH,
     READ,
@@ -101,9 +103,13 @@ PROGRAMS: dict[str, Effects] = table(
     ),
     destroy=(
         DESTROY,
-        "rm rmdir unlink dd shred truncate mkfs mke2fs fdisk sfdisk parted wipefs mkswap srm fc history ed ex vi vim "
-        "nvim view vimdiff gvim rvim emacs emacsclient nano pico micro hx kak joe rimraf del-cli trash "
-        "bind enable at batch expect gdb lldb capsh",
+        "dd shred mkfs mke2fs fdisk sfdisk parted wipefs mkswap srm fc history rimraf del-cli trash bind enable at "
+        "batch capsh",
+    ),
+    delete=(DELETE, "rm rmdir unlink truncate"),
+    opaque=(
+        OPAQUE,
+        "ed ex vi vim nvim view vimdiff gvim rvim emacs emacsclient nano pico micro hx kak joe expect gdb lldb",
     ),
     outside=(
         OUTSIDE,
@@ -270,7 +276,7 @@ def edit_program(program: str, words: Sequence[Word]) -> Judged:
         writes += [f"{into}/{word.text.rstrip('/').rpartition('/')[2]}" for word in got.operands[:-1]]
     globs = patterns(got.operands)
     if got.dynamic:
-        return Judged(EDIT | OUTSIDE, f"{program}: changes what is only known when it runs", reads, writes, globs)
+        return Judged(EDIT | OPAQUE, f"{program}: changes what is only known when it runs", reads, writes, globs)
     if got.odd:
         return Judged(EDIT | EXECUTE, f"{program} {got.odd}: a flag Quintet does not know", reads, writes, globs)
     if program == "patch":
@@ -283,7 +289,7 @@ def with_subcommand(program: str, words: Sequence[Word]) -> Judged:
     if rest and rest[0].text in ("--version", "-V", "-v", "--help", "-h") and len(rest) == 1:
         return Judged(READ, f"{program}: reads")
     if any(word.text.startswith(_RUNS_A_PROGRAM) for word in rest):
-        return plain(program, DESTROY, rest, "a program to run")
+        return plain(program, OPAQUE, rest, "a program to run")
     place = 0
     while place < len(rest) and not rest[place].dynamic and rest[place].text[:1] in ("-", "+"):
         place += 2 if rest[place].text in _FOLDER_FLAGS else 1
@@ -292,7 +298,7 @@ def with_subcommand(program: str, words: Sequence[Word]) -> Judged:
         return plain(program, effects, rest)
     sub = rest[place].text
     if rest[place].dynamic:
-        return plain(program, DESTROY, rest, "a subcommand only known when it runs")
+        return plain(program, OPAQUE, rest, "a subcommand only known when it runs")
     known = SUBCOMMANDS[program].get(sub)
     if known is None:
         return plain(program, EXECUTE | NETWORK, rest, f"{sub} is not a subcommand Quintet knows")

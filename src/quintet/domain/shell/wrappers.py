@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import (
+    DELETE,
     DESTROY,
     EDIT,
     EXECUTE,
     INSTALL,
     NETWORK,
     NONE,
+    OPAQUE,
     OUTSIDE,
     READ,
     Effects,
@@ -48,8 +51,8 @@ WRAPPERS: dict[str, tuple[Effects, str, int]] = {
     "chrt": (NONE, "b f i o r R batch fifo idle other rr reset-on-fork", 1),
     "strace": (EXECUTE, "f e= s= c v t T y q", 0),
     "ltrace": (EXECUTE, "f e= s= c", 0),
-    "nohup": (OUTSIDE, "", 0),
-    "setsid": (OUTSIDE, "w f c wait fork ctty", 0),
+    "nohup": (EXECUTE, "", 0),
+    "setsid": (EXECUTE, "w f c wait fork ctty", 0),
     "sudo": (OUTSIDE, "u= g= n E H S k A b C= p= h= D= user= group= preserve-env non-interactive stdin", 0),
     "doas": (OUTSIDE, "u= n", 0),
     "pkexec": (OUTSIDE, "user=", 0),
@@ -145,8 +148,6 @@ def _own_flags(program: str, rest: Sequence[Word], known: dict[str, bool]) -> tu
 
 
 _ADDS = {
-    "nohup": "outlives the call",
-    "setsid": "outlives the call",
     "sudo": "more rights",
     "doas": "more rights",
     "pkexec": "more rights",
@@ -168,12 +169,19 @@ def entr(words: Sequence[Word]) -> Judged:
     return _fed(_unwrapped("entr", NONE, "n r c d p a z x", 0, words[1:]))
 
 
+_MARK = regex(r"[^\w./-]")  # in which a mark may stand that is filled in: `{}`, `%`
+
+
 def xargs(words: Sequence[Word]) -> Judged:
     flags = (
         "0 r t x n= P= I= L= d= s= E= null no-run-if-empty max-args= max-procs= replace= delimiter= verbose max-lines= "
         "a= arg-file="
     )
-    return _fed(_unwrapped("xargs", NONE, flags, 0, words[1:]))
+    judged = _unwrapped("xargs", NONE, flags, 0, words[1:])
+    if judged.inner and any(word.text[:2] in ("-I", "-i") or word.text[:9] == "--replace" for word in words[1:]):
+        filled = [Word(word.text, True) if _MARK.search(word.text) else word for word in judged.inner[0]]
+        judged = Judged(judged.effects, judged.why, judged.reads, inner=(filled,))
+    return _fed(judged)
 
 
 def _fed(judged: Judged) -> Judged:
@@ -196,13 +204,13 @@ def shellish(program: str, words: Sequence[Word]) -> Judged:
         or not judged.inner
         or any(word.dynamic or _SHELL_MARKS & set(word.text) for word in words[1:])
     ):
-        return plain(program, DESTROY, words[1:], "code on the command line")
+        return plain(program, OPAQUE, words[1:], "code on the command line")
     inner = judged.inner[0]
     return Judged(NONE, judged.why, (), inner=((*inner, PIPED) if program == "parallel" else inner,))
 
 
 def script(words: Sequence[Word]) -> Judged:
-    return plain("script", DESTROY, words[1:], "a shell of its own")
+    return plain("script", OPAQUE, words[1:], "a shell of its own")
 
 
 _TESTS = specification(
@@ -240,7 +248,7 @@ def find(words: Sequence[Word]) -> Judged:
             inner.append([PIPED if "{}" in w.text else w for w in words[position:end]])
             position = end + 1
         elif flag == "delete":
-            effects, why = effects | DESTROY, "find -delete: deletes"
+            effects, why = effects | DELETE, "find -delete: deletes"
         elif flag in ("fprint", "fprint0", "fls", "fprintf"):
             writes += [w.text for w in words[position : position + 1]]
             effects, why = effects | EDIT, f"find {text}: changes files"
@@ -258,7 +266,19 @@ def find(words: Sequence[Word]) -> Judged:
             effects, why = effects | EXECUTE, f"find {text}: more than Quintet knows it to read"
     if inner:
         reads += [pattern for pattern in wanted if "*" not in pattern]
-    return Judged(effects, why, reads or ["."], writes, wanted if inner else (), tuple(inner))
+    starts = reads or ["."]
+    lost = [f"{start}/**" for start in starts]
+    tests = [word.text for word in words if word.text[:1] == "-" and word.text[1:] in _TESTS]
+    if tests.count("-name") == 1 and len(wanted) == 1 and not _CHOOSES.intersection(word.text for word in words):
+        lost = [f"{start}/**/{wanted[0]}" for start in starts]
+    if not effects & DELETE:
+        lost = []
+    elif any(word.text in ("-L", "-H", "-follow") for word in words):
+        effects |= DESTROY  # it goes where links lead
+    return Judged(effects, why, starts, writes, wanted if inner else (), tuple(inner), deletes=lost)
+
+
+_CHOOSES = frozenset({"-o", "-or", "-not", "!", ",", "-path", "-iname", "-regex", "("})  # one name is not all of it
 
 
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from msgspec import UNSET, structs
@@ -53,15 +53,21 @@ ASKED_COLUMNS = 200  # of a line in the question itself; a longer one is whole a
 COMPARED_LINES = 2000  # of longer texts all lines are shown, out and in
 
 
+# Keeps what a call deletes; says why it could not, or nothing.
+Cover = Callable[[str, Sequence[str]], Awaitable[str]]
+
+
 class Blocked(Exception):
     """The run cannot go on without a person; `str` says why."""
 
 
 class Gatekeeper:
-    def __init__(self, core: Core, journal: Journal, questions: Questions) -> None:
+    def __init__(self, core: Core, journal: Journal, questions: Questions, cover: Cover | None = None) -> None:
         self._core = core
         self._journal = journal
         self._questions = questions
+        self._cover = cover
+        self._unkept: dict[str, str] = {}  # of a call, why what it deletes could not be kept; empty if it was
         self._hooks = Hooks(core, journal)
         self._step_approved: frozenset[ToolCall] = frozenset()
         self._step_axes: Axes | None = None  # the axes that step was approved at
@@ -97,8 +103,9 @@ class Gatekeeper:
         `own` is a person's own call: neither the model's place in the menu nor its SWE phase is theirs.
         """
         again = ""
+        self._unkept.clear()
         while True:
-            prepared = self.prepare(call, own)
+            prepared = await self._prepared(call, own)
             if isinstance(prepared, ToolResult):
                 self._journal.post(finished_call(call, prepared))
                 return None
@@ -132,13 +139,29 @@ class Gatekeeper:
                     self._keep(rule)
                 return fresh
 
+    async def _prepared(self, call: ToolCall, own: bool) -> Prepared | ToolResult:
+        """The call; what it deletes is kept first, if it may then go."""
+        prepared = self.prepare(call, own)
+        if isinstance(prepared, ToolResult) or self._cover is None:
+            return prepared
+        if not (paths := self._core.turn.toolbox.to_keep(prepared)):
+            return prepared
+        self._unkept[call.id] = ""
+        kept = self.prepare(call, own)
+        if isinstance(kept, Prepared) and kept.decision.verdict is Verdict.ALLOW:
+            self._unkept[call.id] = await self._cover(call.id, paths)
+            return self.prepare(call, own)
+        del self._unkept[call.id]
+        return prepared
+
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         context: CallContext = self._journal.state.call_context
         if own:
             context = structs.replace(context, toolset=self._core.turn.toolbox.home(call.name), swe=None)
             if context.axes.surface is not Surface.RPC:  # there, another agent makes them
                 context = structs.replace(context, known=None)
-        return self._core.turn.toolbox.prepare(call, context, person=self._core.person)
+        unkept = self._unkept.get(call.id)
+        return self._core.turn.toolbox.prepare(call, context, person=self._core.person, unkept=unkept)
 
     async def _after_hooks(self, prepared: Prepared, own: bool) -> Prepared | None:
         """The call as the user's hooks leave it: as it was, asked, or denied. None if it may no longer be made."""

@@ -53,7 +53,7 @@ class Calls:
     def __init__(self, core: Core, journal: Journal, questions: Questions, keeper: CheckpointKeeper, turn: str) -> None:
         self._core = core
         self._journal = journal
-        self._gatekeeper = Gatekeeper(core, journal, questions)
+        self._gatekeeper = Gatekeeper(core, journal, questions, lambda call, paths: keeper.cover(turn, call, paths))
         self._hooks = Hooks(core, journal)
         self._keeper = keeper
         self._turn = turn

@@ -20,7 +20,7 @@ from quintet.domain.dials.axes import Axes, RunControl, tightens
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import NO_LINES, Effect, Grant, JudgedLines, exceeds
-from quintet.domain.permission.gate import Decision, Sandbox, Terms
+from quintet.domain.permission.gate import Decision, Sandbox, Terms, Verdict
 from quintet.domain.permission.known_addresses import with_known
 from quintet.domain.permission.protection_notices import PUT_RIGHT
 from quintet.domain.permission.question import access, is_command
@@ -48,6 +48,7 @@ class Prepared(Struct, frozen=True):
     touch: Touch
     decision: Decision
     shell: Grant | None = None  # what the shell it is typed into was started with
+    lines: JudgedLines = NO_LINES
 
 
 class ToolAccess:
@@ -214,7 +215,10 @@ class Toolbox:
         """A place in the menu that the tool is visible from."""
         return next(iter(toolsets_of(tool, self._menu.toolsets)), "")
 
-    def prepare(self, call: ToolCall, context: CallContext, *, person: bool) -> Prepared | ToolResult:
+    def prepare(
+        self, call: ToolCall, context: CallContext, *, person: bool, unkept: str | None = None
+    ) -> Prepared | ToolResult:
+        """`unkept`: why what the call deletes could not be kept, empty if it was; None if nobody has tried."""
         spec = self.specs.get(call.name)
         if spec is None:
             close = nearest(call.name, self.specs)
@@ -236,6 +240,8 @@ class Toolbox:
         except QuintetError as error:
             return refused(str(error))
         terms = structs.replace(self.terms, person=person, rules=rules)
+        if unkept is not None:
+            lines = structs.replace(lines, kept=not unkept, unkept=unkept)
         if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
             terms = structs.replace(terms, sandbox=Sandbox.NONE)
         decision = gate.decide(spec, touch, context.axes, terms, subject_of(arguments, touch.lines), lines)
@@ -244,7 +250,14 @@ class Toolbox:
                 f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
                 "start another with bash and run_in_background"
             )
-        return Prepared(call, spec, arguments, touch, decision, held)
+        return Prepared(call, spec, arguments, touch, decision, held, lines)
+
+    def to_keep(self, prepared: Prepared) -> tuple[str, ...]:
+        """What the call deletes, where it would need less approval if that were kept first."""
+        spec, touch, lines = prepared.spec, prepared.touch, prepared.lines
+        if prepared.decision.verdict is not Verdict.ASK or self.sandbox is not Sandbox.BWRAP or prepared.shell:
+            return ()
+        return () if lines.destroys or lines.kept or lines.unkept else gate.deleted(spec, touch, lines)
 
     def _masked(self, spec: ToolSpec, context: CallContext) -> str:
         """Why the tool is not there to be called now; empty if it is. The gate speaks for the dials."""
