@@ -209,6 +209,15 @@ class Compared(Struct, frozen=True):
     removed: int
 
 
+class Covered(Struct, frozen=True):
+    """What was kept right before a call of all that it could delete."""
+
+    reason: str = ""  # why not all of it could be put back; nothing else counts then
+    tree: str = ""  # empty where single files are enough, or there is no git
+    lacking: tuple[str, ...] = ()  # what the tree does not cover
+    states: dict[str, str] = field(default_factory=dict)  # of what the tree does not hold, or not as it is
+
+
 class Checkpoints(Protocol):
     """The project's files as they were. Raises ToolFailed where they cannot be kept or looked at."""
 
@@ -236,6 +245,15 @@ class Checkpoints(Protocol):
 
     async def keep(self, point: str, paths: Iterable[str]) -> dict[str, str]:
         """The states of these files, ignored or not, their contents kept."""
+
+    async def cover(self, point: str, paths: Sequence[str], *, alone: bool = False) -> Covered:
+        """Keep all that is at and below these paths, files, folders or shell patterns, so that it can be put back.
+
+        With `alone` nothing else is changed, so that no snapshot is needed where single files are enough.
+        """
+
+    async def below(self, point: str, folders: Sequence[str]) -> dict[str, str]:
+        """The states of all that is in these folders, contents kept; nothing where that is too much."""
 
     async def now(self, paths: Iterable[str]) -> dict[str, str]: ...
 
