@@ -120,6 +120,19 @@ def test_a_deny_rule_stops_it(repo: Path, canary: Path) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(
+    ("hook", "verdict"), [("echo not now >&2; exit 2", "deny"), ('echo \'{"decision": "ask"}\'', "ask")]
+)
+def test_a_hook_stops_it_or_sends_it_through_the_gate(repo: Path, canary: Path, hook: str, verdict: str) -> None:
+    async def scenario() -> None:
+        async with opened(repo, settings={"hooks.pre_tool_use": (hook,)}) as session:
+            seen = await follow(session, await session.submit(p.Say(text=f"!touch {canary}"), typed=True))
+            assert of(p.CallDecided, seen)[0].verdict == verdict
+            held(seen, canary)
+
+    asyncio.run(scenario())
+
+
 def test_a_secret_in_its_output_is_kept_from_the_journal(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_API_TOKEN", "sk-canary-1234567890")
 
