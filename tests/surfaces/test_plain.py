@@ -146,6 +146,7 @@ def test_ctrl_c_ends_the_command_that_runs(quintet: Program) -> None:
     (quintet.root / "slow.mk").write_text(f"all:\n\t@echo go > ready; sleep {long}\n")
     terminal = quintet.plain("--mode", "build", "--permission-profile", "trusted")
     terminal.types("! make -f slow.mk")
+    terminal.confirms()
     (quintet.root / "ready").read_text()
     terminal.interrupts()
     terminal.sees("interrupted", "› ")

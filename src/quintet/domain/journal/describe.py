@@ -83,7 +83,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
             again = f", attempt {about['attempt']}" if about["attempt"] > 1 else ""
             return [Line(f"▸ {about['executor']}: {about['role']}{again}", "accent")]
         case p.ToolStarted() as e:
-            return [Line(f"▸ {e.tool} {brief(e.arguments)}", "accent")]
+            return [Line(f"▸ {e.tool} {brief(e.arguments)}{with_rights(e)}", "accent")]
         case p.ToolFinished() as e:
             return _finished(e)
         case p.ModelFailed() as e if e.error.code == ModelContextOverflow.code and e.retry_in is not None:
@@ -189,6 +189,11 @@ def question(event: p.QuestionAsked) -> list[Line]:
         *again,
         Line(f"  {choices}", "accent"),
     ]
+
+
+def with_rights(started: p.ToolStarted) -> str:
+    """What to say behind a call that runs with the user's rights."""
+    return " · with your rights" if started.rights else ""
 
 
 def _finished(event: p.ToolFinished) -> list[Line]:

@@ -122,11 +122,13 @@ class Processes(Protocol):
         keep: int = 30_000,
         whole: str = "",
         contained: bool = True,
+        as_user: bool = False,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
         """Run to the end, or kill the whole process tree at the timeout or on cancellation. Of the output at most
         `keep` bytes are kept; the middle goes first, and then all of it to the file `whole`.
-        Only a program of Quintet's own that reads and runs nothing else goes without containment.
+        Only a program of Quintet's own that reads and runs nothing else goes without containment, and `as_user` a
+        line that the user typed: that has their whole environment.
         """
 
     async def git(self, words: Sequence[str], *, cwd: str, grant: Grant, timeout: float, keep: int = ...) -> Finished:
@@ -353,6 +355,7 @@ class Workbench(Struct):
     outputs: str  # folder for outputs too long to show
     call: ToolCall = ToolCall("", "")  # the call that is carried out
     grant: Grant = Grant()
+    own_line: bool = False  # the call is a line that the user typed, and runs with their rights
     turn: TurnPlace = field(default_factory=lambda: TurnPlace())
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)

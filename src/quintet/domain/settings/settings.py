@@ -332,6 +332,14 @@ class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
 class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where you type."""
 
+    own_lines: Annotated[
+        Literal["direct", "sandboxed"],
+        setting(
+            "how a `!` line runs that you typed yourself at this terminal: direct (with your rights, outside the "
+            "sandbox), or sandboxed (behind gate and sandbox, like any other command)",
+            OWN,
+        ),
+    ] = "direct"
     enter: Annotated[
         Literal["submit", "newline"],
         setting(

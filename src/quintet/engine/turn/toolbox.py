@@ -16,7 +16,7 @@ from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.base.wording import nearest
-from quintet.domain.dials.axes import Axes, RunControl, tightens
+from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import NO_LINES, Effect, Grant, JudgedLines, exceeds
@@ -49,6 +49,7 @@ class Prepared(Struct, frozen=True):
     decision: Decision
     shell: Grant | None = None  # what the shell it is typed into was started with
     lines: JudgedLines = NO_LINES
+    own_line: bool = False  # a line that the user typed: it runs with their rights
 
 
 class ToolAccess:
@@ -259,6 +260,23 @@ class Toolbox:
             return ()
         return () if lines.destroys or lines.kept or lines.unkept else gate.deleted(spec, touch, lines)
 
+    def own_line(self, call: ToolCall, surface: Surface) -> Prepared | ToolResult:
+        """A shell line of the user's own that runs with their rights, wherever the dials stand."""
+        from quintet.domain.input import own_lines  # most sessions have none
+
+        spec = self.specs.get(call.name)
+        if spec is None:
+            return refused(f"{call.name} is not installed here")
+        try:
+            arguments = spec.bind(call.arguments)
+            touch, lines = self._judged(spec.touch(arguments), contained=False)
+            rules = self.outside.rules()
+        except QuintetError as error:
+            return refused(str(error))
+        subject = subject_of(arguments, touch.lines)
+        decision = own_lines.decide(spec.name, touch, lines, rules, subject, self.terms.root, surface)
+        return Prepared(call, spec, arguments, touch, decision, own_line=True)
+
     def _masked(self, spec: ToolSpec, context: CallContext) -> str:
         """Why the tool is not there to be called now; empty if it is. The gate speaks for the dials."""
         if not gate.visible(spec, context.axes) or spec.name in self.plan(context).tools:
@@ -340,6 +358,7 @@ class Toolbox:
         of_call = {
             "call": prepared.call,
             "grant": prepared.decision.grant,
+            "own_line": prepared.own_line,
             "progress": progress,
             "turn": TurnPlace(
                 menu=self._manager(context),

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from quintet.domain.base import json_schema
 from quintet.domain.base.errors import ModelError, UsageError
-from quintet.domain.dials.axes import RunControl
+from quintet.domain.dials.axes import RunControl, Surface
 from quintet.domain.journal.describe import compacted, nothing_to_compact
 from quintet.domain.journal.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
 from quintet.domain.settings.hooks import HookPlace
@@ -113,9 +113,10 @@ class Turn:
         except ModelError as error:
             return self.finished(EndStatus.FAILED, reason=error.message, error=error_info(error))
 
-    async def run_own(self, tool: str, arguments: str) -> TurnFinished:
-        """A person's own call: one, through the gate, no model."""
-        ran = await self._calls.own(ToolCall(self._core.ids.new("c"), tool, arguments))
+    async def run_own(self, tool: str, arguments: str, rights: Surface | None = None) -> TurnFinished:
+        """A person's own call: one, through the gate, no model; with `rights`, a line that they typed at a surface."""
+        call = ToolCall(self._core.ids.new("c"), tool, arguments)
+        ran = await (self._calls.own_line(call, rights) if rights else self._calls.own(call))
         result = self._journal.state.calls.last_result
         return self.finished(EndStatus.DONE, result) if ran else self.finished(EndStatus.BLOCKED, reason=result)
 
