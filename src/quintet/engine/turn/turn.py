@@ -107,8 +107,6 @@ class Turn:
                         self._correct(Correction.NEEDS_WORK, again=True)
                         continue
                     ending = self._weighed(ending, checked)
-                elif ending.status == EndStatus.DONE and self.skipped and not self._asker.staged:
-                    ending = self._held_up(ending)
                 if ending.status != EndStatus.DONE or not await self._held_back(ending):
                     return await self._reviewed(ending)
         except ModelError as error:
@@ -225,6 +223,8 @@ class Turn:
             reply = await self._ask(stage)
             if reply.calls:
                 await self._calls.carry_out(reply.calls)
+                if self.skipped and not self._asker.staged:  # the offline rules know no other way
+                    return self._held_up(self.finished(EndStatus.BLOCKED))
                 if self._workflow:
                     self._workflow.arrive()
                 if ending := self._calls.take_ending():
