@@ -10,6 +10,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.session_summary import summarise
 from quintet.domain.turn.skipped import IN_ALL, SAME_KIND
 from quintet.testing import ScriptedModel, call
+from tests.engine.cycle.test_cycle import block
 from tests.engine.driving import Driver, drive
 
 ASSISTED = AxesChange(WorkMode.BUILD, RunControl.ASSISTED, PermissionProfile.TRUSTED)
@@ -165,3 +166,17 @@ def test_the_outcome_of_an_input_lists_its_own_skipped_calls(repo: Path) -> None
     (one,) = found[0]
     assert (one.tool, one.reason) == ("bash", "publish always asks (git push: publishes by force)")
     assert "publish" in one.effects
+
+
+def test_the_outcome_of_a_cycle_lists_what_all_its_turns_skipped(repo: Path) -> None:
+    found = []
+
+    async def script(driver: Driver) -> None:
+        found.append(await driver.session.follow(await driver.session.say("/plan write it")).end())
+
+    unit = [[PUSH], [WRITE], "Written, not pushed.", "DONE\nnew.txt is there"]
+    looks = [[call("Read", file_path="/opt/x")], [call("Read", file_path="new.txt")], "DONE\nit is there"]
+    drive(repo, script, ScriptedModel([block("a"), *unit, *looks, "nothing more to plan"]), axes=AUTONOMOUS)
+    (outcome,) = found
+    assert outcome.status == "done"
+    assert [call.line for call in outcome.skipped] == ["git push --force", "/opt/x"]
