@@ -209,10 +209,12 @@ def test_pre_tool_use_may_have_a_call_asked_that_would_go_unasked(repo: Path) ->
     assert (repo / "new.txt").exists()
 
 
-def test_a_hook_that_asks_with_nobody_there_blocks_the_run(repo: Path) -> None:
-    driver, _ = turned(repo, PRE, [says(decision="ask", reason="sure?")], [[WRITE], "done"])
+def test_a_hook_that_asks_with_nobody_there_has_the_call_skipped(repo: Path) -> None:
+    replies = [[WRITE], "It cannot be written.", "NEEDS_WORK\nnew.txt is not there"]
+    driver, model = turned(repo, PRE, [says(decision="ask", reason="sure?")], [*replies, *replies[1:]])
     ended = driver.of(p.TurnFinished)[0]
-    assert ended.status == "blocked" and ended.reason.endswith("sure?; nobody is attached to ask")
+    assert ended.status == "blocked" and ended.reason.endswith("sure?")
+    assert "sure?. The call was Write new.txt. Nobody can approve" in model.requests[1].messages[-1].text
     assert not (repo / "new.txt").exists()
 
 

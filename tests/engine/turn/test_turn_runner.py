@@ -257,14 +257,20 @@ def test_a_limit_ends_the_run_and_names_itself(repo: Path, setting: str, value: 
     drive(repo, script, model, settings=settings)
 
 
-def test_what_would_ask_with_nobody_attached_is_not_run_and_the_run_ends_blocked(repo: Path) -> None:
+def test_what_would_ask_with_nobody_attached_is_not_run_and_the_model_is_told(repo: Path) -> None:
     async def script(driver: Driver) -> None:
-        finished = await driver.turn("clean up")
-        assert finished.status == "blocked"
-        assert finished.reason == "bash: destroy always asks (rm: deletes); nobody is attached to ask"
+        finished = await driver.turn("push it")
+        assert (finished.status, finished.delivery) == ("blocked", "NEEDS_WORK")
+        assert finished.reason == (
+            "1 call skipped, because nobody can approve in a non-interactive run: "
+            "git push --force: publish always asks (git push: publishes by force)"
+        )
 
-    driver = drive(repo, script, ScriptedModel([[call("bash", command="rm tally/count.py")]]))
-    assert (repo / "tally/count.py").exists()
+    model = ScriptedModel([[call("bash", command="git push --force")], *["I could not.", "NEEDS_WORK\nnot pushed"] * 2])
+    driver = drive(repo, script, model)
+    told = model.requests[1].messages[-1].text
+    assert told.startswith("not run: publish always asks (git push: publishes by force). The call was bash git push")
+    assert "Nobody can approve calls in this run" in told and "run the parts of a combined line" in told
     assert driver.of(p.ToolStarted) == []
     assert driver.of(p.CallDecided)[0].axes == driver.axes
 
