@@ -22,7 +22,7 @@ from tests.looking import a_while, alive
 from tests.trusted import trust_now
 
 WRITE = call("Write", file_path="new.txt", content="new\n")
-REMOVE = call("bash", command="rm tally/count.py")
+REMOVE = call("bash", command="shred -u tally/count.py")
 NO = "echo 'not on Fridays' >&2; exit 2"
 
 
@@ -258,7 +258,7 @@ def test_permission_request_may_deny_before_the_person_is_asked(repo: Path, cont
     assert model.requests[1].messages[-1].text == f"not run: your hook `{hook}`: not on Fridays"
     told = json.loads((repo / "told.json").read_text())
     assert [(one["tool_name"], one["tool_input"]["command"]) for one in told["calls"]] == [
-        ("bash", "rm tally/count.py")
+        ("bash", "shred -u tally/count.py")
     ]
     assert (repo / "tally/count.py").exists()
 

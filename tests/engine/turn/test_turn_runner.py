@@ -293,7 +293,7 @@ def test_an_approval_is_asked_and_its_answer_holds(repo: Path, choice: str, exis
         await driver.answer(choice, "keep it")
         await driver.until_type(p.TurnFinished)
 
-    model = ScriptedModel([[call("bash", command="rm tally/count.py")], "ok"])
+    model = ScriptedModel([[call("bash", command="shred -u tally/count.py")], "ok"])
     drive(repo, script, model, person=True)
     assert (repo / "tally/count.py").exists() is exists
     expected = "exit 0" if choice == "y" else "not run: the user said no: keep it"
@@ -311,7 +311,7 @@ def test_tightened_axes_void_an_approval(repo: Path) -> None:
         await driver.session.submit(p.Answer(question=again.question, choice="n"))
         await driver.until_type(p.TurnFinished)
 
-    drive(repo, script, ScriptedModel([[call("bash", command="rm tally/count.py")], "ok"]), person=True)
+    drive(repo, script, ScriptedModel([[call("bash", command="shred -u tally/count.py")], "ok"]), person=True)
     assert (repo / "tally/count.py").exists()
 
 
@@ -327,7 +327,7 @@ def test_the_first_answer_wins_and_a_wrong_one_is_told_the_choices(repo: Path) -
         late = await driver.until_type(p.CommandRan)
         assert not late.ok and "not open" in late.text
 
-    drive(repo, script, ScriptedModel([[call("bash", command="rm tally/count.py")], "ok"]), person=True)
+    drive(repo, script, ScriptedModel([[call("bash", command="shred -u tally/count.py")], "ok"]), person=True)
     assert (repo / "tally/count.py").exists()
 
 
