@@ -9,14 +9,22 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
+from quintet.adapters.git.cover import NotCovered, Surveyor
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.journal import protocol as p
+from quintet.domain.permission.protected_paths import PROTECTION
+from quintet.domain.ports.ports import Covered
 from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.checkpoints.rewind import look_ahead, take_back
 from quintet.engine.checkpoints.rewind_points import Point
+from quintet.engine.replay.ports import CHECKPOINTS, recorded_port
+from quintet.engine.replay.recorder import Recorder
 from quintet.testing import FrozenClock
 
 
@@ -361,3 +369,118 @@ def test_without_git_single_files_are_covered(repo: Path, tmp_path: Path, monkey
         assert everything(repo) == before
 
     at_desk(repo, tmp_path, script)
+
+
+def test_a_recording_holds_what_was_kept(repo: Path, tmp_path: Path) -> None:
+    """A replay has a port of the same form, which makes the declared type of what is written down."""
+    (repo / ".gitignore").write_text("*.log\n")
+    (repo / "ünï☃.log").write_text("x")
+    written: list[bytes] = []
+    file = SimpleNamespace(write=written.append, flush=lambda: None, close=lambda: None)
+
+    async def script(desk: Desk) -> None:
+        port = recorded_port(desk.store, CHECKPOINTS, Recorder(cast(Any, file)))
+        found = await port.cover("turn", ["tally", "*.log", "gone"])
+        below = await port.below("turn", ["tally"])
+        assert set(found.states) >= {"ünï☃.log", "gone"} and "tally/count.py" in below
+        kinds = {kind: value for kind, value, _ in map(msgspec.json.decode, written)}
+        assert msgspec.convert(kinds["checkpoints.cover.1"], Covered) == found
+        assert msgspec.convert(kinds["checkpoints.below.2"], dict[str, str]) == below
+
+    at_desk(repo, tmp_path, script)
+
+
+def test_what_a_line_made_unreadable_or_too_large_to_look_at_comes_back(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quintet.adapters.git.file_states.LARGEST_READ", 1000)
+    before = everything(repo)
+
+    async def script(desk: Desk) -> None:
+        line = "head -c 2000 /dev/zero > tally/count.py; echo x > tests/__init__.py; chmod 0 tests/__init__.py"
+        assert await desk.call(line, ["tally/count.py", "tests/__init__.py"]) == ""
+        await desk.back()
+        assert everything(repo) == before
+
+    at_desk(repo, tmp_path, script)
+
+
+def test_what_was_kept_singly_is_on_record_though_the_snapshot_after_failed(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = everything(repo)
+
+    async def script(desk: Desk) -> None:
+        async def fail(point: str) -> Any:
+            raise ToolFailed("no space left")
+
+        monkeypatch.setattr(desk.store, "snapshot", fail)
+        assert await desk.call("rm tally/count.py", ["tally/count.py"]) == ""
+        monkeypatch.undo()
+        assert [event.code for event in desk.events if isinstance(event, p.Noticed)] == ["CHECKPOINT"]
+        await desk.back()
+        assert everything(repo) == before
+
+    at_desk(repo, tmp_path, script)
+
+
+OPTIONS = ("dotglob", "globstar", "nocaseglob")
+NAMES = [
+    "a",
+    "ab",
+    "A",
+    ".a",
+    ".ab",
+    "b.tmp",
+    ".b.tmp",
+    "é",
+    "[a]",
+    "a-b",
+    "d",
+    "d/a",
+    "d/.a",
+    "d/e",
+    "d/e/a",
+    "d/e/.b",
+]
+STEPS = st.text(alphabet="ab.*?[]!^-de", min_size=1, max_size=5)
+EXTENDED = st.builds(
+    lambda sign, one, other, rest: f"{sign}({one}|{other}){rest}",
+    st.sampled_from("?*+@!"),
+    st.text(alphabet="ab.*", max_size=3),
+    st.text(alphabet="ab", max_size=2),
+    st.text(alphabet="ab*", max_size=2),
+)
+PATTERNS = st.lists(
+    st.one_of(STEPS, st.sampled_from(["**", "*", "d", "..", ".", ".*"]), EXTENDED), min_size=1, max_size=3
+).map("/".join)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(patterns=st.lists(PATTERNS, min_size=20, max_size=20), options=st.sets(st.sampled_from(OPTIONS)))
+def test_a_pattern_stands_for_no_less_than_bash_makes_of_it(
+    tmp_path_factory: pytest.TempPathFactory, patterns: list[str], options: set[str]
+) -> None:
+    root = tmp_path_factory.getbasetemp() / "globs"
+    if not root.exists():
+        for name in sorted(NAMES):
+            if name in ("d", "d/e"):
+                (root / name).mkdir(parents=True)
+            else:
+                root.mkdir(exist_ok=True)
+                (root / name).write_text("x")
+    script = f"shopt -s nullglob extglob {' '.join(options)}\n"
+    script += "".join(f"printf '%s\\0' {pattern}; printf '\\1\\0'\n" for pattern in patterns)
+    said = subprocess.run(["bash", "-c", script], cwd=root, capture_output=True, check=False)
+    if said.returncode or said.stderr:  # not a pattern to bash
+        return
+    made = said.stdout.decode().split("\1\0")[:-1]
+    for pattern, names in zip(patterns, made, strict=True):
+        surveyor = Surveyor(str(root), PROTECTION)
+        try:
+            expanded = set(surveyor._expanded(pattern))
+        except NotCovered:
+            continue
+        there = [name for name in names.split("\0")[:-1] if name and os.path.lexists(f"{root}/{name}")]
+        missing = {os.path.normpath(name) for name in there} - expanded
+        assert not {name for name in missing if not any(name.startswith(f"{one}/") for one in expanded)}, pattern

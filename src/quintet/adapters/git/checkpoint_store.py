@@ -199,6 +199,9 @@ class ShadowCheckpoints:
             return kept[-1]
 
         states |= {path: state_of(self._root, path, keep) for path in lacking} | found.folders
+        for path in lacking:
+            if _name(states[path]) not in (*kept, ""):
+                raise NotCovered(path, "cannot be read")
         for path in found.missing:
             states |= dict.fromkeys([*missing_folders(self._root, path), path], "")
         self._roots.add(point, kept or [""])

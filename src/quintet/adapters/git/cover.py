@@ -51,6 +51,7 @@ class Standing(Struct):
     folders: dict[str, str] = field(default_factory=dict)  # states of those that are empty or not as a new one is
     missing: list[str] = field(default_factory=list)  # named, and not there
     tops: set[str] = field(default_factory=set)  # folders that were named
+    walked: set[str] = field(default_factory=set)
     plain: bool = True  # no folder is among the paths
     entries: int = 0
     bytes: int = 0
@@ -146,8 +147,8 @@ class Surveyor:
                     raise NotCovered(own, "is a link to another folder")
                 if not rest or is_folder:
                     yield from self._through(path, own, rest)
-        if deep and rest:
-            yield from self._matching(path, folder, rest)
+        if deep:
+            yield from self._matching(path, folder, rest) if rest else (folder or ".",)
 
     def _through(self, path: str, own: str, rest: list[str]) -> Iterator[str]:
         if not rest:
@@ -197,7 +198,7 @@ class Surveyor:
         waiting = [(path, info)]
         while waiting:
             one, info = waiting.pop()
-            if one in found.files or one in found.folders:
+            if one in found.files or one in found.walked:
                 continue
             found.entries += 1
             if found.entries > MOST_ENTRIES:
@@ -205,6 +206,7 @@ class Surveyor:
             self._check_name(one)
             if stat.S_ISDIR(info.st_mode):
                 found.plain = False
+                found.walked.add(one)
                 waiting += self._below(one, info, found)
             else:
                 self._check_file(one, info)

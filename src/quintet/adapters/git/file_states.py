@@ -17,11 +17,12 @@ from itertools import count
 from quintet.adapters.files.project_files import TEMPORARY, sweep
 from quintet.domain.journal.file_changes import FOLDER, names_folder
 
+LARGEST_READ = 500_000_000
 _numbers = count(1_000_000)  # apart from those of the file tools, whose temporary names these are like
 
 
 def state_of(root: str, path: str, name: Callable[[bytes], str]) -> str:
-    """The state of a path; `name` names a content, and may keep it."""
+    """The state of a path; `name` names a content, and may keep it. One that cannot be read is named by its time."""
     try:
         with _parent(root, path) as (at, last):
             info = os.stat(last, dir_fd=at, follow_symlinks=False)
@@ -31,7 +32,12 @@ def state_of(root: str, path: str, name: Callable[[bytes], str]) -> str:
                 return FOLDER
             if not stat.S_ISREG(info.st_mode):
                 return f"{info.st_mode:o}"
-            handle = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            if info.st_size > LARGEST_READ:
+                return f"{info.st_mode:o} large:{info.st_size}:{info.st_mtime_ns}"
+            try:
+                handle = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            except PermissionError:
+                return f"{info.st_mode:o} unreadable:{info.st_size}:{info.st_mtime_ns}"
             with open(handle, "rb") as file:
                 return f"{info.st_mode:o} {name(file.read())}"
     except (FileNotFoundError, NotADirectoryError):

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 from quintet.adapters.files.temporary_folders import temporary
@@ -32,6 +33,7 @@ LARGEST_FILE = 100_000_000
 RULES = b".gitignore"
 MOST_FOLDERS = 200  # newly ignored ones that are looked into at once
 MOST_HIDDEN = 20_000
+LARGE_INDEX = 200_000  # bytes: some 2,000 files
 MOST_NAMED = 100  # paths on one command line
 # Contents as they are: no attribute of the project's converts anything. `!` where git takes no plain no.
 ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
@@ -134,10 +136,9 @@ class ShadowGit:
         return OldRules(self, lock, tree)
 
     def _tree(self, lock: int, since: str) -> tuple[str, list[str]]:
-        listed = self.run(lock, "ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
         changed: list[bytes] = []
         lacking: list[bytes] = []
-        for name in dict.fromkeys(listed.split(b"\0")[:-1]):
+        for name in dict.fromkeys(self._differing(lock).split(b"\0")[:-1]):
             (lacking if name.endswith(b"/") or self._left_out(name) else changed).append(name)
         self._update(lock, changed)
         if since and (since == self._ruled_anew or are_rules(changed)):
@@ -150,6 +151,15 @@ class ShadowGit:
             known = self.run(lock, "write-tree").decode().strip()
             self._note_tree(known)
         return known, [os.fsdecode(name) for name in lacking]
+
+    def _differing(self, lock: int) -> bytes:
+        """The paths of what is not as in the index. For many files two git at once: one of them looks in threads."""
+        if not os.path.exists(self._index) or os.path.getsize(self._index) < LARGE_INDEX:
+            return self.run(lock, "ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
+        with ThreadPoolExecutor(1) as beside:
+            others = beside.submit(self.run, lock, "ls-files", "-z", "--others", "--exclude-standard")
+            known = self.run(lock, "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all")
+            return known + others.result()
 
     def _update(self, lock: int, names: list[bytes]) -> None:
         if names:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.domain.base.errors import QuintetError, ToolFailed
 from quintet.domain.journal.file_changes import FileChange, names_folder, same, uncovers
@@ -201,9 +201,10 @@ class CheckpointKeeper:
         return [*files, *(FileChange(path, "", state) for path, state in inside.items() if path not in states)]
 
     async def _look(self, kept: Checkpoints, watched: Watched) -> None:
+        told: list[FileChange] = []
         try:
-            taken = await kept.snapshot(watched.point)
             told = await self._told_changes(kept, watched)
+            taken = await kept.snapshot(watched.point)
             if taken.tree == watched.tree and not told:
                 return
             compared = await kept.compare(watched.tree, taken.tree)
@@ -211,6 +212,9 @@ class CheckpointKeeper:
             counts = await kept.lines([(f.before, f.after) for f in told if f.path not in seen]) if told else []
         except QuintetError as error:
             self._tell("CHECKPOINT", f"what {watched.call} changed is not known: {error}")
+            if told:
+                with contextlib.suppress(Exception):
+                    self._journal.post(_changed(structs.replace(watched, tree=""), told, 0, 0))
             return
         self._new = True
         with contextlib.suppress(Exception):  # a journal that is broken has said so to its owner
