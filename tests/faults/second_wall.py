@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.looking import put_up_a_room
+from tests.looking import put_up_a_room_at_once
 
 from quintet.adapters.processes.processes import LocalProcesses
 from quintet.adapters.sandbox import contain
@@ -123,7 +123,7 @@ class Field:
         processes = self._processes()
         try:
             if kept:
-                await put_up_a_room(processes, str(self.project), grant)
+                await put_up_a_room_at_once(processes, str(self.project), grant)
             done = await processes.run(("bash", "-c", line), cwd=str(self.project), grant=grant, timeout=seconds)
         except ToolFailed as error:
             return f"the sandbox failed: {error}"

@@ -139,8 +139,8 @@ def decide(wanted: WantedModel, listed: Sequence[ListedModel]) -> ProposedModels
         return ProposedModels(wanted.model, wanted.model, wanted.model)
     choice = presets.choose(preset, listed)
     if choice is None:
-        if preset.local:
-            todo = "ollama pull qwen3-coder" if preset.name == "ollama" else f"load one there ({preset.starts})"
+        if preset.server:
+            todo = "ollama pull qwen3-coder" if preset.name == "ollama" else f"load one there ({preset.server.starts})"
             raise UsageError(f"{preset.title} runs, and has no model.", hint=f"Get one first: {todo}")
         raise UsageError(
             f"Name the model: quintet models use {preset.name} MODEL",

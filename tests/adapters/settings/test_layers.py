@@ -330,15 +330,6 @@ def test_a_trusted_project_may_loosen(project: Project) -> None:
     assert loaded.settings.limits.max_turns == 0
 
 
-def test_an_acp_agent_of_your_own_needs_a_command(project: Project) -> None:
-    project.user('[executors.codex]\nhome = "/c"\n[executors.mine]\ncommand = "mine --acp"\n')
-    assert project.load().settings.features["executors"]["mine"].command == "mine --acp"
-    path = project.user('[executors.other]\nmodel = "m"\n')
-    with pytest.raises(SettingsError, match=r"executors\.other has no command") as raised:
-        project.load()
-    assert str(path) in str(raised.value)
-
-
 @pytest.mark.parametrize("text", ['"models.a.headers.model" = "x"', '[models."a.base_url"]\nwire = "openai"'])
 def test_a_name_with_a_dot_cannot_pass_for_a_key_of_another_table(text: str) -> None:
     with pytest.raises(SettingsError, match="may hold no dot"):

@@ -14,6 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import BindingsMap
 from textual.filter import LineFilter, NoColor
@@ -334,6 +335,10 @@ class KeyedUi(App[int]):
         if not isinstance(body, p.Answer):  # an answer has no reply of its own
             self.own.add(submission)
         return submission
+
+    @on(Prompt.Submitted)
+    async def _submitted(self, event: Prompt.Submitted) -> None:
+        await self.enter(event.text, event.provenance)
 
     async def enter(self, text: str, provenance: Provenance = NOT_TYPED) -> None:
         """What a person sent, typed or not."""
