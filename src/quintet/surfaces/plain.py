@@ -176,7 +176,7 @@ class Plain:
             self._prompt()
             return
         try:
-            self._begun(await self._session.say(text))
+            self._begun(await self._session.say(text, typed=text if self._typed_at else ""))
         except UsageError as error:
             self._out.print([Line(str(error), "error")])
             self._prompt()

@@ -91,7 +91,8 @@ class TurnParts(Struct):
     repository: Repository
     hook_runner: HookRunner | None = None  # without one no hooks are run
     agents_page: str = ""  # what the project tells agents, where nobody looks around
-    keep_images: Callable[[tuple[str, ...]], tuple[KeptImage | None, ...]] | None = None  # those that an input names
+    keep_images: Callable[[tuple[str, ...], str], tuple[KeptImage | None, ...]] | None = None  # that an input names
+    bring_images: Callable[[str, tuple[str, ...]], None] = lambda submission, paths: None  # that a person typed here
     look_around: Callable[[], Surroundings] | None = None  # before a turn
     nested_pages: Callable[[tuple[str, ...]], tuple[AgentsPage, ...]] | None = None  # of the folders of touched files
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import OwnerGone, QuintetError, UsageError
 from quintet.domain.dials.axes import Surface
+from quintet.domain.input.image_paths import image_paths
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
 from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted
@@ -101,8 +102,12 @@ class Session:
         """Every slash command, as far as typing it goes."""
         return usages(self._core.commands.features)
 
-    async def submit(self, body: Submission) -> str:
-        """Put a submission into the session's inbox; returns its id once it is durable."""
+    async def submit(self, body: Submission, *, typed: str = "") -> str:
+        """Put a submission into the session's inbox; returns its id once it is durable.
+
+        `typed` is what of it a person put in with their own hands here: a picture outside the project that it names
+        is taken along.
+        """
         most = self._core.settings.limits.input_bytes
         if isinstance(body, Say) and len(body.text) * 4 > most and (size := len(body.text.encode())) > most:
             raise UsageError(
@@ -114,14 +119,16 @@ class Session:
         body = self._core.redactor.clean(body)  # a secret that was pasted goes no further
         self._check()
         submitted = Submitted(self._core.ids.new("in"), body, self.surface)
+        if paths := image_paths(typed):
+            await asyncio.to_thread(self._core.turn.bring_images, submitted.id, paths)
         self._submitted[submitted.id] = self._core.store.last_seq(self.id)
         await self._core.store.submit(self.id, submitted, self._core.clock.now())
         if self._owner:
             self._owner.wake()
         return submitted.id
 
-    async def say(self, text: str) -> str:
-        return await self.submit(Say(text=text))
+    async def say(self, text: str, *, typed: str = "") -> str:
+        return await self.submit(Say(text=text), typed=typed)
 
     async def points(self) -> list[PointChoice]:
         """The points this session can go back to, oldest first."""

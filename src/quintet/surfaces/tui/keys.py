@@ -317,12 +317,12 @@ class KeyedUi(App[int]):
 
     # ── what these methods use
 
-    async def submit(self, body: p.Submission) -> str:
+    async def submit(self, body: p.Submission, *, typed: str = "") -> str:
         """Give a submission to the session; if that fails, note the error and return an empty id."""
         if self.session is None:
             return ""
         try:
-            submission = await self.session.submit(body)
+            submission = await self.session.submit(body, typed=typed)
         except QuintetError as error:
             self.note(str(error), "error")
             return ""
@@ -330,8 +330,8 @@ class KeyedUi(App[int]):
             self.own.add(submission)
         return submission
 
-    async def enter(self, text: str) -> None:
-        """What a person typed and sent."""
+    async def enter(self, text: str, typed: str = "") -> None:
+        """What a person sent; `typed` is what of it they saw, without folded pastes."""
         self.query_one(Scrollback).to_end()
         words = text.split()
         if not words and self.state.runs.agent is None:
@@ -339,7 +339,7 @@ class KeyedUi(App[int]):
         opens = self.OPENS.get(command_name(text) or "") if len(words) == 1 else None
         if opens:
             await self.act(opens)
-        elif not await self.submit(p.Say(text=text)) and self.session:
+        elif not await self.submit(p.Say(text=text), typed=typed) and self.session:
             self.prompt.give_back(text)  # it was not submitted: keep it
 
     async def begin_command(self, usage: str) -> None:

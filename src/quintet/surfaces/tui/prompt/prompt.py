@@ -41,9 +41,10 @@ class Prompt(Vertical):
     """
 
     class Submitted(Message):
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, typed: str) -> None:
             super().__init__()
             self.text = text
+            self.typed = typed  # what could be seen of it: folded pastes as the words that stand for them
 
     class SearchWanted(Message):
         """Past inputs are to be searched; `give_back` takes what was chosen."""
@@ -144,7 +145,7 @@ class Prompt(Vertical):
             self._submit()
 
     def _submit(self) -> None:
-        text = self._area.whole.strip()
+        text, typed = self._area.whole.strip(), self._area.text
         if not text and self._completions.agent() is None:  # to an agent, an empty input means: show the menu
             return
         self._completions.close()
@@ -153,7 +154,7 @@ class Prompt(Vertical):
         if self._at_hand and text:
             self.run_worker(asyncio.to_thread(self._at_hand.past.add, text), exit_on_error=False)
         self._keep_draft()
-        self.post_message(self.Submitted(text))
+        self.post_message(self.Submitted(text, typed))
 
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:
