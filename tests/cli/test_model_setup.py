@@ -270,6 +270,41 @@ def test_a_tier_that_does_not_answer_leaves_its_work_to_smart(
     assert "sends your key to" in used.err
 
 
+# ── a model of a provider, named in passing
+
+
+def test_a_model_named_at_the_command_line_is_used_and_the_host_is_said_first(
+    quintet: Program, anthropic: Server
+) -> None:
+    key = {"ANTHROPIC_API_KEY": KEY}
+    done = quintet.run(*EDIT, "--model", f"anthropic/{CLAUDES[1]}", **key).clean(0)
+    assert f"sends your key to 127.0.0.1:{anthropic.port}" in done.err
+    assert {one.json["model"] for one in anthropic.asked} == {CLAUDES[1]}
+    notices = [row for row in quintet.journal() if row["type"] in ("noticed", "model_requested")]
+    assert notices[0]["code"] == "KEY_SENT"
+    assert edited(quintet)
+
+
+def test_a_model_named_in_a_session_is_used_and_the_host_is_said_first(quintet: Program, anthropic: Server) -> None:
+    name = f"anthropic/{CLAUDES[1]}"
+    said = f"/model {name}\nwhat does words do?\n"
+    done = quintet.run("--plain", stdin=said, ANTHROPIC_API_KEY=KEY).clean(0)
+    assert f"model {name}; sends your key to 127.0.0.1:{anthropic.port}" in done.out
+    assert {one.json["model"] for one in anthropic.asked} == {CLAUDES[1]}
+    assert {one.headers["x-api-key"] for one in anthropic.asked} == {KEY}
+    kinds = [row["type"] for row in quintet.journal()]
+    assert kinds.index("command_ran") < kinds.index("model_requested")
+    assert quintet.run("replay", quintet.sessions()[0]["session"]).code == 0
+    assert not settings_file().exists()
+
+
+def test_a_model_named_in_a_session_without_its_key_is_refused_at_once(quintet: Program, anthropic: Server) -> None:
+    done = quintet.run("--plain", stdin=f"/model anthropic/{CLAUDES[1]}\n/model antropic/x\n")
+    assert "ANTHROPIC_API_KEY is not set" in done.out
+    assert 'model "antropic/x": not one of builtin' in done.out
+    assert anthropic.asked == []
+
+
 # ── the how-to
 
 HOWTO = Path(__file__).parents[2] / "docs/howto/connect-a-model.md"

@@ -20,6 +20,7 @@ from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.files.state_files import Artifacts
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.git_folders import branch_name
+from quintet.adapters.models.registry import direct_settings
 from quintet.adapters.processes.background_shells import BackgroundShells
 from quintet.adapters.processes.processes import LocalProcesses, ShellHooks
 from quintet.adapters.processes.system import RandomIds, SystemClock, process_start
@@ -203,7 +204,7 @@ def make_core(
         ),
         checkpoints=checkpoints,
         turn=TurnParts(
-            models=ModelAccess(settings, models.get),
+            models=ModelAccess(settings, models.get, direct=direct_settings),
             toolbox=Toolbox(
                 {**tools_for(loaded.settings), finish_step.name: finish_step, **(own.specs if own else {})},
                 ToolAccess(bench, rule_book, vault, crashed),

@@ -68,7 +68,7 @@ def resolved(settings: Settings) -> Settings:
     """Settings whose models hold what is known of them: a session goes by these, and its recording keeps them."""
     if not settings.models:
         return settings
-    return structs.replace(settings, models={name: _resolved(model) for name, model in settings.models.items()})
+    return structs.replace(settings, models={name: resolved_model(model) for name, model in settings.models.items()})
 
 
 def unpriced(settings: Settings) -> list[str]:
@@ -87,7 +87,7 @@ def is_local(base_url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _resolved(settings: ModelSettings) -> ModelSettings:
+def resolved_model(settings: ModelSettings) -> ModelSettings:
     facts = facts_of(settings)
     more: dict[str, Any] = {"context_window": facts.window, "vision": facts.vision}
     if prices := facts.prices:
