@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import structs
+
 from quintet.adapters import sandbox
 from quintet.adapters.agents.agents_md import head_page, nested_pages
 from quintet.adapters.files import state_files
@@ -20,6 +22,7 @@ from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.files.state_files import Artifacts
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.git_folders import branch_name
+from quintet.adapters.models import ollama
 from quintet.adapters.models.registry import direct_settings
 from quintet.adapters.processes.background_shells import BackgroundShells
 from quintet.adapters.processes.processes import LocalProcesses, ShellHooks
@@ -157,6 +160,7 @@ def make_core(
     clock: Clock | None = None,
     ids: Ids | None = None,
 ) -> Core:
+    loaded = structs.replace(loaded, settings=ollama.filled(loaded.settings))
     settings = resolved(loaded.settings)
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)

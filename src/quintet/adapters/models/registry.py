@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
+from quintet.adapters.models import ollama
 from quintet.adapters.models.discovery import connect_line, found_here
 from quintet.adapters.models.keys import Key
 from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
@@ -86,7 +87,10 @@ class Models:
 def direct_settings(name: str) -> ModelSettings | None:
     """Of a model that is named as PRESET/MODEL in the place of a configured one; None if it is no such name."""
     table = direct_model(name, os.environ)
-    return resolved_model(ModelSettings(**{"base_url": "", **table})) if table else None  # type: ignore[arg-type]
+    if table is None:
+        return None
+    told = ollama.model_facts(table["base_url"], table["model"]).table if ollama.is_usual(table["base_url"]) else {}
+    return resolved_model(ModelSettings(**{"base_url": "", **table, **told}))
 
 
 def make_model(configured: ModelSettings, key: str, name: str) -> Model:
