@@ -137,6 +137,26 @@ def ask(base_url: str, path: str, seconds: float, body: dict[str, Any] | None = 
         connection.close()
 
 
+def answers(base_url: str, seconds: float) -> bool:
+    """Whether a server answers a request for its list of models in time, with whatever."""
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # 9 ms
+    from ssl import SSLError
+
+    parts = urlsplit(base_url)
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    try:
+        connection = kind(parts.hostname or "", parts.port, timeout=seconds)
+    except ValueError:
+        return False
+    try:
+        connection.request("GET", f"{parts.path}/models")
+        return connection.getresponse().status > 0
+    except (OSError, HTTPException) as error:
+        return isinstance(error, SSLError)  # somebody is there; its certificate is for a request to judge
+    finally:
+        connection.close()
+
+
 def _read_within(response: Any, seconds: float) -> bytes:
     """What comes in this time, a megabyte at most: a server that drips must not hold up a start."""
     until, read = monotonic() + seconds, bytearray()
