@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -123,6 +124,41 @@ def test_stdout_holds_nothing_but_the_answer_when_a_run_is_blocked(quintet: Prog
         assert "in chat every change asks" in done.err
         assert done.err.count("nobody is attached") == 1
     assert "def words" in (quintet.root / "tally/count.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "! touch new.py",
+            "To allow it: --mode build --permission-profile normal. To be asked instead: quintet --plain",
+        ),
+        ("! git commit -am x", "To allow it: --mode build --permission-profile trusted."),
+        ("! git push", "No flag allows it. To be asked instead: quintet --plain --resume "),
+    ],
+)
+def test_a_blocked_run_names_the_flags_that_would_have_let_it_go(quintet: Program, line: str, said: str) -> None:
+    done = quintet.run("-p", line).clean(3)
+    assert said in done.err
+    if "To allow it: " in said:
+        flags = said.removeprefix("To allow it: ").partition(".")[0].split()
+        assert "not run" not in quintet.run("-p", line, *flags).err
+
+
+def test_a_models_failure_is_said_once(quintet: Program, model: Model) -> None:
+    model(Reply(status=401, body='{"error": {"message": "no such key"}}'))
+    done = quintet.run("-p", "hello").clean(1)
+    assert done.err.count("401") == 1
+
+
+def test_the_how_to_shows_the_events_that_come(quintet: Program) -> None:
+    page = (Path(__file__).parents[2] / "docs/howto/script-it.md").read_text()
+    done = quintet.run("-p", "find words", "--output-format", "stream-json").clean(0)
+    types = [line["type"] for line in done.lines()]
+    assert "| jq -r .type\n" + "\n".join(types) + "\n```" in page
+    assert f'"turns": {types.count("model_requested")},' in page
+    decided = [line for line in done.lines() if line["type"] == "call_decided"]
+    assert all(f"\t{line['tool']}\t{line['verdict']}\t{line['reason']}\n" in page for line in decided)
 
 
 def test_a_blocked_call_can_be_asked_why(quintet: Program, model: Model) -> None:

@@ -20,9 +20,11 @@ from quintet.domain.agents.contract_results import InputFollower
 from quintet.domain.agents.run import RUN_ERROR_CODES
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
+from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe
 from quintet.domain.journal.input_outcome import NOT_BEGUN
+from quintet.domain.permission.gate import ALWAYS_ASKS, Verdict, unasked
 from quintet.domain.turn.delivery import UNSAID, DeliveryState, check_line
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.session.session import Session
@@ -54,6 +56,7 @@ class Headless:
         self._diagnostics = Painter(forgiving(sys.stderr))
         self._without_repeats = RepeatFilter()
         self._check: p.DeliveryChecked | None = None  # the last
+        self._refused: p.CallDecided | None = None  # the last call that was not allowed
 
     async def run(self, text: str) -> int:
         """Submit one input and follow it to its end."""
@@ -81,6 +84,8 @@ class Headless:
                 case p.CommandRan() as ran if ran.submission == submission:
                     if self._format == "text" or not ran.ok:
                         self._said(ran)
+                case p.CallDecided() as decided if decided.verdict is not Verdict.ALLOW:
+                    self._refused = decided
                 case p.DeliveryChecked() as check:
                     self._check = check
         match followed.outcome.event:
@@ -146,6 +151,8 @@ class Headless:
         """On stderr, what a person wants to know of a run that they do not watch."""
         recorded = self._without_repeats(recorded)
         match recorded.event:
+            case p.ModelFailed(retry_in=None):
+                pass  # the turn ends by it, and its end says it
             case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
                 self._diagnostics.print(describe(recorded))
             case p.RunStarted() | p.RunTaken() | p.RunMoved() | p.StepBegun() | p.DataLoaded():
@@ -155,6 +162,10 @@ class Headless:
             case p.CycleStopped() | p.ExecutorActed() | p.ExecutorEnded():
                 self._diagnostics.print(describe(recorded))
             case p.TurnFinished() as finished if finished.status != EndStatus.DONE and not finished.answer:
+                self._diagnostics.print(describe(recorded))
+                if finished.status == EndStatus.BLOCKED and (decided := self._refused):
+                    self._diagnostics.print([Line(allowing(decided, self._session.id), "dim")])
+            case p.TurnFinished(status=EndStatus.FAILED):
                 self._diagnostics.print(describe(recorded))
 
     def _say(self, text: str) -> None:
@@ -183,6 +194,19 @@ class Headless:
 
         with on_signals([signal.SIGINT, *ending_signals()], interrupt):
             yield
+
+
+def allowing(decided: p.CallDecided, session: str) -> str:
+    """What would have let a call go: the smallest change of flags, or a person."""
+    asked = f"To be asked instead: quintet --plain --resume {session}"
+    wanted = frozenset(decided.effects)
+    for work_mode in dict.fromkeys((decided.axes.work_mode, WorkMode.BUILD)):
+        for profile in PermissionProfile:
+            axes = Axes(work_mode, RunControl.AUTONOMOUS, profile)
+            if not wanted & ALWAYS_ASKS and wanted <= unasked(axes) and not wanted <= unasked(decided.axes):
+                mode_flag = f"--mode {work_mode} " if work_mode is not decided.axes.work_mode else ""
+                return f"To allow it: {mode_flag}--permission-profile {profile}. {asked}"
+    return f"No flag allows it. {asked}"
 
 
 def _exit_code(ran: p.CommandRan) -> int:
