@@ -44,6 +44,7 @@ from quintet.engine.turn.model_request import LimitReached
 from quintet.engine.turn.nested_pages import pages_told
 from quintet.engine.turn.toolbox import Prepared
 
+WHOLE_FILE_TOOLS = frozenset({"Write", "Edit"})  # their results say which files they changed
 WAITING_TOOLS = frozenset({"wait", "bash_output"})  # asking these again is no circle
 
 
@@ -180,7 +181,9 @@ class Calls:
         asked = [self._consulted(call, one, seconds) for one in result.consulted]
         self._journal.post(*changed, finished_call(call, result, seconds), *asked, *brought)
         about = subject_of(prepared.arguments, prepared.touch.lines)
-        self.ran.append(RanCall(call.name, about, prepared.decision.effects, result.status))
+        background = prepared.arguments.get("run_in_background") is True
+        idle = call.name in WHOLE_FILE_TOOLS and not result.changed
+        self.ran.append(RanCall(call.name, about, prepared.decision.effects, result.status, background, idle))
         if result.ends:
             self._ending = result
         if call.name not in WAITING_TOOLS:
