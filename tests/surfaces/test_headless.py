@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -125,6 +126,22 @@ def test_stdout_holds_nothing_but_the_answer_when_a_run_is_blocked(quintet: Prog
         assert "Skipped: Edit tally/count.py needs approval (in chat every change asks: edit)" in done.err
         assert done.err.count("Skipped: ") == 1
     assert "def words" in (quintet.root / "tally/count.py").read_text()
+
+
+def test_a_models_failure_is_said_once(quintet: Program, model: Model) -> None:
+    model(Reply(status=401, body='{"error": {"message": "no such key"}}'))
+    done = quintet.run("-p", "hello").clean(1)
+    assert done.err.count("401") == 1
+
+
+def test_the_how_to_shows_the_events_that_come(quintet: Program) -> None:
+    page = (Path(__file__).parents[2] / "docs/howto/script-it.md").read_text()
+    done = quintet.run("-p", "find words", "--output-format", "stream-json").clean(0)
+    types = [line["type"] for line in done.lines()]
+    assert "| jq -r .type\n" + "\n".join(types) + "\n```" in page
+    assert f'"turns": {types.count("model_requested")},' in page
+    decided = [line for line in done.lines() if line["type"] == "call_decided"]
+    assert all(f"\t{line['tool']}\t{line['verdict']}\t{line['reason']}\n" in page for line in decided)
 
 
 def test_a_blocked_call_can_be_asked_why(quintet: Program, model: Model) -> None:

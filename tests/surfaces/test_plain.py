@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +60,21 @@ def test_an_unknown_command_is_answered_with_the_nearest_and_no_model_hears_of_i
     terminal.types("/mode bild")
     terminal.sees('mode "bild": not one of', "Did you mean build?")
     assert server.server.requests == []
+
+
+def test_a_picture_from_elsewhere_is_taken_when_its_path_is_typed_and_not_from_a_pipe(
+    quintet: Program, model: Model, tmp_path: Path
+) -> None:
+    (tmp_path / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
+    model(Reply(text="A dot."), Reply(text="Nothing."))
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.types(f"what is in {tmp_path}/shot.png ?")
+    terminal.sees(f"shown to the model: {tmp_path}/shot.png", "A dot.")
+    terminal.types("/quit")
+    terminal.leaves()
+    done = quintet.run("--plain", stdin=f"what is in {tmp_path}/shot.png ?\n").clean(0)
+    assert "not shown to the model" in done.out + done.err
 
 
 # ── questions

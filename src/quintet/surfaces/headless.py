@@ -152,6 +152,8 @@ class Headless:
         """On stderr, what a person wants to know of a run that they do not watch."""
         recorded = self._without_repeats(recorded)
         match recorded.event:
+            case p.ModelFailed(retry_in=None):
+                pass  # the turn ends by it, and its end says it
             case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
                 self._diagnostics.print(describe(recorded))
             case p.RunStarted() | p.RunTaken() | p.RunMoved() | p.StepBegun() | p.DataLoaded():
@@ -161,6 +163,8 @@ class Headless:
             case p.CycleStopped() | p.ExecutorActed() | p.ExecutorEnded():
                 self._diagnostics.print(describe(recorded))
             case p.TurnFinished() as finished if finished.status != EndStatus.DONE and not finished.answer:
+                self._diagnostics.print(describe(recorded))
+            case p.TurnFinished(status=EndStatus.FAILED):
                 self._diagnostics.print(describe(recorded))
 
     def _say(self, text: str) -> None:

@@ -201,7 +201,8 @@ class Plain:
 
     async def _say(self, text: str, *, typed: bool = False) -> None:
         try:
-            self._begun(await self._session.submit(p.Say(text=text), typed=typed))
+            by_hand = text if self._typed_at else ""
+            self._begun(await self._session.submit(p.Say(text=text), typed=typed, by_hand=by_hand))
         except UsageError as error:
             self._out.print([Line(str(error), "error")])
             self._prompt()

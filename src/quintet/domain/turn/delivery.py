@@ -8,7 +8,7 @@ skipped for want of approval, what the turn shows never decides DONE by itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -37,6 +37,8 @@ class RanCall(Struct, frozen=True, gc=False):
     about: str
     effects: tuple[Effect, ...]
     status: CallStatus
+    background: bool = False  # it was begun and left to run: that it began is all that is known
+    idle: bool = False  # it could have changed something, and left everything as it was
 
 
 UNSAID = "the check asks for more, and does not say what"
@@ -87,7 +89,7 @@ def evidence(calls: Iterable[RanCall]) -> tuple[str, ...]:
     return tuple(
         f"{call.tool} {call.about}".strip()
         for call in calls
-        if call.status is CallStatus.OK and set(call.effects) & EVIDENT
+        if _worked(call) and set(call.effects) & EVIDENT and not call.idle and not (call.background and _is_check(call))
     )
 
 
@@ -102,14 +104,18 @@ def judge(
         return Judgement(Ruling.ASK, "the answer announces something, or asks for it")
     if axes.work_mode not in (WorkMode.BUILD, WorkMode.REPAIR):
         return Judgement(Ruling.NOT_CHECKED)
-    changed = [place for place, call in enumerate(calls) if _worked(call) and set(call.effects) & _CHANGING]
+    changed = [place for place, call in enumerate(calls) if _changes(call)]
     if failed := failed_check(calls):
         return Judgement(Ruling.NEEDS_WORK, failed)
     checks = [call for call in calls if _is_check(call)]
+    if checks and checks[-1].background:
+        return Judgement(Ruling.ASK, f"{checks[-1].about} runs in the background, and nothing shows whether it passed")
     if checks and not _worked(checks[-1]):
         return Judgement(Ruling.ASK, f"{checks[-1].about} failed")
     if checks and masks_failure(checks[-1].about):
         return Judgement(Ruling.ASK, f"the exit code of {checks[-1].about} does not say whether it passed")
+    if changed and (broken := _failed_since(calls[changed[-1] :], _executes)):
+        return Judgement(Ruling.ASK, f"{broken} failed after the last change")  # it may be a check that nobody knows
     asked_for = wanted(text)
     if changed:
         return Judgement(Ruling.DONE, _shown(calls))
@@ -125,12 +131,23 @@ def failed_check(calls: Sequence[RanCall]) -> str:
 
     Another check that passes is no answer to the one that failed.
     """
-    changed = [place for place, call in enumerate(calls) if _worked(call) and set(call.effects) & _CHANGING]
-    if not changed:
-        return ""
-    latest = {call.about: call for call in calls[changed[-1] :] if _is_check(call)}
-    failed = [about for about, call in latest.items() if not _worked(call)]
-    return f"{failed[-1]} failed after the last change" if failed else ""
+    changed = [place for place, call in enumerate(calls) if _changes(call)]
+    failed = _failed_since(calls[changed[-1] :], _is_check) if changed else ""
+    return f"{failed} failed after the last change" if failed else ""
+
+
+def _failed_since(calls: Sequence[RanCall], counts: Callable[[RanCall], bool]) -> str:
+    """Of the lines that count, the last whose latest run failed. One that was left to run says nothing of its end."""
+    latest = {call.about: call for call in calls if counts(call) and not call.background}
+    return next((about for about, call in reversed(latest.items()) if not _worked(call)), "")
+
+
+def _changes(call: RanCall) -> bool:
+    return _worked(call) and bool(set(call.effects) & _CHANGING) and not call.idle and not call.background
+
+
+def _executes(call: RanCall) -> bool:
+    return Effect.EXECUTE in call.effects and call.tool in _RUNNING_TOOLS
 
 
 def is_held_up(calls: Sequence[RanCall], skipped: Sequence[SkippedCall]) -> bool:

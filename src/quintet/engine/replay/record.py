@@ -78,6 +78,8 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
             core.turn.models,
             make=RecordedModels(core.turn.models.make, recorder).get,
             chance=asked("chance", core.turn.models.chance),
+            direct=asked("direct_model", core.turn.models.direct),
+            found={},
         ),
         toolbox=core.turn.toolbox.with_access(access, specs),
         rule_book=recorded_port(core.turn.rule_book, ports.RULE_BOOK, recorder),

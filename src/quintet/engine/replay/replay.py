@@ -29,6 +29,7 @@ from quintet.domain.ports.ports import (
     ShellGrammar,
 )
 from quintet.domain.ports.tasks import Plans
+from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.tasks.executors import Executors
 from quintet.domain.turn.agent_pages import AgentsPage
 from quintet.domain.turn.messages import KeptImage
@@ -189,7 +190,10 @@ class Replay:
             checkpoints=port(Checkpoints, ports.CHECKPOINTS),
             turn=TurnParts(
                 models=ModelAccess(
-                    header.settings, ReplayedModels(player, self._requested).get, asked("chance", float)
+                    header.settings,
+                    ReplayedModels(player, self._requested).get,
+                    asked("chance", float),
+                    asked("direct_model", ModelSettings | None),
                 ),
                 toolbox=Toolbox({**parts.specs, **own}, access, parts.grammar, header.terms, header.settings.tools),
                 prompts=self._prompts,

@@ -5,7 +5,7 @@ A view over the session's activities, in one pass. A fork's report begins with t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct, field
 
@@ -89,7 +89,8 @@ class Report(Struct):
 class Reporter:
     """Takes a session's events in order; `report` is what they come to so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_free: Callable[[str], bool] = lambda model: False) -> None:
+        self._is_free = is_free  # a model that needs no price
         self.activities = Activities()
         self._report = Report()
         self._lines: list[accounts.RequestLine] = []
@@ -123,7 +124,7 @@ class Reporter:
 
     def report(self) -> Report:
         open_requests = accounts.request_lines(self.activities.still_open(ActivityKind.REQUEST))
-        found = accounts.costs([*self._lines, *open_requests], "stage")
+        found = accounts.costs([*self._lines, *open_requests], "stage", self._is_free)
         report = self._report
         report.stages, report.total, report.unpriced = found.rows, found.total, found.unpriced
         report.turns = list(self._turns.values())
@@ -171,8 +172,8 @@ def _approval(question: TimedActivity) -> bool:
     return isinstance(event, p.QuestionAsked) and event.kind == "approve"
 
 
-def report(events: Iterable[p.Recorded]) -> Report:
-    reporter = Reporter()
+def report(events: Iterable[p.Recorded], is_free: Callable[[str], bool] = lambda model: False) -> Report:
+    reporter = Reporter(is_free)
     for recorded in events:
         reporter.apply(recorded)
     return reporter.report()

@@ -43,19 +43,20 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import APPROVAL, APPROVAL_OR_RULE, Questions
-from quintet.engine.turn.toolbox import Prepared
+from quintet.engine.turn.toolbox import Prepared, deletes_only
 
 if TYPE_CHECKING:
     from quintet.domain.edits.edit import Change
 
+BUSY_SHELL = "a background shell runs and could change files at any moment, so what is deleted could be lost"
 PREVIEW_LINES = 20  # of a change that is asked about
 PREVIEW_COLUMNS = 200  # of an argument for a server's tool
 ASKED_COLUMNS = 200  # of a line in the question itself; a longer one is whole at the end of its details
 COMPARED_LINES = 2000  # of longer texts all lines are shown, out and in
 
 
-# Keeps what a call deletes; says why it could not, or nothing.
-Cover = Callable[[str, Sequence[str]], Awaitable[str]]
+# Keeps what a call deletes, and says why it could not, or nothing: the call, the paths, whether it does nothing else.
+Cover = Callable[[str, Sequence[str], bool], Awaitable[str]]
 
 
 class Blocked(Exception):
@@ -150,7 +151,9 @@ class Gatekeeper:
         self._unkept[call.id] = ""
         kept = self.prepare(call, own)
         if isinstance(kept, Prepared) and kept.decision.verdict is Verdict.ALLOW:
-            self._unkept[call.id] = await self._cover(call.id, paths)
+            others = self._core.turn.toolbox.outside.shells()
+            covered = self._cover(call.id, paths, deletes_only(kept)) if not others else None
+            self._unkept[call.id] = await covered if covered else BUSY_SHELL
             return self.prepare(call, own)
         del self._unkept[call.id]
         return prepared

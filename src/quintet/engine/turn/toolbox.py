@@ -52,6 +52,11 @@ class Prepared(Struct, frozen=True):
     own_line: bool = False  # a line that the user typed: it runs with their rights
 
 
+def deletes_only(prepared: Prepared) -> bool:
+    """Whether a call that deletes does nothing else: a tool for it, or one plain command."""
+    return not prepared.touch.lines or prepared.lines.simple[:1] in (("rm",), ("rmdir",), ("unlink",))
+
+
 class ToolAccess:
     """What the toolbox reaches outside with: files and shells as they are now, the user's rules, the tools themselves.
 

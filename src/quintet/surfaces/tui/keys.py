@@ -320,15 +320,15 @@ class KeyedUi(App[int]):
 
     # ── what these methods use
 
-    async def submit(self, body: p.Submission, *, typed: bool = False) -> str:
+    async def submit(self, body: p.Submission, *, typed: bool = False, by_hand: str = "") -> str:
         """Give a submission to the session; if that fails, note the error and return an empty id.
 
-        `typed`: the user typed it here, or confirmed it.
+        `typed`: the user typed it here, or confirmed it. `by_hand`: what of it they typed, pasted or dropped.
         """
         if self.session is None:
             return ""
         try:
-            submission = await self.session.submit(body, typed=typed)
+            submission = await self.session.submit(body, typed=typed, by_hand=by_hand)
         except QuintetError as error:
             self.note(str(error), "error")
             return ""
@@ -338,10 +338,10 @@ class KeyedUi(App[int]):
 
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
-        await self.enter(event.text, event.provenance)
+        await self.enter(event.text, event.provenance, event.seen)
 
-    async def enter(self, text: str, provenance: Provenance = NOT_TYPED) -> None:
-        """What a person sent, typed or not."""
+    async def enter(self, text: str, provenance: Provenance = NOT_TYPED, seen: str = "") -> None:
+        """What a person sent, typed or not; `seen` is what of it they saw, without folded pastes."""
         self.query_one(Scrollback).to_end()
         words = text.split()
         if not words and self.state.runs.agent is None:
@@ -357,7 +357,7 @@ class KeyedUi(App[int]):
                 self.note(ELSEWHERE)
                 await self.send(text)
             case way:
-                await self.send(text, typed=way is OwnLineWay.DIRECT)
+                await self.send(text, typed=way is OwnLineWay.DIRECT, by_hand=seen)
 
     def _way(self, text: str, provenance: Provenance) -> OwnLineWay:
         session = self.session
@@ -366,9 +366,9 @@ class KeyedUi(App[int]):
         direct, here = session.settings.prompt.own_lines == "direct", session.owned_here
         return own_line_way(text, provenance, at_terminal=self.context.at_terminal, direct=direct, owned_here=here)
 
-    async def send(self, text: str, *, typed: bool = False) -> None:
+    async def send(self, text: str, *, typed: bool = False, by_hand: str = "") -> None:
         """Submit an input, or keep it in the prompt."""
-        if not await self.submit(p.Say(text=text), typed=typed) and self.session:
+        if not await self.submit(p.Say(text=text), typed=typed, by_hand=by_hand) and self.session:
             self.prompt.give_back(text)
 
     async def begin_command(self, usage: str) -> None:

@@ -186,10 +186,11 @@ class Prompt(Vertical):
     """
 
     class Submitted(Message):
-        def __init__(self, text: str, provenance: Provenance = NOT_TYPED) -> None:
+        def __init__(self, text: str, provenance: Provenance = NOT_TYPED, seen: str = "") -> None:
             super().__init__()
             self.text = text
             self.provenance = provenance
+            self.seen = seen  # of it: folded pastes as the words that stand for them
 
     class SearchWanted(Message):
         """Past inputs are to be searched; `give_back` takes what was chosen."""
@@ -295,7 +296,7 @@ class Prompt(Vertical):
             self._submit()
 
     def _submit(self) -> None:
-        text = self._area.whole.strip()
+        text, seen = self._area.whole.strip(), self._area.text
         if not text and self._completions.agent() is None:  # to an agent, an empty input means: show the menu
             return
         unfolded = self._area.text != self._area.whole  # a paste, though its words may be typed
@@ -306,7 +307,7 @@ class Prompt(Vertical):
         if self._at_hand and text:
             self.run_worker(asyncio.to_thread(self._at_hand.past.add, text), exit_on_error=False)
         self._keep_draft()
-        self.post_message(self.Submitted(text, provenance))
+        self.post_message(self.Submitted(text, provenance, seen))
 
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:
