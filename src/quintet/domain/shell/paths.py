@@ -31,7 +31,8 @@ def is_system(folder: str) -> bool:
 
 def joined(folder: str, path: str) -> str:
     if path[:1] in ("/", "~") or not folder:
-        return posixpath.normpath(path) if ".." in path or "//" in path else path
+        whole = posixpath.normpath(path) if ".." in path or "//" in path else path
+        return whole if path[:1] != "~" or whole[:1] == "~" else f"/{whole}"  # above the home is not the project
     if ".." in path or "./" in path or "//" in path or path == ".":
         return posixpath.normpath(f"{folder}/{path}")
     return f"{folder}/{path}"
