@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from quintet.domain.journal.call_events import NO
 from quintet.domain.journal.protocol import (
     CommandRan,
     CycleStopped,
@@ -18,6 +17,7 @@ from quintet.domain.journal.protocol import (
     TurnFinished,
     TurnStarted,
 )
+from quintet.domain.permission.answers import NO
 from quintet.domain.turn.messages import EndStatus
 
 NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back

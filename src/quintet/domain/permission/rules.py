@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from quintet.domain.base.safe_text import patched_files
 from quintet.domain.permission.effects import Effect, ordered
+from quintet.domain.permission.prefixes import begins_with
 
 ANY = "*"
 _CALLS = "call_tool"  # another command of mcp_tool's does something else with the server, whatever tool it names
@@ -39,7 +40,7 @@ class Rule(Struct, frozen=True, gc=False):
         if self.tool not in (ANY, tool) or self.project not in ("", project):
             return False
         if self.words:
-            return tuple(simple[: len(self.words)]) == self.words
+            return begins_with(simple, self.words)
         return self.pattern == ANY or fnmatchcase(subject, self.pattern)
 
 
