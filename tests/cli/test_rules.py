@@ -105,7 +105,7 @@ def test_a_refused_line_gives_its_reason_once(quintet: Program) -> None:
     terminal.types("! cat .env")
     said = terminal.sees("blocked", "› ")
     assert said.count("it may hold secrets") == 1
-    terminal.types("! rm tally/count.py")
+    terminal.types("! shred -u tally/count.py")
     terminal.sees("[n] no")
     terminal.types("n")
     assert terminal.sees("blocked", "› ").count("the user said no") == 1

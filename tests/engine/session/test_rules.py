@@ -145,7 +145,7 @@ def test_a_rule_revoked_in_another_process_is_asked_about_again(repo: Path) -> N
     ("line", "dials"),
     [
         ("cp tally/count.py ../x", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED)),
-        ("rm tally/count.py", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED)),
+        ("shred -u tally/count.py", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED)),
         ("git push origin main", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED)),
         (TEST, axes(WorkMode.CHAT, PermissionProfile.TRUSTED)),
         (TEST, axes(WorkMode.BUILD, PermissionProfile.TRUSTED, RunControl.MANUAL)),
@@ -168,7 +168,7 @@ def test_always_where_it_is_not_offered_is_no_answer(repo: Path, book: FileRuleB
         await driver.session.submit(p.Answer(question=asked.question, choice="n"))
         await driver.until_type(p.TurnFinished)
 
-    drive(repo, script, ScriptedModel([[call("bash", command="rm tally/count.py")], "ok"]), person=True)
+    drive(repo, script, ScriptedModel([[call("bash", command="shred -u tally/count.py")], "ok"]), person=True)
     assert (repo / "tally/count.py").exists() and book.rules() == ()
 
 
@@ -205,7 +205,7 @@ EVERYTHING = tuple(Effect)  # more than `rules add` would write: a file mended b
         ("touch x", axes(WorkMode.REVIEW, PermissionProfile.UNRESTRICTED), Verdict.DENY),
         (TEST, axes(WorkMode.CHAT, PermissionProfile.UNRESTRICTED), Verdict.ASK),
         (TEST, axes(WorkMode.BUILD, PermissionProfile.NORMAL, RunControl.MANUAL), Verdict.ASK),
-        ("rm tally/count.py", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED), Verdict.ASK),
+        ("shred -u tally/count.py", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED), Verdict.ASK),
         ("git push origin main", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED), Verdict.ASK),
         ("cp tally/count.py ../x", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED), Verdict.ASK),
     ],

@@ -110,7 +110,7 @@ def test_with_nobody_to_ask_a_call_is_not_made(project: Path) -> None:
     driver = turn(project, [ECHO], person=False)
     ((status, said),) = results(driver)
     assert status is CallStatus.DENIED
-    assert "nobody is attached to ask" in said
+    assert "Nobody can approve calls in this run" in said
     assert driver.of(p.TurnFinished)[0].status == "blocked"
 
 

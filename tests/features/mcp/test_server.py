@@ -93,7 +93,7 @@ async def reads_and_is_refused(client: Client) -> None:
     )
     failed, text = said(await client.call_tool("bash", {"command": "touch made"}))
     assert failed
-    assert "nobody is attached to ask" in text
+    assert "The call was bash touch made. Nobody can approve calls in this run" in text
     failed, text = said(await client.call_tool("Write", {"file_path": "a", "content": "b"}))
     assert failed
     assert "there is no tool Write here. There are: Read, bash" in text

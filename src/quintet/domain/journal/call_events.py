@@ -69,6 +69,7 @@ class ToolStarted(Tagged, frozen=True, kw_only=True, gc=False):
     turn: str
     tool: str
     arguments: str
+    rights: Surface | UnsetType = UNSET  # the surface of a line that runs with the user's rights; left out for others
 
 
 class ToolFinished(Tagged, frozen=True, kw_only=True, gc=False):

@@ -193,6 +193,11 @@ def _consulted(state: SessionState, event: p.ModelConsulted) -> None:
     state.spent.add(event.usage, event.cost)
 
 
+def _decided(state: SessionState, event: p.CallDecided) -> None:
+    state.calls.effects[event.call] = event.effects
+    state.turns.decided(event)
+
+
 def _finished(state: SessionState, event: p.ToolFinished) -> None:
     started, effects = state.calls.finish(event)
     if event.status is CallStatus.OK and event.tool.startswith(OTHERS_WORDS):
@@ -348,6 +353,7 @@ _HANDLERS: dict[type, Handler] = {
     p.ModelReplied: _replied,
     p.ModelFailed: _failed,
     p.ModelConsulted: _consulted,
+    p.CallDecided: _decided,
     p.ToolFinished: _finished,
     p.HookRan: _hook_ran,
     p.Corrected: _corrected,

@@ -49,6 +49,10 @@ class Sandbox(StrEnum):
     NONE = "none"
 
 
+# Of the kernel's own what tells about the machine and nothing else: a whole sandbox shows it as it is.
+MACHINE_FACTS = frozenset(
+    f"/proc/{name}" for name in ("cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "stat", "uptime", "version")
+)
 # What a partial sandbox cannot close to a command that may write, for status and questions.
 PARTIAL_LEAVES = "outside the project it can change modes, times and attributes of files, and write /dev/shm"
 READING = frozenset({Effect.READ, Effect.FETCH})

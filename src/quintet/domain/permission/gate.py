@@ -171,7 +171,9 @@ def decide(
     question, lifts = _question(case, away)
     rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
     rule = None
-    if lifts and not touch.subjects:
+    if touch.subjects:  # no pattern speaks of all of them
+        rules = [rule for rule in rules if rule.pattern == ANY and not rule.words]
+    if lifts:
         simple = plain_words(spec, touch, terms, lines)
         rules = [rule for rule in rules if rule.session] if axes.work_mode is WorkMode.CHAT else rules
         rule = allowing(rules, spec.name, subject, root, lifts, simple)

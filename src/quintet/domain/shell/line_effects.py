@@ -38,7 +38,7 @@ from quintet.domain.shell.arguments import (
     plain,
     verb,
 )
-from quintet.domain.shell.paths import SAFE_DEVICES, WILD, guarded, is_system, joined, secrets
+from quintet.domain.shell.paths import FILES_OF_THE_KERNEL, SAFE_DEVICES, WILD, guarded, is_system, joined, secrets
 from quintet.domain.shell.read_only_commands import only_reads
 from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word
 from quintet.domain.shell.variables import KNOWN_VARIABLES, TooMany, Values, is_hook, self_calling
@@ -492,7 +492,7 @@ class LineEffects:
 
     def check_device(self, path: str) -> None:
         """Devices and the kernel's own files are no files."""
-        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in SAFE_DEVICES:
+        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in FILES_OF_THE_KERNEL:
             if path.startswith(("/dev/tcp/", "/dev/udp/")):
                 self.add_effects(NETWORK | OUTSIDE, f"{path}: a connection")
             else:

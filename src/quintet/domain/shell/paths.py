@@ -6,6 +6,7 @@ import posixpath
 from fnmatch import filter as filtered
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.permission.effects import MACHINE_FACTS
 from quintet.domain.permission.protected_paths import GUARDED
 from quintet.domain.shell.arguments import listed
 
@@ -18,6 +19,7 @@ SAFE_DEVICES = listed(
 )
 
 
+FILES_OF_THE_KERNEL = SAFE_DEVICES | MACHINE_FACTS  # that are as harmless to read as any file
 SYSTEM_FOLDERS = listed("/bin /usr/bin /usr/local/bin /sbin /usr/sbin")
 
 

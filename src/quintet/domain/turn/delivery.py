@@ -1,7 +1,8 @@
 """Whether the work is delivered: what the turn shows, and only where that does not decide, what the model says.
 
 DONE is not taken on a model's word: in build and repair something must have been changed or run in the turn, or the
-answer must say that nothing had to be. A check that failed after the last change is never DONE.
+answer must say that nothing had to be. A check that failed after the last change is never DONE. Where a call was
+skipped for want of approval, what the turn shows never decides DONE by itself.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.change_request import Wanted, wanted
 from quintet.domain.turn.corrections import asks, promises
 from quintet.domain.turn.reasoning import without
+from quintet.domain.turn.skipped import SkippedCall
 from quintet.domain.turn.swe_phases import masks_failure, names_test
 from quintet.domain.turn.tool_spec import CallStatus
 
@@ -89,8 +91,13 @@ def evidence(calls: Iterable[RanCall]) -> tuple[str, ...]:
     )
 
 
-def judge(axes: Axes, text: str, calls: Sequence[RanCall], answer: str) -> Judgement:
-    """What the turn itself shows: an input, the calls that ran for it, and the answer."""
+def judge(
+    axes: Axes, text: str, calls: Sequence[RanCall], answer: str, skipped: Sequence[SkippedCall] = ()
+) -> Judgement:
+    """What the turn itself shows: an input, the calls that ran for it, those that were skipped, and the answer."""
+    if skipped:
+        failed = failed_check(calls)
+        return Judgement(Ruling.NEEDS_WORK, failed) if failed else Judgement(Ruling.ASK, "calls were skipped")
     if promises(answer) or asks(answer):
         return Judgement(Ruling.ASK, "the answer announces something, or asks for it")
     if axes.work_mode not in (WorkMode.BUILD, WorkMode.REPAIR):
@@ -126,6 +133,11 @@ def failed_check(calls: Sequence[RanCall]) -> str:
     return f"{failed[-1]} failed after the last change" if failed else ""
 
 
+def is_held_up(calls: Sequence[RanCall], skipped: Sequence[SkippedCall]) -> bool:
+    """Whether work that is not delivered is so for want of approval, as far as the turn shows."""
+    return bool(skipped) and not failed_check(calls)
+
+
 def _worked(call: RanCall) -> bool:
     return call.status is CallStatus.OK
 
@@ -151,9 +163,10 @@ def _shown(calls: Iterable[RanCall], most: int = 3) -> str:
     return f"{', '.join(lines[:most])}{more}"
 
 
-def lacking(axes: Axes, calls: Sequence[RanCall], answer: str) -> str:
+def lacking(axes: Axes, calls: Sequence[RanCall], answer: str, skipped: Sequence[SkippedCall] = ()) -> str:
     """Why DONE cannot be believed; empty if it can."""
-    if axes.work_mode not in (WorkMode.BUILD, WorkMode.REPAIR):
+    tried = any(set(call.effects) & EVIDENT for call in skipped)
+    if axes.work_mode not in (WorkMode.BUILD, WorkMode.REPAIR) and not tried:
         return ""
     if failed := failed_check(calls):
         return failed

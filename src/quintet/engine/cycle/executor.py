@@ -34,6 +34,7 @@ from quintet.domain.tasks.executors import (
     Spent,
 )
 from quintet.domain.turn.messages import ToolCall, Usage
+from quintet.domain.turn.skipped import held_up
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch
 from quintet.engine.cycle.context import CycleContext, run_to_end
 from quintet.engine.turn.gatekeeper import Blocked, Gatekeeper, finished_call
@@ -146,7 +147,8 @@ class ExecutorStart:
         call = ToolCall(core.ids.new("c"), STARTING, json.encode(about).decode())
         prepared = await self._gate.admit(call)
         if prepared is None:
-            raise Blocked(f"{self._name}: {journal.state.calls.last_result}")
+            skipped = self._turn.skipped
+            raise Blocked(held_up(skipped) if skipped else f"{self._name}: {journal.state.calls.last_result}")
         turn = self._turn.id
         watched, kept = await context.checkpoints.before(turn, [prepared])
         await journal.append(*kept, ToolStarted(call=call.id, turn=turn, tool=STARTING, arguments=call.arguments))

@@ -19,6 +19,7 @@ from quintet.engine.replay.ports import recorded_port
 from quintet.engine.replay.recorder import Recorder
 from quintet.engine.replay.store import RecordedStore
 from quintet.engine.replay.tools import RecordedToolAccess, recorded_tool
+from quintet.engine.replay.typed_lines import RecordedTypedLines
 from quintet.engine.session.core import CommandParts, Core, CycleParts, FeatureCommands
 from quintet.engine.turn.toolbox import ToolAccess
 
@@ -117,5 +118,6 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
             settled=recorder.settled,
             on_close=lambda: recorder.come_in_at_last("close"),
             open_elsewhere=asked("open_elsewhere", core.ownership.open_elsewhere),
+            typed_lines=RecordedTypedLines(core.ownership.typed_lines, recorder),
         ),
     )

@@ -44,6 +44,7 @@ from quintet.engine.replay.ports import PortForm, ReplayedPort
 from quintet.engine.replay.recorder import REST
 from quintet.engine.replay.store import ReplayedStore
 from quintet.engine.replay.tools import ReplayedToolAccess, replayed_tool
+from quintet.engine.replay.typed_lines import ReplayedTypedLines
 from quintet.engine.session.core import (
     CommandParts,
     Core,
@@ -218,6 +219,7 @@ class Replay:
                 open_elsewhere=asked("open_elsewhere", bool),
                 durable=store.durable,
                 settled=player.inbox_next,
+                typed_lines=ReplayedTypedLines(player),
             ),
             person=header.person,
         )

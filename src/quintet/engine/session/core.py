@@ -22,6 +22,7 @@ from quintet.domain.turn.agent_pages import AgentsPage
 from quintet.domain.turn.context import window_of
 from quintet.domain.turn.messages import KeptImage, Usage
 from quintet.domain.turn.surroundings import Surroundings
+from quintet.engine.session.typed_lines import TypedLines
 from quintet.engine.turn.prompts import Prompts
 from quintet.engine.turn.toolbox import Toolbox
 
@@ -135,6 +136,7 @@ class Ownership(Struct):
     settled: Callable[[], Awaitable[None]] = at_once  # waited for before the inbox is looked into
     on_close: Callable[[], Awaitable[None]] = at_once  # waited for before the owner closes
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
+    typed_lines: TypedLines = field(default_factory=TypedLines)
 
 
 class Log(Struct):

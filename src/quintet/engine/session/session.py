@@ -101,8 +101,12 @@ class Session:
         """Every slash command, as far as typing it goes."""
         return usages(self._core.commands.features)
 
-    async def submit(self, body: Submission) -> str:
-        """Put a submission into the session's inbox; returns its id once it is durable."""
+    async def submit(self, body: Submission, *, typed: bool = False) -> str:
+        """Put a submission into the session's inbox; returns its id once it is durable.
+
+        `typed`: the user typed it key by key at the terminal of this process, or confirmed it there. It is remembered
+        in this process and nowhere else, so it counts only if the session runs here.
+        """
         most = self._core.settings.limits.input_bytes
         if isinstance(body, Say) and len(body.text) * 4 > most and (size := len(body.text.encode())) > most:
             raise UsageError(
@@ -115,6 +119,8 @@ class Session:
         self._check()
         submitted = Submitted(self._core.ids.new("in"), body, self.surface)
         self._submitted[submitted.id] = self._core.store.last_seq(self.id)
+        if typed and self._owner and isinstance(body, Say):
+            self._owner.core.ownership.typed_lines.add(submitted.id, body.text)
         await self._core.store.submit(self.id, submitted, self._core.clock.now())
         if self._owner:
             self._owner.wake()

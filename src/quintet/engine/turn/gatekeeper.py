@@ -46,6 +46,7 @@ from quintet.domain.permission.gate import Sandbox, Verdict, deleted, plain_word
 from quintet.domain.permission.question import BETWEEN, labelled, lost
 from quintet.domain.permission.rules import Rule
 from quintet.domain.settings.hooks import HookPlace
+from quintet.domain.turn import skipped
 from quintet.domain.turn.messages import ToolCall
 from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
@@ -135,8 +136,8 @@ class Gatekeeper:
             if verdict is Verdict.ALLOW or approved_before:
                 return prepared
             if not self._core.person:
-                self._refuse(call, not_run(reason))
-                raise Blocked(f"{prepared.spec.name}: {reason}")
+                self._skip(call)
+                return None
             asked = self._about(prepared)
             rule = self._rule() if prepared.decision.lifts else None
             question = self._asking(prepared, asked, again)
@@ -334,6 +335,14 @@ class Gatekeeper:
             rule=prepared.decision.rule,
             access="" if prepared.decision.verdict is Verdict.DENY else self._core.turn.toolbox.access(prepared),
         )
+
+    def _skip(self, call: ToolCall) -> None:
+        """Tell the model that nobody can approve the call, which is on record as decided."""
+        turn = self._journal.state.turns.open
+        assert turn
+        self._refuse(call, not_run(skipped.told(turn.skipped[-1])))
+        if reason := skipped.end_of_run(turn.skipped):
+            raise Blocked(reason)
 
     def _refuse(self, call: ToolCall, text: str) -> None:
         self._journal.post(finished_call(call, ToolResult(text, CallStatus.DENIED)))

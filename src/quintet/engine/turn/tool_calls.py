@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec import UNSET, UnsetType
+
 from quintet.domain.agents import workflow_progress as progress
+from quintet.domain.dials.axes import Surface
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.conversation_state import OUTCOME_UNKNOWN
 from quintet.domain.journal.protocol import (
@@ -39,6 +42,7 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
+from quintet.engine.turn import own_line
 from quintet.engine.turn.gatekeeper import Gatekeeper, finished_call
 from quintet.engine.turn.model_request import LimitReached
 from quintet.engine.turn.nested_pages import pages_told
@@ -106,17 +110,32 @@ class Calls:
         """A person's own call; returns whether it ran."""
         return await self._run([call], own=True)
 
+    async def own_line(self, call: ToolCall, surface: Surface) -> bool:
+        """A shell line that the user typed, with their rights; returns whether it ran."""
+        self._check_limit(1)
+        prepared = await own_line.admit(self._core, self._journal, call, surface)
+        if prepared is None:
+            return False
+        if prepared.decision.verdict is Verdict.ASK:  # a hook wants it asked, and the gate asks
+            return await self.own(call)
+        return await self._carried([prepared], own=True, rights=surface)
+
     async def _run(self, calls: list[ToolCall], *, own: bool = False) -> bool:
         self._check_limit(len(calls))
         prepared = [p for call in calls if (p := await self._gatekeeper.admit(call, own=own)) is not None]
         if not prepared:
             return False
+        return await self._carried(prepared, own=own)
+
+    async def _carried(self, prepared: list[Prepared], *, own: bool, rights: Surface | UnsetType = UNSET) -> bool:
         self._check_cost(prepared)
         watched, kept = await self._keeper.before(self._turn, prepared)
         await self._journal.append(
             *kept,
             *(
-                ToolStarted(call=p.call.id, turn=self._turn, tool=p.call.name, arguments=p.call.arguments)
+                ToolStarted(
+                    call=p.call.id, turn=self._turn, tool=p.call.name, arguments=p.call.arguments, rights=rights
+                )
                 for p in prepared
             ),
         )

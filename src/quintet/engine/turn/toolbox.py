@@ -16,7 +16,7 @@ from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.base.wording import nearest
-from quintet.domain.dials.axes import Axes, RunControl, tightens
+from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import NO_LINES, Effect, Grant, JudgedLines, exceeds
@@ -49,6 +49,7 @@ class Prepared(Struct, frozen=True):
     decision: Decision
     shell: Grant | None = None  # what the shell it is typed into was started with
     lines: JudgedLines = NO_LINES
+    own_line: bool = False  # a line that the user typed: it runs with their rights
     terms: Terms = Terms("")  # what was decided on
 
     @property
@@ -256,7 +257,7 @@ class Toolbox:
                 f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
                 "start another with bash and run_in_background"
             )
-        return Prepared(call, spec, arguments, touch, decision, held, lines, terms)
+        return Prepared(call, spec, arguments, touch, decision, held, lines, terms=terms)
 
     def decided_at(self, prepared: Prepared, axes: Axes) -> Decision:
         """What would be decided on the same call at other axes, if what it deletes can be kept."""
@@ -269,6 +270,23 @@ class Toolbox:
         if prepared.decision.verdict is not Verdict.ASK or self.sandbox is not Sandbox.BWRAP or prepared.shell:
             return ()
         return () if lines.destroys or lines.kept or lines.unkept else gate.deleted(spec, touch, lines)
+
+    def own_line(self, call: ToolCall, surface: Surface) -> Prepared | ToolResult:
+        """A shell line of the user's own that runs with their rights, wherever the dials stand."""
+        from quintet.domain.input import own_lines  # most sessions have none
+
+        spec = self.specs.get(call.name)
+        if spec is None:
+            return refused(f"{call.name} is not installed here")
+        try:
+            arguments = spec.bind(call.arguments)
+            touch, lines = self._judged(spec.touch(arguments), contained=False)
+            rules = self.outside.rules()
+        except QuintetError as error:
+            return refused(str(error))
+        subject = subject_of(arguments, touch.lines)
+        decision = own_lines.decide(spec.name, touch, lines, rules, subject, self.terms.root, surface)
+        return Prepared(call, spec, arguments, touch, decision, own_line=True)
 
     def _masked(self, spec: ToolSpec, context: CallContext) -> str:
         """Why the tool is not there to be called now; empty if it is. The gate speaks for the dials."""
@@ -354,6 +372,7 @@ class Toolbox:
         of_call = {
             "call": prepared.call,
             "grant": prepared.decision.grant,
+            "own_line": prepared.own_line,
             "progress": progress,
             "turn": TurnPlace(
                 menu=self._manager(context),

@@ -45,6 +45,7 @@ class TurnWork(Struct, frozen=True):
     opening: tuple[Event, ...] = ()
     alone: bool = True  # a unit by itself; a turn of a cycle leaves its run and the dials to the cycle
     in_any_mode: bool = False  # what is ordered is done in every work mode
+    typed: bool = False  # it is a shell line that the person typed at this process's terminal
 
 
 class StepResult(Struct, Generic[T], frozen=True):
@@ -90,7 +91,9 @@ class Turns:
                 # The user turned the dial back, or dropped its turning.
                 why = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
                 return turn.finished(EndStatus.CANCELLED, reason=why), None
-            return await (turn.run_own(*work.own) if work.own else turn.run()), None
+            if work.own:
+                return await turn.run_own(*work.own, work.surface if work.typed else None), None
+            return await turn.run(), None
 
         return await self._run(work, carry)
 

@@ -273,7 +273,7 @@ class TerminalUi(KeyedUi):
 
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
-        await self.enter(event.text)
+        await self.enter(event.text, event.provenance)
 
     @on(Prompt.SearchWanted)
     def _search_wanted(self, event: Prompt.SearchWanted) -> None:

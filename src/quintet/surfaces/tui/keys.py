@@ -21,6 +21,8 @@ from textual.widgets import Static
 
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AXIS_FIELDS, AXIS_WORDS, Axes, parse_axis
+from quintet.domain.input.own_lines import ELSEWHERE, OwnLineWay, own_line_way
+from quintet.domain.input.provenance import NOT_TYPED, Provenance
 from quintet.domain.input.slash_line import command_name
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line
@@ -318,12 +320,15 @@ class KeyedUi(App[int]):
 
     # ── what these methods use
 
-    async def submit(self, body: p.Submission) -> str:
-        """Give a submission to the session; if that fails, note the error and return an empty id."""
+    async def submit(self, body: p.Submission, *, typed: bool = False) -> str:
+        """Give a submission to the session; if that fails, note the error and return an empty id.
+
+        `typed`: the user typed it here, or confirmed it.
+        """
         if self.session is None:
             return ""
         try:
-            submission = await self.session.submit(body)
+            submission = await self.session.submit(body, typed=typed)
         except QuintetError as error:
             self.note(str(error), "error")
             return ""
@@ -331,8 +336,8 @@ class KeyedUi(App[int]):
             self.own.add(submission)
         return submission
 
-    async def enter(self, text: str) -> None:
-        """What a person typed and sent."""
+    async def enter(self, text: str, provenance: Provenance = NOT_TYPED) -> None:
+        """What a person sent, typed or not."""
         self.query_one(Scrollback).to_end()
         words = text.split()
         if not words and self.state.runs.agent is None:
@@ -340,8 +345,27 @@ class KeyedUi(App[int]):
         opens = self.OPENS.get(command_name(text) or "") if len(words) == 1 else None
         if opens:
             await self.act(opens)
-        elif not await self.submit(p.Say(text=text)) and self.session:
-            self.prompt.give_back(text)  # it was not submitted: keep it
+            return
+        match self._way(text, provenance):
+            case OwnLineWay.CONFIRM:
+                self.run_worker(self.dialogs.own_line(text, provenance))
+            case OwnLineWay.ELSEWHERE:
+                self.note(ELSEWHERE)
+                await self.send(text)
+            case way:
+                await self.send(text, typed=way is OwnLineWay.DIRECT)
+
+    def _way(self, text: str, provenance: Provenance) -> OwnLineWay:
+        session = self.session
+        if session is None:
+            return OwnLineWay.INPUT
+        direct, here = session.settings.prompt.own_lines == "direct", session.owned_here
+        return own_line_way(text, provenance, at_terminal=self.context.at_terminal, direct=direct, owned_here=here)
+
+    async def send(self, text: str, *, typed: bool = False) -> None:
+        """Submit an input, or keep it in the prompt."""
+        if not await self.submit(p.Say(text=text), typed=typed) and self.session:
+            self.prompt.give_back(text)
 
     async def begin_command(self, usage: str) -> None:
         """Put the beginning of a command into the prompt; one that wants nothing more is sent."""

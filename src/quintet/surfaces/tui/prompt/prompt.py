@@ -18,6 +18,7 @@ from textual.widgets import Static, TextArea
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.input.prompt import Recall
+from quintet.domain.input.provenance import NOT_TYPED, Provenance, TextSource
 from quintet.domain.ports.prompt import PromptSources
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.completions import Completions
@@ -41,9 +42,10 @@ class Prompt(Vertical):
     """
 
     class Submitted(Message):
-        def __init__(self, text: str) -> None:
+        def __init__(self, text: str, provenance: Provenance = NOT_TYPED) -> None:
             super().__init__()
             self.text = text
+            self.provenance = provenance
 
     class SearchWanted(Message):
         """Past inputs are to be searched; `give_back` takes what was chosen."""
@@ -88,12 +90,15 @@ class Prompt(Vertical):
 
     @text.setter
     def text(self, text: str) -> None:
-        self._completions.quiet(text)
-        self._area.put(text)
+        self._put(text, TextSource.PREFILLED)
 
-    def give_back(self, text: str) -> None:
+    def _put(self, text: str, source: TextSource) -> None:
+        self._completions.quiet(text)
+        self._area.put(text, source)
+
+    def give_back(self, text: str, source: TextSource = TextSource.PREFILLED) -> None:
         """Put a text into the prompt, with the cursor at its end."""
-        self.text = text
+        self._put(text, source)
         self.focus()
 
     def focus(self, scroll_visible: bool = True) -> Prompt:
@@ -132,7 +137,7 @@ class Prompt(Vertical):
     def _walk(self, text: str | None) -> bool:
         if text is None:
             return False
-        self.text = text
+        self._put(text, TextSource.RECALLED)
         return True
 
     @on(Popup.Chosen)
@@ -147,13 +152,15 @@ class Prompt(Vertical):
         text = self._area.whole.strip()
         if not text and self._completions.agent() is None:  # to an agent, an empty input means: show the menu
             return
+        unfolded = self._area.text != self._area.whole  # a paste, though its words may be typed
+        provenance = NOT_TYPED if unfolded and self._area.provenance.typed else self._area.provenance
         self._completions.close()
         self._area.put("")
         self._recall.add(text)
         if self._at_hand and text:
             self.run_worker(asyncio.to_thread(self._at_hand.past.add, text), exit_on_error=False)
         self._keep_draft()
-        self.post_message(self.Submitted(text))
+        self.post_message(self.Submitted(text, provenance))
 
     @on(TextArea.Changed)
     def _changed(self, event: TextArea.Changed) -> None:
