@@ -91,7 +91,7 @@ def test_a_person_says_always_and_is_not_asked_again(quintet: Program, model: Mo
     model(call("bash", command=TEST), Reply(text="one"), call("bash", command=TEST), Reply(text="two"))
     terminal = quintet.plain(*BUILD)
     terminal.types("test it")
-    terminal.sees(f"bash wants: {TEST}", f"always     bash {TEST}, unasked in this project until you revoke it")
+    terminal.sees(f"Run: {TEST}?", "Always     in this project, until `quintet rules revoke`")
     terminal.sees("[y] once   [a] always here   [n] no")
     terminal.types("a")
     terminal.sees(f"rule     allow bash {TEST} (build) · quintet rules revoke rule-", "one", "› ")

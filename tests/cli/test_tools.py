@@ -285,7 +285,7 @@ def test_a_call_that_cannot_be_taken_is_exit_2_and_begins_nothing(
 )
 def test_at_a_terminal_a_call_that_asks_is_asked(quintet: Program, typed: str, code: int, there: bool) -> None:
     terminal = quintet.plain(command=(*PROGRAM, *WRITE))
-    terminal.sees("? Write wants: new.txt", "in chat every change asks: edit", "[y] once", "[n] no")
+    terminal.sees("? Write new.txt?", "in chat every change needs approval", "[y] yes", "[n] no")
     terminal.types(typed)
     ended, rest = terminal.leaves()
     assert ended == code

@@ -123,7 +123,7 @@ def test_stdout_holds_nothing_but_the_answer_when_a_run_is_blocked(quintet: Prog
         assert done.lines()[-1]["status"] == "blocked"
         assert done.lines()[-1]["exit_code"] == 3
     if output != "stream-json":
-        assert "Skipped: Edit tally/count.py needs approval (in chat every change asks: edit)" in done.err
+        assert "Skipped: Edit tally/count.py needs approval (in chat every change needs approval)" in done.err
         assert done.err.count("Skipped: ") == 1
     assert "def words" in (quintet.root / "tally/count.py").read_text()
 
@@ -150,7 +150,7 @@ def test_a_blocked_call_can_be_asked_why(quintet: Program, model: Model) -> None
     decided = quintet.events("call_decided")[-1]
     why = quintet.run("why", str(decided["seq"])).clean(0).out
     assert "not run  Edit  tally/count.py" in why
-    assert "in chat every change asks: edit" in why
+    assert "in chat every change needs approval" in why
     assert "chat │ autonomous │ normal │ smart  (headless)" in why
     assert quintet.run("why", str(decided["seq"]), "--json").clean(0).json() == decided
 
@@ -396,7 +396,7 @@ def test_a1_refused_three_things_it_finds_another_way_and_delivers(quintet: Prog
         assert (result["status"], result["delivery_state"], result["exit_code"]) == ("done", "DONE", 0)
         lines = ["git push --force", "curl https://example.org/x", "touch /opt/made-by-quintet"]
         assert [(call["tool"], call["line"]) for call in result["skipped"]] == [("bash", line) for line in lines]
-        assert result["skipped"][0]["reason"] == "publish always asks (git push: publishes by force)"
+        assert result["skipped"][0]["reason"] == "publishing always needs approval (git push: publishes by force)"
         assert "publish" in result["skipped"][0]["effects"]
     if output != "stream-json":
         told = [line for line in done.err.splitlines() if line.startswith("Skipped: ")]
@@ -418,7 +418,9 @@ def test_a1_what_cannot_do_without_the_call_exits_3_and_says_which(
     if output == "text":
         assert done.out == "It is not pushed.\n"
         assert "not delivered: not pushed" in done.err
-        assert "blocked: 1 call skipped" in done.err and "git push --force: publish always asks" in done.err
+        assert (
+            "blocked: 1 call skipped" in done.err and "git push --force: publishing always needs approval" in done.err
+        )
     else:
         result = done.lines()[-1]
         assert (result["status"], result["delivery_state"], result["exit_code"]) == ("blocked", "NEEDS_WORK", 3)

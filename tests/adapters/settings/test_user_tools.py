@@ -217,7 +217,7 @@ def test_the_gate_is_the_same(trusted: Path) -> None:
     finished = driver.of(p.TurnFinished)[0]
     assert finished.status == "blocked"
     flag = "To allow mine: --permission-profile unrestricted"
-    assert finished.reason.endswith(f": mine: network is beyond profile normal. {flag}")
+    assert finished.reason.endswith(f": mine: using the network needs approval in profile normal. {flag}")
 
     unrestricted = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
     driver = run(trusted, ScriptedModel([[call("mine")], "yes"]), axes=unrestricted)

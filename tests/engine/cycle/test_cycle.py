@@ -427,7 +427,7 @@ def test_a_verification_that_the_gate_asks_about_ends_blocked_and_is_asked_again
     async def script(driver: Driver) -> None:
         text = 'create the file a.txt with "a", verified by `python3 -m unittest`'
         end = await stretch(driver, text)
-        assert end.status == "blocked" and "build is beyond profile normal" in end.reason
+        assert end.status == "blocked" and "building or testing needs approval in profile normal" in end.reason
         assert statuses(repo) == {"task-001": "verifying"}
         await driver.command("/permission-profile trusted")
         assert (await stretch(driver, "/resume")).status == "done"
@@ -439,7 +439,7 @@ def test_a_verification_that_the_gate_asks_about_ends_blocked_and_is_asked_again
 def test_a_unit_that_needs_a_person_ends_blocked(repo: Path) -> None:
     model = ScriptedModel([block("a"), [call("bash", command="git push")], *["I could not.", "NEEDS_WORK\nno"] * 2])
     driver, end = run(repo, "/plan push it", model)
-    assert end.status == "blocked" and "publish always asks" in end.reason
+    assert end.status == "blocked" and "publishing always needs approval" in end.reason
     assert statuses(repo) == {"a": "blocked"}
     assert units(driver) == [("a", 1)], "no retry is spent on it"
 

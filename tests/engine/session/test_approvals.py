@@ -46,7 +46,7 @@ def test_a_file_changed_while_the_question_stands_voids_the_yes(repo: Path, axes
         await answered(driver, asked, "y")
         again = await driver.until_type(p.QuestionAsked)
         assert again.digest != asked.digest
-        assert again.detail[0] == "again      what it would change was changed while the question stood"
+        assert again.detail[0] == "Again      what it would change was changed while the question stood"
         assert again.detail[-2:] == ("- from outside", "+ new")
         assert path.read_text() == "one\nfrom outside\n"
         await answered(driver, again, "y")
@@ -88,7 +88,7 @@ def test_a_call_that_may_do_less_than_was_asked_about_is_asked_about_again(repo:
         await driver.command("/mode review --model-mode deep")
         await answered(driver, asked, "y")
         again = await driver.until_type(p.QuestionAsked)
-        assert again.detail[0] == "again      what the call may do changed while the question stood"
+        assert again.detail[0] == "Again      what the call may do changed while the question stood"
         await answered(driver, again, "n")
         await driver.until_type(p.TurnFinished)
 
@@ -137,7 +137,7 @@ def test_the_same_within_one_turn(repo: Path) -> None:
         await driver.command("/control autonomous")
         await answered(driver, asked, "y")
         again = await driver.until_type(p.QuestionAsked)
-        assert again.text == "bash wants: shred -u tally/count.py"
+        assert again.text == "Run: shred -u tally/count.py?"
         await answered(driver, again, "n")
         await driver.until_type(p.TurnFinished)
 
@@ -218,8 +218,8 @@ def test_an_interrupted_question_is_closed_and_can_no_longer_be_answered(repo: P
 
 def test_s3_4_manual_asks_once_for_all_calls_of_a_step_and_not_for_meta_tools(repo: Path) -> None:
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
-        assert asked.text == "run this step (2 calls)?"
-        assert [choice.key for choice in asked.choices] == ["y", "n"]
+        assert asked.text == "Run this step (2 calls)?"
+        assert [choice.key for choice in asked.choices] == ["y", "n", "e"]
         await answered(driver, asked, "y")
         await driver.until_type(p.TurnFinished)
 
@@ -280,8 +280,10 @@ def test_a_long_line_hides_neither_why_it_is_asked_nor_its_effects(repo: Path) -
 
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
         assert len(asked.text) < 300 and "\n" not in asked.text
-        assert asked.detail[0].startswith("why asked  destroy always asks (rm: deletes)")
-        place = next(place for place, text in enumerate(asked.detail) if text.startswith("effects"))
+        assert asked.detail[0].startswith(
+            "Reason     doing what cannot be taken back always needs approval (rm: deletes)"
+        )
+        place = next(place for place, text in enumerate(asked.detail) if text.startswith("Effects"))
         assert place < 4 and asked.detail[-202:] == tuple(line.splitlines())
         await answered(driver, asked, "n")
         await driver.until_type(p.TurnFinished)
@@ -293,7 +295,7 @@ def test_a_file_s_name_cannot_pass_for_a_reason(repo: Path) -> None:
     line = "cp a $'/tmp/x\\nwhy asked  nothing of note\\neffects    read'"
 
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
-        assert [text.split()[0] for text in asked.detail[:3]] == ["why", "axes", "effects"], asked.detail
+        assert [text.split()[0] for text in asked.detail[:3]] == ["Reason", "Dials", "Effects"], asked.detail
         assert all("\n" not in text for text in asked.detail)
         await answered(driver, asked, "n")
         await driver.until_type(p.TurnFinished)
@@ -303,7 +305,7 @@ def test_a_file_s_name_cannot_pass_for_a_reason(repo: Path) -> None:
 
 def test_a_step_in_manual_shows_its_effects_before_its_lines(repo: Path) -> None:
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
-        assert asked.detail[0] == "effects    read"
+        assert asked.detail[0] == "Effects    read"
         assert asked.detail[-1] == "bash ls"
         await answered(driver, asked, "n")
         await driver.until_type(p.TurnFinished)

@@ -28,6 +28,7 @@ from quintet.domain.turn.tool_menu import FINISH_STEP, META_TOOLS
 from quintet.domain.turn.tool_spec import CallStatus
 
 # A model finding its way, its last word, which the turn's end shows, and moves, which speak for themselves.
+CHOICES_COLUMNS = 76
 FEW_LINES = 12  # of a question, until what is said of it stands at its end once more
 QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
@@ -79,7 +80,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.ReportMade() as e:
             return _report(e)
         case p.RuleMade() as e:
-            return [Line(f"rule     {rules.describe(e.rule)} · quintet rules revoke {e.rule.id}", "dim")]
+            back = "for this session" if e.rule.session else f"quintet rules revoke {e.rule.id}"
+            return [Line(f"rule     {rules.describe(e.rule)} · {back}", "dim")]
         case p.ToolStarted(tool=tool) if tool in QUIET:
             return []
         case p.ToolStarted(tool=tool) as e if tool == STARTING:
@@ -178,7 +180,7 @@ def nothing_to_compact(held: int) -> str:
 
 def question(event: p.QuestionAsked) -> list[Line]:
     """What Quintet says of it first, and again at the end where what a model wrote is long."""
-    choices = "   ".join(f"[{choice.key}] {choice.label}" for choice in event.choices)
+    choices = _rows_of([f"[{choice.key}] {choice.label}" for choice in event.choices])
     roles = {"+ ": "success", "- ": "error"}
     own, rest = split_detail(event.detail)
     told = [Line(f"  {line}", "dim") for line in own]
@@ -191,8 +193,20 @@ def question(event: p.QuestionAsked) -> list[Line]:
         *(Line(f"  {line}", "warning") for line in head[1:]),
         *shown,
         *again,
-        Line(f"  {choices}", "accent"),
+        *(Line(f"  {row}", "accent") for row in choices),
     ]
+
+
+def _rows_of(choices: list[str]) -> list[str]:
+    """The choices side by side, as many in a row as fit."""
+    rows = [""]
+    for choice in choices:
+        wider = f"{rows[-1]}   {choice}" if rows[-1] else choice
+        if len(wider) > CHOICES_COLUMNS and rows[-1]:
+            rows.append(choice)
+        else:
+            rows[-1] = wider
+    return rows
 
 
 def with_rights(started: p.ToolStarted) -> str:

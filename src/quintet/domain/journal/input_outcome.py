@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from msgspec import Struct, structs
 
-from quintet.domain.journal.call_events import NO
 from quintet.domain.journal.protocol import (
     CallDecided,
     CommandRan,
@@ -20,6 +19,7 @@ from quintet.domain.journal.protocol import (
     TurnStarted,
 )
 from quintet.domain.journal.turn_state import skipped_call
+from quintet.domain.permission.answers import NO
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.skipped import SkippedCall
 

@@ -174,7 +174,7 @@ def decide(
     if touch.subjects:  # no pattern speaks of all of them
         rules = [rule for rule in rules if rule.pattern == ANY and not rule.words]
     if lifts:
-        simple = lines.simple if terms.sandbox is Sandbox.BWRAP else ()
+        simple = plain_words(spec, touch, terms, lines)
         rules = [rule for rule in rules if rule.session] if axes.work_mode is WorkMode.CHAT else rules
         rule = allowing(rules, spec.name, subject, root, lifts, simple)
     if rule:
@@ -192,6 +192,17 @@ def decide(
         return Decision(Verdict.ALLOW, f"your rule {rule.id}: {describe(rule)}", ordered(effects), grant, rule=rule.id)
     kept = "; what it deletes was kept, /rewind brings it back" if lines.kept and effects != touch.effects else ""
     return Decision(Verdict.ALLOW, f"{_why_allowed(effects, axes)}{kept}", ordered(effects), grant)
+
+
+def plain_words(spec: ToolSpec, touch: Touch, terms: Terms, lines: JudgedLines) -> tuple[str, ...]:
+    """The words that a rule for the beginning of a line goes by: of one plain command, in the project's own folder.
+
+    None where only the words would contain it, where a shell was told things before, or where it names what is outside.
+    """
+    here = touch.folder.rstrip("/") in ("", ".", terms.root) and not touch.shell
+    if not lines.simple or terms.sandbox is not Sandbox.BWRAP or not here:
+        return ()
+    return lines.simple if all(_readable(path, terms, spec) for path in touch.reads) else ()
 
 
 def deleted(spec: ToolSpec, touch: Touch, lines: JudgedLines) -> tuple[str, ...]:

@@ -13,12 +13,15 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.safe_text import patched_files
 from quintet.domain.permission.effects import Effect, ordered
+from quintet.domain.permission.prefixes import begins_with
 
 ANY = "*"
 _CALLS = "call_tool"  # another command of mcp_tool's does something else with the server, whatever tool it names
 _SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
+_EXACTLY = regex(r"\[[*?[]\]")  # a character of a pattern that stands for itself
 _WHOLE = ("source", "repo_path", "repo")  # say only where: what the call does there is in its other arguments
 
 
@@ -39,7 +42,7 @@ class Rule(Struct, frozen=True, gc=False):
         if self.tool not in (ANY, tool) or self.project not in ("", project):
             return False
         if self.words:
-            return tuple(simple[: len(self.words)]) == self.words
+            return begins_with(simple, self.words)
         return self.pattern == ANY or fnmatchcase(subject, self.pattern)
 
 
@@ -83,12 +86,15 @@ def allowing(
     effects: frozenset[Effect],
     simple: Sequence[str] = (),
 ) -> Rule | None:
-    """The rule that covers all of these effects."""
+    """The rule that covers all of these effects; what cannot be taken back only one that is narrow."""
     return next(
         (
             rule
             for rule in rules
-            if rule.verdict == "allow" and effects <= set(rule.effects) and rule.fits(tool, subject, project, simple)
+            if rule.verdict == "allow"
+            and effects <= set(rule.effects)
+            and (Effect.DESTROY not in effects or is_narrow(rule))
+            and rule.fits(tool, subject, project, simple)
         ),
         None,
     )
@@ -103,6 +109,12 @@ def names_both(tool: str, pattern: str) -> bool:
 def exactly(text: str) -> str:
     """A pattern that fits this text and no other."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+
+
+def is_narrow(rule: Rule) -> bool:
+    """Whether a rule is for one tool, and for one call as it is written or for the beginning of a line."""
+    plain = _EXACTLY.sub("", rule.pattern)
+    return rule.tool != ANY and (bool(rule.words) or not set(plain) & set("*?["))
 
 
 def describe(rule: Rule) -> str:

@@ -79,12 +79,12 @@ class ExecutorGate(Gatekeeper):
             axes = structs.replace(axes, work_mode=WorkMode.PLAN)
         effects = EFFECTS if executes else EFFECTS - {Effect.EDIT}
         touch = Touch(effects, why=f"{self._name} works by itself, with a network")
-        rules = (*toolbox.outside.rules(), *self._own_rule(axes.permission_profile))
+        rules = (*self._journal.state.rules, *toolbox.outside.rules(), *self._own_rule(axes.permission_profile))
         terms = structs.replace(toolbox.terms, person=self._core.person, rules=rules)
         decision = gate.decide(SPEC, touch, axes, terms, self._name)
         if not executes:
             decision = structs.replace(decision, grant=structs.replace(decision.grant, write_roots=(self._folder,)))
-        return Prepared(call, SPEC, {"pattern": self._name}, touch, decision)
+        return Prepared(call, SPEC, {"pattern": self._name}, touch, decision, terms=terms)
 
     def _own_rule(self, profile: PermissionProfile) -> tuple[Rule, ...]:
         whole = self._core.turn.toolbox.sandbox is Sandbox.BWRAP and profile is not PermissionProfile.RESTRICTED

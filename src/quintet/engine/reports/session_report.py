@@ -13,7 +13,7 @@ from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.call_events import ALWAYS, NO, YES
+from quintet.domain.permission.answers import LASTING, NO, TURNING, YES
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports import accounts
@@ -161,8 +161,8 @@ class Reporter:
                     self._report.changed[path] = self._report.changed.get(path, 0) + 1
             case p.QuestionAnswered(choice=choice) if _approval(activity):
                 counts = self._report.approvals
-                counts.approved += choice in (YES, ALWAYS)
-                counts.always += choice == ALWAYS
+                counts.approved += choice == YES or choice in LASTING | TURNING
+                counts.always += choice in LASTING
                 counts.refused += choice == NO
                 counts.closed += choice == ""
 

@@ -18,7 +18,6 @@ from quintet.domain.base.safe_text import brief
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
-from quintet.domain.journal.call_events import ALWAYS, NO, YES
 from quintet.domain.journal.protocol import (
     CallDecided,
     Choice,
@@ -30,10 +29,22 @@ from quintet.domain.journal.protocol import (
     ToolFinished,
 )
 from quintet.domain.journal.reasons import declined, not_run
+from quintet.domain.permission.answers import (
+    ALWAYS,
+    APPROVAL,
+    EDITS,
+    LASTING,
+    NO,
+    TURNING,
+    YES,
+    Asked,
+    answers,
+    made_rules,
+)
 from quintet.domain.permission.effects import PARTIAL_LEAVES, Effect
-from quintet.domain.permission.gate import Sandbox, Verdict
-from quintet.domain.permission.question import BETWEEN
-from quintet.domain.permission.rules import ANY, Rule, exactly, subject_of
+from quintet.domain.permission.gate import Sandbox, Verdict, deleted, plain_words
+from quintet.domain.permission.question import BETWEEN, labelled, lost
+from quintet.domain.permission.rules import Rule
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn import skipped
 from quintet.domain.turn.messages import ToolCall
@@ -42,7 +53,7 @@ from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
-from quintet.engine.session.questions import APPROVAL, APPROVAL_OR_RULE, Questions
+from quintet.engine.session.questions import Questions
 from quintet.engine.turn.toolbox import Prepared, deletes_only
 
 if TYPE_CHECKING:
@@ -86,7 +97,7 @@ class Gatekeeper:
                 return calls
             self._journal.post(*(self._decided(p) for p in asking))
             lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in asking)
-            text = f"run this step ({counted(len(asking), 'call')})?"
+            text = f"Run this step ({counted(len(asking), 'call')})?"
             question = self._question(text, asking, _again(again), shown=lines)
             choice, refusal = await self._ask(question, asking)
             if choice != YES:
@@ -128,17 +139,21 @@ class Gatekeeper:
             if not self._core.person:
                 self._skip(call)
                 return None
-            rule = self._rule(prepared) if prepared.decision.lifts else None
-            question = self._asking(prepared, rule, again)
+            asked = self._about(prepared)
+            rule = self._rule() if prepared.decision.lifts else None
+            question = self._asking(prepared, asked, again)
             choice, refusal = await self._ask(question, [prepared])
-            if choice not in (YES, ALWAYS):
+            if choice in TURNING:  # at the axes as they are now, it is decided anew
+                again = ""
+                continue
+            if choice != YES and choice not in LASTING:
                 self._refuse(call, refusal)
                 return None
             fresh = self.prepare(call, own)
             again = self._voided(question, [prepared], [fresh], axes)
             if not again and isinstance(fresh, Prepared):
-                if choice == ALWAYS and rule:
-                    self._keep(rule)
+                if choice in LASTING and rule:
+                    self._keep(asked, choice, rule)
                 return fresh
 
     async def _prepared(self, call: ToolCall, own: bool) -> Prepared | ToolResult:
@@ -206,37 +221,49 @@ class Gatekeeper:
             return "what it would change was changed while the question stood"
         return ""
 
-    def _rule(self, prepared: Prepared) -> Rule:
-        """What `always` stands for: this very call proceeds unasked, in this project."""
-        return Rule(
-            id=self._core.ids.new("rule"),
-            verdict="allow",
+    def _about(self, prepared: Prepared) -> Asked:
+        return Asked(
             tool=prepared.spec.name,
-            pattern=exactly(_subject(prepared)) or ANY,
-            effects=prepared.decision.lifts,
-            project=self._core.project,
-            created=self._core.clock.now(),
+            subject=prepared.subject,
+            decision=prepared.decision,
+            axes=self._journal.state.axes,
+            sandbox=prepared.terms.sandbox,
+            simple=plain_words(prepared.spec, prepared.touch, prepared.terms, prepared.lines),
+            line=bool(prepared.touch.lines),
+            several=bool(prepared.touch.subjects),
         )
 
-    def _keep(self, rule: Rule) -> None:
-        try:
-            self._core.turn.rule_book.add(rule)
-        except QuintetError as error:  # the yes stands, for this once
-            text = f"the rule could not be kept, so this will be asked again: {error}"
-            self._journal.post(Noticed(level="error", code=error.code, text=text))
-        else:
-            self._journal.post(RuleMade(rule=rule))
+    def _rule(self) -> Rule:
+        """What an answer makes its rules of."""
+        ids, clock = self._core.ids, self._core.clock
+        return Rule(ids.new("rule"), "allow", "", project=self._core.project, created=clock.now())
 
-    def _asking(self, prepared: Prepared, rule: Rule | None, again: str) -> QuestionAsked:
-        reason, axes = prepared.decision.reason, self._journal.state.axes
-        detail = (*_again(again), f"why asked  {reason}", f"axes       {badge.full(axes)}")
-        if rule:
-            about = _cut(_subject(prepared)) or "with any arguments"
-            detail += (f"always     {rule.tool} {about}, unasked in this project until you revoke it",)
-        about = _subject(prepared) or prepared.call.arguments
-        text = f"{prepared.spec.name} wants: {_cut(about)}"
+    def _keep(self, asked: Asked, choice: str, base: Rule) -> None:
+        session = self._journal.state.session
+        for rule in made_rules(asked, choice, base, session, lambda: self._core.ids.new("rule")):
+            try:
+                if not rule.session:
+                    self._core.turn.rule_book.add(rule)
+            except QuintetError as error:  # the yes stands, for this once
+                text = f"the rule could not be kept, so this will be asked again: {error}"
+                self._journal.post(Noticed(level="error", code=error.code, text=text))
+            else:
+                self._journal.post(RuleMade(rule=rule))
+
+    def _asking(self, prepared: Prepared, asked: Asked, again: str) -> QuestionAsked:
+        """First what, then why; the choices are those that would work."""
+        choices = answers(asked, lambda axes: self._core.turn.toolbox.decided_at(prepared, axes))
+        about = prepared.subject or prepared.call.arguments
+        text = f"Run: {_cut(about)}?" if prepared.touch.lines else f"{prepared.spec.name} {_cut(about)}?"
+        detail = [
+            *_again(again),
+            labelled("Reason", prepared.decision.reason),
+            *lost(deleted(prepared.spec, prepared.touch, prepared.lines)),
+            labelled("Dials", badge.full(asked.axes)),
+            *_lasting(choices),
+        ]
         shown = about.splitlines() if _cut(about) != about else []
-        return self._question(text, [prepared], detail, APPROVAL_OR_RULE if rule else APPROVAL, shown)
+        return self._question(text, [prepared], tuple(detail), choices, shown)
 
     def _digest(self, prepared: list[Prepared], axes: Axes) -> str:
         return " ".join(self._core.turn.toolbox.digest(p, axes) for p in prepared)
@@ -258,8 +285,8 @@ class Gatekeeper:
             digest=self._digest(prepared, self._journal.state.axes),
             detail=(
                 *detail,
-                f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
-                *dict.fromkeys(f"access     {self._core.turn.toolbox.access(p)}" for p in prepared),
+                labelled("Effects", ", ".join(sorted({e for p in prepared for e in p.decision.effects}))),
+                *dict.fromkeys(labelled("Access", self._core.turn.toolbox.access(p)) for p in prepared),
                 *_secrets(prepared),
                 *self._left_open(prepared),
                 BETWEEN,
@@ -274,9 +301,9 @@ class Gatekeeper:
         grants = [p.decision.grant for p in prepared if p.touch.lines and Effect.OUTSIDE not in p.decision.effects]
         said = []
         if terms.sandbox is not Sandbox.NONE and terms.loopback_open and any(grant.network for grant in grants):
-            said.append("network    also this machine's own ports and sockets (sandbox.loopback)")
+            said.append(labelled("Network", "also this machine's own ports and sockets (sandbox.loopback)"))
         if terms.sandbox is Sandbox.PARTIAL and any(grant.write_roots for grant in grants):
-            said.append(f"sandbox    partial: {PARTIAL_LEAVES}")
+            said.append(labelled("Sandbox", f"partial: {PARTIAL_LEAVES}"))
         return said
 
     def _preview(self, prepared: Prepared) -> list[str]:
@@ -339,7 +366,10 @@ class ShellRevoker:
     def on_event(self, event: Event) -> None:
         if isinstance(event, DialsTurned):
             toolbox = self._core.turn.toolbox
-            for shell, reason in toolbox.revoked_shells(event.before, event.after, person=self._core.person):
+            rules = self._journal.state.rules
+            for shell, reason in toolbox.revoked_shells(
+                event.before, event.after, person=self._core.person, rules=rules
+            ):
                 text = f"background shell {shell.name} is ended ({brief(shell.call.arguments)}): {reason}"
                 self._journal.post(Noticed(level="warning", code="SHELL_ENDED", text=text))
                 task = asyncio.ensure_future(toolbox.end_shell(shell.name, reason))
@@ -366,15 +396,19 @@ def _asks(prepared: Prepared | ToolResult) -> TypeGuard[Prepared]:
 
 def _secrets(prepared: list[Prepared]) -> tuple[str, ...]:
     names = sorted({name for p in prepared for name in p.decision.grant.secrets})
-    return (f"secrets    {', '.join(names)}, in its environment",) if names else ()
+    return (labelled("Secrets", f"{', '.join(names)}, in its environment"),) if names else ()
 
 
 def _again(why: str) -> tuple[str, ...]:
-    return (f"again      {why}",) if why else ()
+    return (labelled("Again", why),) if why else ()
 
 
-def _subject(prepared: Prepared) -> str:
-    return subject_of(prepared.arguments, prepared.touch.lines)
+def _lasting(choices: Sequence[Choice]) -> tuple[str, ...]:
+    """Where and how long the rules hold that the choices make."""
+    keys = {choice.key for choice in choices}
+    if ALWAYS in keys:
+        return (labelled("Always", "in this project, until `quintet rules revoke`"),)
+    return (labelled("Session", "Edit and Write in this project, nothing else"),) if EDITS in keys else ()
 
 
 def _cut(about: str) -> str:

@@ -50,6 +50,12 @@ class Prepared(Struct, frozen=True):
     shell: Grant | None = None  # what the shell it is typed into was started with
     lines: JudgedLines = NO_LINES
     own_line: bool = False  # a line that the user typed: it runs with their rights
+    terms: Terms = Terms("")  # what was decided on
+
+    @property
+    def subject(self) -> str:
+        """What it is about, as rules and questions name it."""
+        return subject_of(self.arguments, self.touch.lines)
 
 
 def deletes_only(prepared: Prepared) -> bool:
@@ -245,7 +251,7 @@ class Toolbox:
             rules = self.outside.rules()
         except QuintetError as error:
             return refused(str(error))
-        terms = structs.replace(self.terms, person=person, rules=rules)
+        terms = structs.replace(self.terms, person=person, rules=(*context.rules, *rules))
         if unkept is not None:
             lines = structs.replace(lines, kept=not unkept, unkept=unkept)
         if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
@@ -256,7 +262,12 @@ class Toolbox:
                 f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
                 "start another with bash and run_in_background"
             )
-        return Prepared(call, spec, arguments, touch, decision, held, lines)
+        return Prepared(call, spec, arguments, touch, decision, held, lines, terms=terms)
+
+    def decided_at(self, prepared: Prepared, axes: Axes) -> Decision:
+        """What would be decided on the same call at other axes, if what it deletes can be kept."""
+        lines = structs.replace(prepared.lines, kept=True) if self.to_keep(prepared) else prepared.lines
+        return gate.decide(prepared.spec, prepared.touch, axes, prepared.terms, prepared.subject, lines)
 
     def to_keep(self, prepared: Prepared) -> tuple[str, ...]:
         """What the call deletes, where it would need less approval if that were kept first."""
@@ -321,12 +332,15 @@ class Toolbox:
             return *self._judged(whole, fresh=False, contained=not outside), shell.grant
         return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines), NO_LINES, shell.grant
 
-    def revoked_shells(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
+    def revoked_shells(
+        self, before: Axes, after: Axes, *, person: bool, rules: tuple[Rule, ...] = ()
+    ) -> list[tuple[ShellState, str]]:
         """The running shells that a turned dial takes the ground from, each with the reason."""
         found = []
         for shell in self.outside.shells():
             home = self.home(shell.call.name)
-            was, now = (self.prepare(shell.call, CallContext(axes, home), person=person) for axes in (before, after))
+            contexts = [CallContext(axes, home, rules=rules) for axes in (before, after)]
+            was, now = (self.prepare(shell.call, context, person=person) for context in contexts)
             if isinstance(was, ToolResult) or isinstance(now, ToolResult):
                 reason = next(result.content for result in (now, was) if isinstance(result, ToolResult))
                 found.append((shell, reason))

@@ -28,6 +28,7 @@ from quintet.domain.input.slash_line import command_name
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line
 from quintet.domain.journal.state import SessionState
+from quintet.domain.permission.answers import NO
 from quintet.domain.settings.screen import THEMES, keys_of, spelled
 from quintet.domain.settings.tables import Tables
 from quintet.domain.tasks import board
@@ -38,7 +39,7 @@ from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import BoardView, TuiContext
 from quintet.surfaces.tui.prompt.prompt import Prompt
-from quintet.surfaces.tui.prompt.question_panel import NO, QuestionPanel
+from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 from quintet.surfaces.tui.transcript.find_bar import FindBar
 from quintet.surfaces.tui.transcript.scrollback import PAGE, Scrollback
 from quintet.surfaces.tui.transcript.transcript import Transcript
