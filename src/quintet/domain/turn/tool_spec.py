@@ -21,6 +21,14 @@ Route = Literal["smart", "deep", "vision"]  # of [routing]
 Purpose = Literal["friend", "vision", "library"]  # the page in prompts/advice that the model is told
 
 
+class Outward(Struct, frozen=True):
+    """What a call asks for outside, by which something could leave."""
+
+    addresses: tuple[str, ...] = ()  # of the web that it fetches, or of a page of the project that has a network
+    resource: str = ""  # of the MCP server, that it reads
+    tells: bool = False  # a page of the web gets to know something that the model chose
+
+
 class Touch(Struct, frozen=True):
     """What one call would do, told from its arguments: effects, the paths it names, and why.
 
@@ -32,9 +40,7 @@ class Touch(Struct, frozen=True):
     writes: tuple[str, ...] = ()
     why: str = ""
     asks: str = ""  # why it is asked at every profile, unless a rule names what the call is about
-    addresses: tuple[str, ...] = ()  # of the web that it fetches, or of a page of the project that has a network
-    resource: str = ""  # of the MCP server, that it reads
-    tells: bool = False  # a page of the web gets to know something that the model chose
+    outward: Outward | None = None
     shell: str = ""  # the background shell this is typed into
     lines: tuple[str, ...] = ()  # shell lines the call will run
     folder: str = ""  # where it runs them

@@ -243,8 +243,7 @@ class Toolbox:
         try:
             arguments = spec.bind(call.arguments)
             touch = with_criteria(spec.touch(arguments), context.todos)
-            outward = touch.addresses or touch.resource or touch.tells
-            touch = _with_known(touch, context) if outward else touch
+            touch = _with_known(touch, context) if touch.outward else touch
             touch, lines, held = self._typed(touch) if touch.shell else (*self._judged(touch), None)
             touch = self.outside.served(spec, touch) if touch.server is not None else touch
             touch = self.outside.carried(touch) if touch.moves else touch
