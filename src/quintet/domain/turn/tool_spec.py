@@ -72,8 +72,11 @@ class ToolSpec(Struct, frozen=True):
 
 
 def _brief(schema: Any) -> Any:
-    """A schema as a model is sent it: without the word that nothing else is taken, which `bind` sees to."""
-    if isinstance(schema, list):
+    """A schema as a model is sent it: plain JSON, without the word that nothing else is taken, which `bind` sees to.
+
+    A tuple is JSON's array to every encoder but those that look at types, such as botocore's.
+    """
+    if isinstance(schema, list | tuple):
         return [_brief(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
