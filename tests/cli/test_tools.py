@@ -236,7 +236,10 @@ def test_a_call_as_json_leads_to_its_decision(quintet: Program) -> None:
     [
         ((), "Write needs profile normal or above; this is restricted"),
         (("--mode", "review", "--permission-profile", "normal"), "work mode review does not edit"),
-        (("--permission-profile", "normal"), "Skipped: Write new.txt needs approval (in chat every change needs approval)"),
+        (
+            ("--permission-profile", "normal"),
+            "Skipped: Write new.txt needs approval (in chat every change needs approval)",
+        ),
     ],
 )
 def test_a_call_that_is_not_permitted_is_not_run_and_says_why(
