@@ -233,7 +233,7 @@ def test_a_call_as_json_leads_to_its_decision(quintet: Program) -> None:
     assert (quintet.root / "new.txt").read_text() == "new\n"
     why = quintet.run("why", str(told["decision"])).clean(0).out
     assert why.startswith("allowed  Write")
-    assert "edit: unasked at profile normal" in why
+    assert "profile normal allows edit" in why
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,10 @@ def test_a_call_as_json_leads_to_its_decision(quintet: Program) -> None:
     [
         ((), "Write needs profile normal or above; this is restricted"),
         (("--mode", "review", "--permission-profile", "normal"), "work mode review does not edit"),
-        (("--permission-profile", "normal"), "Skipped: Write new.txt needs approval (in chat every change asks: edit)"),
+        (
+            ("--permission-profile", "normal"),
+            "Skipped: Write new.txt needs approval (in chat every change needs approval)",
+        ),
     ],
 )
 def test_a_call_that_is_not_permitted_is_not_run_and_says_why(
@@ -376,3 +379,27 @@ def test_the_first_start_asks_about_tools_as_it_does_about_settings(quintet: Pro
     terminal.sees("› ")
     terminal.types('!!count_rows {"path": "tally/count.py"}')
     terminal.sees("counting", "3")
+
+
+def test_permit_explains_a_file_of_lines(quintet: Program, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("# what I run\nls -l\n\npytest -q\nrm notes.txt\ngit push --force\n")
+    at = ("--mode", "build", "--permission-profile", "normal", "--sandbox", "bwrap")
+    said = quintet.run("permit", "--file", str(lines), *at, "--json").clean(0).json()
+    assert [(one["number"], one["line"], one["decision"]) for one in said["lines"]] == [
+        (2, "ls -l", "allow"),
+        (4, "pytest -q", "ask"),
+        (5, "rm notes.txt", "allow"),
+        (6, "git push --force", "ask"),
+    ]
+    assert said["lines"][2]["otherwise"]["decision"] == "ask" and "otherwise" not in said["lines"][1]
+    assert said["summary"] == {"allow": 2, "ask": 2, "deny": 0, "if_kept": 1}
+    shown = quintet.run("permit", "--file", str(lines), *at).clean(0).out.splitlines()
+    assert shown[0].split() == ["DECISION", "LINE", "EFFECTS", "REASON"]
+    assert shown[3].startswith("allow if kept  rm notes.txt") and shown[6] == "4 lines: 2 allow, 2 ask, 0 deny"
+    assert "snapshot taken just before" in shown[7]
+
+
+def test_permit_takes_a_tool_or_a_file(quintet: Program) -> None:
+    assert "one of the arguments --tool --file is required" in quintet.run("permit").clean(2).err
+    assert "No such file" in quintet.run("permit", "--file", "none").clean(2).err

@@ -494,7 +494,7 @@ def ended(driver: Driver) -> list[str]:
         ("make serve", "/permission-profile restricted", "building or testing needs approval in profile restricted"),
         ("make serve", "/control manual", "run control is manual"),
         ("make serve", "/mode chat", "in chat every change needs approval"),
-        ("make serve", "/mode review --model-mode deep", "build: unasked at profile trusted"),
+        ("make serve", "/mode review --model-mode deep", "profile trusted allows build"),
         ("touch x; sleep {}", "/mode plan", "work mode plan does not edit"),
     ],
 )

@@ -8,7 +8,7 @@ from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, Surface, WorkMode
 from quintet.domain.permission import gate
-from quintet.domain.permission.answers import Asked, answers
+from quintet.domain.permission.answers import AskedCall, answers
 from quintet.domain.permission.effects import NO_LINES, JudgedLines, Sandbox
 from quintet.domain.permission.rules import Rule, subject_of
 from quintet.domain.shell.judge import with_lines
@@ -49,10 +49,12 @@ class Question:
         return gate.decide(self.spec, self.touch, axes, self.terms, self.subject, self.lines)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> AskedCall:
         simple = gate.plain_words(self.spec, self.touch, self.terms, self.lines)
         whole = bool(self.touch.lines), bool(self.touch.subjects)
-        return Asked(self.spec.name, self.subject, self.at(self.axes), self.axes, self.terms.sandbox, simple, *whole)
+        return AskedCall(
+            self.spec.name, self.subject, self.at(self.axes), self.axes, self.terms.sandbox, simple, *whole
+        )
 
     @property
     def keys(self) -> str:

@@ -89,8 +89,8 @@ def test_what_was_changed_last_is_named_first() -> None:
     assert judge(BUILD, "fix it", [EDIT, other, PASSED], "Fixed.").reason == "bash pytest -q, Write b.py, Edit a.py"
 
 
-PUSH = SkippedCall("bash", "git push", "publish always asks", (Effect.PUBLISH,))
-WRITE = SkippedCall("Write", "a.py", "in chat every change asks", (Effect.EDIT,))
+PUSH = SkippedCall("bash", "git push", "publishing always needs approval", (Effect.PUBLISH,))
+WRITE = SkippedCall("Write", "a.py", "in chat every change needs approval", (Effect.EDIT,))
 
 
 @pytest.mark.parametrize("work_mode", list(WorkMode))

@@ -19,9 +19,15 @@ from quintet.domain.turn.skipped import (
 )
 
 E = Effect
-PUSH = SkippedCall("bash", "git push --force", "publish always asks (git push: publishes by force)", (E.PUBLISH,))
+PUSH = SkippedCall(
+    "bash", "git push --force", "publishing always needs approval (git push: publishes by force)", (E.PUBLISH,)
+)
 TESTS = SkippedCall(
-    "bash", "pytest", "build is beyond profile normal (pytest: tests)", (E.BUILD,), "--permission-profile trusted"
+    "bash",
+    "pytest",
+    "building needs approval in profile normal (pytest: tests)",
+    (E.BUILD,),
+    "--permission-profile trusted",
 )
 HOSTS = SkippedCall("Read", "/etc/shadow", "/etc/shadow is outside the project", (E.READ,))
 
@@ -40,7 +46,13 @@ def other(number: int) -> SkippedCall:
         ([PUSH, TESTS, PUSH, HOSTS], False),
         ([PUSH, TESTS, PUSH, HOSTS, PUSH], True),
         (
-            [PUSH, SkippedCall("bash", "git push x", "publish always asks (git push: publishes)", (E.PUBLISH,))] * 2,
+            [
+                PUSH,
+                SkippedCall(
+                    "bash", "git push x", "publishing always needs approval (git push: publishes)", (E.PUBLISH,)
+                ),
+            ]
+            * 2,
             True,
         ),
         ([PUSH, PUSH, SkippedCall("bash", "npm publish", PUSH.reason, (E.PUBLISH, E.DESTROY))], False),
@@ -88,10 +100,10 @@ def test_the_order_of_the_effects_and_of_the_calls_does_not_matter(calls: list[S
     ("one", "two", "same"),
     [
         ("/etc/hosts is outside the project", "../x.csv is outside the project", True),
-        ("destroy always asks (rm: deletes)", "destroy always asks (git reset: discards)", True),
-        ("destroy always asks", "publish always asks", False),
-        ("build is beyond profile normal", "Build is beyond profile normal", False),
-        ("in chat every change asks: edit", "in chat every change asks: build (make: builds)", True),
+        ("deleting always needs approval (rm: deletes)", "deleting always needs approval (git reset: discards)", True),
+        ("deleting always needs approval", "publishing always needs approval", False),
+        ("building needs approval in profile normal", "Building needs approval in profile normal", False),
+        ("in chat every change needs approval", "in chat every change needs approval (make: builds)", True),
         ("Running tests needs approval in profile normal.", "Running tests needs approval in profile normal", True),
     ],
 )
@@ -108,8 +120,8 @@ def test_a_reason_is_of_the_same_kind_whatever_it_names(one: str, two: str, same
         ),
         (
             TESTS,
-            "Skipped: pytest needs approval (build is beyond profile normal (pytest: tests)), and this run is "
-            "non-interactive. To allow it: --permission-profile trusted",
+            "Skipped: pytest needs approval (building needs approval in profile normal (pytest: tests)), and this run "
+            "is non-interactive. To allow it: --permission-profile trusted",
         ),
         (
             HOSTS,
@@ -132,18 +144,26 @@ def test_a_long_line_is_cut_in_a_sentence() -> None:
 
 def test_the_model_is_told_which_call_why_and_what_to_do_instead() -> None:
     words = told(PUSH)
-    assert words.startswith("publish always asks (git push: publishes by force). The call was bash git push --force. ")
+    assert words.startswith(
+        "publishing always needs approval (git push: publishes by force). The call was bash git push --force. "
+    )
     assert "Nobody can approve calls in this run" in words
     assert "another way" in words and "separate calls" in words and "leave it out" in words
 
 
 def test_the_end_names_each_call_once_and_the_flag_that_would_have_let_it_run() -> None:
-    assert held_up([PUSH]).endswith(": git push --force: publish always asks (git push: publishes by force)")
+    assert held_up([PUSH]).endswith(
+        ": git push --force: publishing always needs approval (git push: publishes by force)"
+    )
     assert held_up([PUSH, TESTS, TESTS]).startswith("3 calls skipped, because nobody can approve")
     assert held_up([PUSH, TESTS, TESTS]).endswith(". To allow pytest: --permission-profile trusted")
     assert held_up([PUSH, TESTS, TESTS]).count("build is beyond") == 1
     wider = SkippedCall(
-        "bash", "curl x", "network is beyond profile normal", (E.NETWORK,), "--permission-profile unrestricted"
+        "bash",
+        "curl x",
+        "using the network needs approval in profile normal",
+        (E.NETWORK,),
+        "--permission-profile unrestricted",
     )
     assert held_up([TESTS, wider]).endswith(". To allow all of them: --permission-profile unrestricted")
 

@@ -143,7 +143,7 @@ def test_verifying_asks_for_what_its_command_would_do_and_shows_it(repo: Path) -
     async def script(driver: Driver) -> None:
         await driver.session.say("work")
         asked = await driver.until_type(p.QuestionAsked)
-        assert asked.text == "TodoVerify wants: shred -u tally/count.py"
+        assert asked.text == "Run: shred -u tally/count.py?"
         await driver.session.submit(p.Answer(question=asked.question, choice="n"))
         await driver.until_type(p.TurnFinished)
 

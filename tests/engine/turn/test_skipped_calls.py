@@ -68,7 +68,7 @@ def test_a1_work_that_cannot_do_without_the_call_ends_blocked_and_says_which(rep
     driver, _ = turned(repo, [[PUSH], *LOST, *LOST], "push it", axes=axes)
     end = ending(driver)
     assert (end.status, end.delivery, end.answer) == ("blocked", "NEEDS_WORK", "I could not.")
-    assert "1 call skipped" in end.reason and "git push --force: publish always asks" in end.reason
+    assert "1 call skipped" in end.reason and "git push --force: publishing always needs approval" in end.reason
 
 
 def test_the_flag_that_would_have_let_it_run_is_named(repo: Path) -> None:
@@ -164,7 +164,7 @@ def test_the_outcome_of_an_input_lists_its_own_skipped_calls(repo: Path) -> None
     drive(repo, script, ScriptedModel([[PUSH], [WRITE], "w", "DONE\nw", [WRITE], "w"]), axes=AUTONOMOUS)
     assert [[call.line for call in skipped] for skipped in found] == [["git push --force"], []]
     (one,) = found[0]
-    assert (one.tool, one.reason) == ("bash", "publish always asks (git push: publishes by force)")
+    assert (one.tool, one.reason) == ("bash", "publishing always needs approval (git push: publishes by force)")
     assert "publish" in one.effects
 
 

@@ -263,13 +263,15 @@ def test_what_would_ask_with_nobody_attached_is_not_run_and_the_model_is_told(re
         assert (finished.status, finished.delivery) == ("blocked", "NEEDS_WORK")
         assert finished.reason == (
             "1 call skipped, because nobody can approve in a non-interactive run: "
-            "git push --force: publish always asks (git push: publishes by force)"
+            "git push --force: publishing always needs approval (git push: publishes by force)"
         )
 
     model = ScriptedModel([[call("bash", command="git push --force")], *["I could not.", "NEEDS_WORK\nnot pushed"] * 2])
     driver = drive(repo, script, model)
     told = model.requests[1].messages[-1].text
-    assert told.startswith("not run: publish always asks (git push: publishes by force). The call was bash git push")
+    assert told.startswith(
+        "not run: publishing always needs approval (git push: publishes by force). The call was bash git push"
+    )
     assert "Nobody can approve calls in this run" in told and "run the parts of a combined line" in told
     assert driver.of(p.ToolStarted) == []
     assert driver.of(p.CallDecided)[0].axes == driver.axes

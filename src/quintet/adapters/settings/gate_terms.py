@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import msgspec
 
@@ -51,6 +52,16 @@ def protection_of(places: Places, settings: Settings) -> Protection:
     )
 
 
+def one_rule(rules: Sequence[Rule], wanted: str) -> Rule:
+    """The rule of this id, or of the only id that begins so."""
+    whole = [rule for rule in rules if rule.id == wanted]
+    found = whole or [rule for rule in rules if wanted and rule.id.startswith(wanted)]
+    if len(found) != 1:
+        many = "more than one rule begins" if found else "there is no rule that begins"
+        raise NotFound(f'{many} with "{wanted}"', hint="`quintet rules list` shows them.")
+    return found[0]
+
+
 class FileRuleBook:
     """The user's rules: a file in the user's configuration, never in the project.
 
@@ -75,13 +86,9 @@ class FileRuleBook:
         """Remove a rule, named by its id or the beginning of one."""
         with private_files.locked(self._path):
             rules = self.rules()
-            whole = [rule for rule in rules if rule.id == wanted]
-            found = whole or [rule for rule in rules if wanted and rule.id.startswith(wanted)]
-            if len(found) != 1:
-                many = "more than one rule begins" if found else "there is no rule that begins"
-                raise NotFound(f'{many} with "{wanted}"', hint="`quintet rules list` shows them.")
-            self._write(tuple(rule for rule in rules if rule is not found[0]))
-            return found[0]
+            found = one_rule(rules, wanted)
+            self._write(tuple(rule for rule in rules if rule is not found))
+            return found
 
     def _write(self, rules: tuple[Rule, ...]) -> None:
         private_files.write_json(self._path, msgspec.to_builtins(rules))

@@ -42,7 +42,7 @@ REFUSALS = (Choice(NO, "no"), Choice(FEEDBACK, "no, with feedback"))
 APPROVAL = (Choice(YES, "yes"), *REFUSALS)
 
 
-class Asked(Struct, frozen=True):
+class AskedCall(Struct, frozen=True):
     """What a question is about, as far as its answers go by it."""
 
     tool: str
@@ -67,12 +67,12 @@ class Asked(Struct, frozen=True):
         return self.tool in EDITORS and self.lifts == {Effect.EDIT}
 
 
-def answers(asked: Asked, at: Callable[[Axes], Decision]) -> tuple[Choice, ...]:
+def answers(asked: AskedCall, at: Callable[[Axes], Decision]) -> tuple[Choice, ...]:
     """The choices of a question; `at` decides on the same call at other axes."""
     return (Choice(YES, "yes"), *_rules(asked), *_dials(asked, at), *REFUSALS)
 
 
-def _rules(asked: Asked) -> list[Choice]:
+def _rules(asked: AskedCall) -> list[Choice]:
     if not asked.lifts:
         return []
     found = []
@@ -88,7 +88,7 @@ def _rules(asked: Asked) -> list[Choice]:
     return found
 
 
-def _dials(asked: Asked, at: Callable[[Axes], Decision]) -> list[Choice]:
+def _dials(asked: AskedCall, at: Callable[[Axes], Decision]) -> list[Choice]:
     axes = asked.axes
     if axes.work_mode is WorkMode.CHAT:
         change = AxesChange(work_mode=WorkMode.BUILD)
@@ -102,7 +102,7 @@ def _dials(asked: Asked, at: Callable[[Axes], Decision]) -> list[Choice]:
 
 
 def made_rules(
-    asked: Asked, choice: str, base: Rule, session: str, new_id: Callable[[], str] = lambda: ""
+    asked: AskedCall, choice: str, base: Rule, session: str, new_id: Callable[[], str] = lambda: ""
 ) -> tuple[Rule, ...]:
     """The rules that an answer makes; `base` has the id, the project and the time of the first of them."""
     rule = structs.replace(

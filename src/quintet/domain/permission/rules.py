@@ -117,7 +117,30 @@ def is_narrow(rule: Rule) -> bool:
     return rule.tool != ANY and (bool(rule.words) or not set(plain) & set("*?["))
 
 
+def about(rule: Rule) -> str:
+    """What a rule is about: the beginning of a line, a pattern, or anything."""
+    return f"{' '.join(rule.words)} …" if rule.words else rule.pattern
+
+
+def explain(rule: Rule) -> list[tuple[str, str]]:
+    """What a rule covers, which effects, where, and why it was made, as labels and words."""
+    does = "does not run" if rule.verdict == "deny" else "runs without approval"
+    if rule.words:
+        covers = f"a line that is one plain command and begins with `{' '.join(rule.words)}`, in the project's folder"
+        limit = "only in a full sandbox; what it names outside the project needs approval as before"
+    elif rule.pattern == ANY:
+        covers, limit = "every call", ""
+    else:
+        exact = is_narrow(rule)
+        shown = _EXACTLY.sub(lambda found: found[0][1], rule.pattern) if exact else rule.pattern
+        covers, limit = f"{'exactly' if exact else 'what fits'} `{shown}`", ""
+    tool = "any tool" if rule.tool == ANY else rule.tool
+    where = f"session {rule.session}" if rule.session else rule.project or "everywhere"
+    rows = [("covers", f"{tool}: {covers} {does}"), ("limits", limit), ("effects", ", ".join(rule.effects))]
+    return [row for row in (*rows, ("where", where), ("made", rule.created), ("because", rule.reason)) if row[1]]
+
+
 def describe(rule: Rule) -> str:
-    about = f" {' '.join(rule.words)} …" if rule.words else "" if rule.pattern == ANY else f" {rule.pattern}"
+    what = "" if rule.pattern == ANY and not rule.words else f" {about(rule)}"
     effects = f" ({', '.join(ordered(frozenset(rule.effects)))})" if rule.effects else ""
-    return f"{rule.verdict} {rule.tool}{about}{effects}"
+    return f"{rule.verdict} {rule.tool}{what}{effects}"

@@ -37,7 +37,7 @@ from quintet.domain.permission.answers import (
     NO,
     TURNING,
     YES,
-    Asked,
+    AskedCall,
     answers,
     made_rules,
 )
@@ -221,8 +221,8 @@ class Gatekeeper:
             return "what it would change was changed while the question stood"
         return ""
 
-    def _about(self, prepared: Prepared) -> Asked:
-        return Asked(
+    def _about(self, prepared: Prepared) -> AskedCall:
+        return AskedCall(
             tool=prepared.spec.name,
             subject=prepared.subject,
             decision=prepared.decision,
@@ -238,7 +238,7 @@ class Gatekeeper:
         ids, clock = self._core.ids, self._core.clock
         return Rule(ids.new("rule"), "allow", "", project=self._core.project, created=clock.now())
 
-    def _keep(self, asked: Asked, choice: str, base: Rule) -> None:
+    def _keep(self, asked: AskedCall, choice: str, base: Rule) -> None:
         session = self._journal.state.session
         for rule in made_rules(asked, choice, base, session, lambda: self._core.ids.new("rule")):
             try:
@@ -250,7 +250,7 @@ class Gatekeeper:
             else:
                 self._journal.post(RuleMade(rule=rule))
 
-    def _asking(self, prepared: Prepared, asked: Asked, again: str) -> QuestionAsked:
+    def _asking(self, prepared: Prepared, asked: AskedCall, again: str) -> QuestionAsked:
         """First what, then why; the choices are those that would work."""
         choices = answers(asked, lambda axes: self._core.turn.toolbox.decided_at(prepared, axes))
         about = prepared.subject or prepared.call.arguments
