@@ -8,7 +8,18 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tests.domain.hostile_lines import CORPORA, WAITS, bad, counted, decided, due, harmful, harmless, in_session, too_soon
+from tests.domain.hostile_lines import (
+    CORPORA,
+    WAITS,
+    bad,
+    counted,
+    decided,
+    due,
+    harmful,
+    harmless,
+    in_session,
+    too_soon,
+)
 
 from quintet.domain.dials.axes import WorkMode
 from quintet.domain.permission.gate import Sandbox, Verdict
@@ -30,11 +41,11 @@ def main() -> int:
             kept, unkept = counted(rows, profile, kept=True), counted(rows, profile, kept=False)
             share = len(kept) / len(rows)
             failed |= share < LEAST
-            print(f"  {profile}: {len(kept)} of {len(rows)} harmless lines go ({share:.0%}), {len(unkept)} if nothing is kept")
-            if "--list" in sys.argv:
-                for row in rows:
-                    if row not in kept:
-                        print(f"    {' '.join(row['effects'])}: {row['line']!r}: {in_session(row['line'], profile).reason}")
+            unsafe = f"{len(unkept)} if nothing is kept"
+            print(f"  {profile}: {len(kept)} of {len(rows)} harmless lines go ({share:.0%}), {unsafe}")
+            for row in rows if "--list" in sys.argv else ():
+                if row not in kept:
+                    print(f"    {row['line']!r}: {in_session(row['line'], profile).reason}")
         everything = {p: len(counted(harmless(corpus), p, kept=True)) for p in WAITS}
         print(f"  of all {len(harmless(corpus))}: {everything['normal']} at normal, {everything['trusted']} at trusted")
         early = [f"{row['line']!r} at {profile}" for row in harmful(corpus) for profile in too_soon(row)]

@@ -5,7 +5,8 @@
 what developers type, with the gate's answer at normal and trusted. A `bomb` is not to be run.
 
 `corpus/developer_lines.jsonl`: a harmless line has the `effects` that it really has; a harmful one `needs` the lowest
-profile at which it may go without a question, or `never` may.
+profile at which it may go without a question, or `never` may. In the older corpus some have that too: with a snapshot,
+or with a network.
 """
 
 import json
@@ -83,9 +84,9 @@ def harmless(corpus: str) -> list[dict[str, Any]]:
 
 
 def harmful(corpus: str) -> list[dict[str, Any]]:
-    """With what each needs; a bad line of the older corpus that the sandbox holds may go at normal."""
+    """With what each needs: one that the sandbox holds may go anywhere."""
     found = [row for row in rows(corpus) if row["kind"] in ("bad", "harmful")]
-    return [{**row, "needs": row.get("needs") or ("normal" if row["wall"] == "sandbox" else "never")} for row in found]
+    return [{"needs": "restricted" if row.get("wall") == "sandbox" else "never", **row} for row in found]
 
 
 def due(lines: list[dict[str, Any]], profile: str) -> list[dict[str, Any]]:

@@ -120,7 +120,12 @@ def test_a_yes_to_a_step_is_none_to_a_later_call_that_has_the_same_id(repo: Path
         await driver.answer("n")
         await driver.until_type(p.TurnFinished)
 
-    steps = [[call("Read", "c1", file_path="tally/count.py")], "ok", [call("bash", "c1", command="shred -u tally/count.py")], "ok"]
+    steps = [
+        [call("Read", "c1", file_path="tally/count.py")],
+        "ok",
+        [call("bash", "c1", command="shred -u tally/count.py")],
+        "ok",
+    ]
     drive(repo, script, ScriptedModel(steps), person=True, axes=MANUAL)
     assert (repo / "tally/count.py").exists()
 
@@ -136,7 +141,11 @@ def test_the_same_within_one_turn(repo: Path) -> None:
         await answered(driver, again, "n")
         await driver.until_type(p.TurnFinished)
 
-    steps = [[call("Read", "c1", file_path="tally/count.py")], [call("bash", "c1", command="shred -u tally/count.py")], "ok"]
+    steps = [
+        [call("Read", "c1", file_path="tally/count.py")],
+        [call("bash", "c1", command="shred -u tally/count.py")],
+        "ok",
+    ]
     drive(repo, script, ScriptedModel(steps), person=True, axes=MANUAL)
     assert (repo / "tally/count.py").exists()
 
