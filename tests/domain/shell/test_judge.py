@@ -174,8 +174,11 @@ TABLE = {
         python -m cProfile -s time -m pytest
         make $x
     """,
-    "build install": """
+    "build edit": """
         uv run pytest -q
+    """,
+    "execute build": """
+        npx tsc --noEmit
     """,
     "install": """
         npm

@@ -37,6 +37,13 @@ def meant(line: str, folder: str = "") -> tuple[Touch, JudgedLines]:
         "echo ${!x}",
         "watch 'ls | wc -l'",
         "zsh -c ls",
+        "sh -c '[[ a || ./x ]]'",  # a plainer shell runs ./x
+        "dash <<< '((./x))'",
+        "sh -c \"echo \\$'a'\"",
+        "bash <<EOF\necho \\\\'; ./x #'\nEOF",  # a here-document takes a backslash away
+        "bash -c -e 'git push'",  # flags may follow -c
+        "bash -c -- 'rm x'",
+        "eval -- 'git push'",
     ],
 )
 def test_code_that_nobody_read_is_opaque_and_nothing_worse(line: str) -> None:
@@ -62,6 +69,8 @@ def test_code_that_nobody_read_is_opaque_and_nothing_worse(line: str) -> None:
         ("sh -s <<< 'pytest -q'", "build"),
         ("xargs sh -c 'git push'", "commit network publish"),
         ("timeout 5 bash -c 'pip install x'", "install"),
+        ("sh -c 'cd src && ls -l > a.txt'", "read edit"),
+        ("bash -c '[[ -f x ]] && git push'", "read commit network publish"),
     ],
 )
 def test_what_is_written_out_inside_a_line_is_judged_as_itself(line: str, effects: str) -> None:
@@ -95,12 +104,25 @@ def test_the_folder_of_a_line_is_that_of_the_lines_inside_it() -> None:
         ("truncate -s 0 x", ["0", "x"]),
         ("find . -name '*.pyc' -delete", ["./**/*.pyc"]),
         ("find src tests -type f -name x -delete", ["src/**/x", "tests/**/x"]),
-        ("find . -name a -o -name b -delete", ["./**"]),
-        ("find src -not -name a -delete", ["src/**"]),
-        ("find src -delete", ["src/**"]),
+        ("find . -name a -o -name b -delete", ["."]),
+        ("find src -not -name a -delete", ["src"]),
+        ("find src -delete", ["src"]),
+        ("find a.txt -delete", ["a.txt"]),  # which is no folder
+        ("find src/x -name x -delete", ["src/x/**/x", "src/x"]),
+        ("find src -delete -name x", ["src"]),  # all of it, before a name is looked at
+        ("find src -wholename '*' -newer -name -delete", ["src", "-name"]),
+        ("find . -name '*.o' -exec rm {} +", ["./**/*.o"]),
+        ("find . -name b -type d -prune -exec rm -rf {} \\;", ["./**/b"]),
+        ("find src -exec rm -f {} +", ["src"]),
+        ("find src -exec rm {} + -name x", ["src"]),
+        ("rm link/../x", ["link/../x"]),  # what lies above a link is not what the words say
+        ("cd link && rm ../x", ["link/../x"]),
+        ("for d in a b; do rm -f $d/x; done", ["a/x", "b/x"]),
+        ("eval 'cd sub'; rm x", ["x", "sub/x"]),
+        ("bash -c 'cd sub'; rm x", ["x"]),
+        ("rmdir -p a/b/c", ["a"]),
         ("bash -c 'rm x'", ["x"]),
         ("for f in a b; do rm $f; done", ["a", "b"]),
-        ("zip -m a.zip b", ["a.zip", "b"]),
     ],
 )
 def test_a_line_that_deletes_says_all_that_it_deletes(line: str, deletes: list[str]) -> None:
@@ -136,7 +158,19 @@ def test_git_that_puts_files_back_needs_its_index_and_no_more(line: str) -> None
         "git stash drop",
         "rm $x",
         'rm -rf "$DIR"/build',
-        "find . -exec rm {} +",
+        "find . -exec rm {}/x +",
+        "find . -exec rm -f a{} +",
+        "find . -exec unlink {} +",
+        "find $d -name x -delete",
+        "find . -name $x -delete",
+        "find -files0-from list -name x -delete",
+        "find . -name x -delete -exec rm -i {} +",
+        "for d in a b; do (cd $d && rm -f x); done",
+        "while cd sub; do rm x; done",
+        "f() { cd sub; rm x; }; f; f",
+        "git restore a -- -q",
+        "zip -m a.zip b",
+        "zip -mR a.zip '*.txt'",
         "find -L . -name x -delete",
         "ls | xargs rm",
         "dd if=a of=b",

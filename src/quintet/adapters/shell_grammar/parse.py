@@ -34,6 +34,7 @@ _STATEMENTS = listed(
     "test_command declaration_command unset_command command variable_assignment variable_assignments"
 )
 _GROUPS = listed("pipeline subshell do_group if_statement elif_clause else_clause while_statement negated_command")
+_REPEATED = listed("for_statement c_style_for_statement while_statement function_definition")
 _TOKENS = listed(
     "; ;; ;& ;;& & && || | |& ( ) { } ! for select in while until do done if then elif else fi case esac function "
     "$( ` <( >( comment"
@@ -87,10 +88,17 @@ class _Reading(Insides):
         self.moving = "cd" in text or "pushd" in text or "popd" in text  # else the order of commands does not matter
         self.open: list[tuple[str, int, int]] = []  # spans: name, first command, what was on the stack before
         self.spans: list[CommandSpan] = []
+        self.repeats = False
 
     def script(self, problem: str) -> Script:
         return Script(
-            tuple(self.commands), problem, self.evaluates, self.expands, tuple(self.defaults), tuple(self.spans)
+            tuple(self.commands),
+            problem,
+            self.evaluates,
+            self.expands,
+            tuple(self.defaults),
+            tuple(self.spans),
+            self.repeats and self.moving,
         )
 
     def read(self, root: Node) -> None:
@@ -104,6 +112,7 @@ class _Reading(Insides):
                 self.commands.append(node)
                 continue
             kind = node.type
+            self.repeats = self.repeats or kind in _REPEATED
             if kind == "command":
                 self.commands.append(self.command(node, follows, ()))
             elif kind in _GROUPS:

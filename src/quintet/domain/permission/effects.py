@@ -94,6 +94,9 @@ _COULD = {
 }
 _WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 _NEED = tuple(_COULD)
+# Programs that change the files they name and nothing else: with a network they can do no more than without.
+_FILE_PROGRAMS = frozenset(["rm", "rmdir", "unlink", "mkdir", "touch", "cp", "mv", "ln"]) | _WRITES
+_CHANGES_FILES = frozenset({Effect.READ, Effect.EDIT, Effect.DESTROY})
 
 
 class LinePart(Struct, frozen=True, gc=False):
@@ -138,6 +141,8 @@ def apart(parts: Sequence[LinePart]) -> str:
     widest = max(range(len(parts)), key=lambda place: len(wants[place]))
     others = [part for part, want in zip(parts, wants, strict=True) if want != wants[widest]]
     strangers = [part for part in others if part.name != parts[widest].name or part.effects - {Effect.READ}]
+    if wants[widest] == {Effect.NETWORK}:
+        strangers = [part for part in strangers if part.name not in _FILE_PROGRAMS or part.effects - _CHANGES_FILES]
     if not strangers:  # a program that reads runs nothing that the same program beside it would not run
         return ""
     opened = [need for need in _NEED if need in wants[widest]]

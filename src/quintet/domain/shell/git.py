@@ -261,7 +261,9 @@ _RESTORE_FLAGS = listed("W worktree s source q quiet progress no-progress overla
 
 
 def _names_files(call: _GitCall) -> bool:
-    return bool(call.operands) and not call.dynamic and not any(map(_PATHSPEC.search, call.operands))
+    texts = [word.text for word in call.words]
+    flag_like = any(text[:1] == "-" for text in texts[texts.index("--") + 1 :]) if "--" in texts else False
+    return bool(call.operands) and not (call.dynamic or flag_like or any(map(_PATHSPEC.search, call.operands)))
 
 
 def _checkout(call: _GitCall) -> Effects:

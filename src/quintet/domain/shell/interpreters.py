@@ -145,6 +145,8 @@ def _code(program: str, words: Sequence[Word]) -> Judged:
 
 _LITERAL = listed("sh bash dash ash")  # whose lines are read as they would read them
 _WITH_LINE = regex(r"-[exul]*c")
+# What bash takes for something else than a plainer shell does: `[[ a || ./x ]]` runs ./x there.
+_BASH_ONLY = regex(r"\[\[|\(\(|\$['\"\[]|<<<|[<>]\(|&>|\|&|;&|[=+]\(|\+=|\{[^}\s]|\b(?:function|select|coproc|time)\b")
 
 
 def literal_line(words: Sequence[Word]) -> str | None:
@@ -152,8 +154,11 @@ def literal_line(words: Sequence[Word]) -> str | None:
     program = words[0].text
     if program == "eval":
         known = not any(word.dynamic or word.parts or word.glob for word in words)
-        return " ".join(word.text for word in words[1:]) if known else None
-    if words[0].dynamic or _named(program) not in _LITERAL:
+        if not known or any(word.text[:1] == "-" for word in words[1:2]):
+            return None
+        return " ".join(word.text for word in words[1:])
+    shell = "" if words[0].dynamic else _named(program)
+    if shell not in _LITERAL:
         return None
     rest = list(words[1:])
     while rest and rest[0].text in _HARMLESS_FLAGS["shell"]:
@@ -161,7 +166,14 @@ def literal_line(words: Sequence[Word]) -> str | None:
     if len(rest) < 2 or not _WITH_LINE.fullmatch(rest[0].text):
         return None
     line = rest[1]  # what follows are its arguments, which it can only know as `$1`
-    return None if line.dynamic or line.parts or line.glob else line.text
+    if line.dynamic or line.parts or line.glob or line.text[:1] in ("-", "+"):
+        return None
+    return line.text if reads_alike(shell, line.text) else None
+
+
+def reads_alike(shell: str, line: str) -> bool:
+    """Whether a shell takes a line for what bash takes it for."""
+    return _named(shell) == "bash" or not _BASH_ONLY.search(line)
 
 
 def is_bare_shell(words: Sequence[Word]) -> bool:
@@ -298,6 +310,8 @@ def test(words: Sequence[Word]) -> Judged:
 
 
 def printf(words: Sequence[Word]) -> Judged:
+    if any(word.dynamic for word in words[1:2]):  # it may say -v, and a name that is run as an expression
+        return plain("printf", EXECUTE, (), "a format only known when it runs")
     if len(words) > 1 and words[1].text.startswith("-v"):
         stuck = words[1].text[2:]
         return names_variables("printf", (words[0], Word(stuck) if stuck else words[2] if len(words) > 2 else Word("")))

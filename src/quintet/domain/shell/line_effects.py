@@ -38,7 +38,16 @@ from quintet.domain.shell.arguments import (
     plain,
     verb,
 )
-from quintet.domain.shell.paths import FILES_OF_THE_KERNEL, SAFE_DEVICES, WILD, guarded, is_system, joined, secrets
+from quintet.domain.shell.paths import (
+    FILES_OF_THE_KERNEL,
+    SAFE_DEVICES,
+    WILD,
+    guarded,
+    is_system,
+    joined,
+    lying_in,
+    secrets,
+)
 from quintet.domain.shell.read_only_commands import only_reads
 from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word
 from quintet.domain.shell.variables import KNOWN_VARIABLES, TooMany, Values, is_hook, self_calling
@@ -110,6 +119,8 @@ def by_table(program: str, words: Sequence[Word]) -> Judged:
             effects = DESTROY
         operands = arguments(words[1:], {}).operands if effects == DELETE else ()
         deletes = [found for word in operands for found in alternatives(word.text)]
+        if program == "rmdir" and any("p" in word.text[:3] for word in words[1:] if word.text[:1] == "-"):
+            deletes = [posixpath.normpath(path).partition("/")[0] or path for path in deletes]  # and those above
         return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs, deletes=deletes)
     return judged
 
@@ -149,8 +160,12 @@ def _given_line(command: ShellCommand) -> str | None:
     given = [one for one in command.redirects if one.operator[:1] == "<" and one.operator != "<>"]
     if len(given) != 1 or not interpreters.is_bare_shell(command.words):
         return None
-    target = given[0].target
-    return target.text if given[0].operator[:2] == "<<" and not target.dynamic and not target.parts else None
+    operator, target = given[0].operator, given[0].target
+    if operator[:2] != "<<" or target.dynamic or target.parts:
+        return None
+    if operator == "<<" and "\\" in target.text:  # which a here-document may take away
+        return None
+    return target.text if interpreters.reads_alike(command.words[0].text, target.text) else None
 
 
 Parse = Callable[[str], Script]
@@ -240,8 +255,8 @@ class LineEffects:
         if script.problem:
             self.add_effects(OPAQUE, f"not understood: {script.problem}")
 
-    def add_inner_line(self, text: str, parse: Parse) -> None:
-        """A line that is written out in a word of this one, and run by a shell of its own."""
+    def add_inner_line(self, text: str, parse: Parse, *, here: bool = False) -> None:
+        """A line that is written out in a word of this one; `here`: run by this very shell, which it may move."""
         if self.depth == _MOST_LINES:
             self.add_effects(OPAQUE, "not understood: lines inside lines")
             return
@@ -255,6 +270,9 @@ class LineEffects:
         self.effects_by_command = known
         self.commands += inner.commands
         self.reading_commands += inner.reading_commands
+        if here:
+            self.possible_folders = list(dict.fromkeys((*self.possible_folders, *inner.possible_folders)))
+            self.current_folders = self.possible_folders
         for mine, its in (
             (self.reads, inner.reads),
             (self.looked_for, inner.looked_for),
@@ -288,13 +306,16 @@ class LineEffects:
             words = waiting.pop()
             if expands and words[0].text not in _TALKS and any(word.parts for word in words):
                 certain = self.values.certain(words)
+                if certain and words[0].text in _MOVES:
+                    self.move_to_any(self.variations(words))
+                    continue
                 if certain or words[0].text not in _MOVES:
                     waiting += filter(None, self.variations(words))
                 if certain:
                     continue
             self.commands.append(words)
             if self.parse and (line := interpreters.literal_line(words)) is not None:
-                self.add_inner_line(line, self.parse)
+                self.add_inner_line(line, self.parse, here=words[0].text == "eval")
                 continue
             judged = self.judge_words(words)
             self.add_effects(judged.effects, judged.why)
@@ -302,8 +323,10 @@ class LineEffects:
                 self.reading_commands.append((words, self.position))
             if judged.reads or judged.writes or judged.globs:
                 self.add_paths(judged, opened=not _only_names(words, judged))
-            for path in judged.deletes:
-                self.deletes.update(dict.fromkeys(joined(folder, path) for folder in self.current_folders))
+            for path in judged.deletes:  # as written: what `..` means depends on links
+                self.deletes.update(dict.fromkeys(lying_in(folder, path) for folder in self.current_folders))
+            if judged.effects & DELETE and self.script.repeats:
+                self.add_effects(DESTROY, f"{words[0].text}: deletes in a folder that may change with each turn")
             if judged.inner:
                 waiting += filter(None, judged.inner)
                 expands = True  # what it runs may be given what comes through a pipe
@@ -311,6 +334,18 @@ class LineEffects:
             if count > _MOST_INNER:
                 self.add_effects(OPAQUE, "not understood: commands inside commands")
                 break
+
+    def move_to_any(self, found: Sequence[Sequence[Word]]) -> None:
+        """cd by a variable: to one of the folders that it may hold, and not to one from another."""
+        start, entered = self.current_folders, list[str]()
+        for words in filter(None, found):
+            self.current_folders = start
+            judged = self.judge_words(words)
+            self.commands.append(words)
+            self.add_effects(judged.effects, judged.why)
+            self.add_paths(judged)
+            entered += self.current_folders
+        self.current_folders = list(dict.fromkeys(entered)) or start
 
     def variations(self, words: Sequence[Word]) -> list[list[Word]]:
         """What a command with variables may turn out to be."""
@@ -367,7 +402,7 @@ class LineEffects:
         """cd: where the commands after it run."""
         operands = words[1:]
         if len(words) != 2:
-            operands = [word for word in operands if word.text not in ("-L", "-P", "-e", "--")]
+            operands = [word for word in operands if word.text not in ("-L", "-e", "--")]
         if len(operands) > 1 or program == "popd" or any(w.dynamic or w.glob or w.text[:1] == "-" for w in operands):
             self.current_folders = ["~"]
             self.possible_folders = [*self.possible_folders, "~"]

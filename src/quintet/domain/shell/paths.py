@@ -38,6 +38,11 @@ def joined(folder: str, path: str) -> str:
     return f"{folder}/{path}"
 
 
+def lying_in(folder: str, path: str) -> str:
+    """A path in a folder as it is written, where `..` may lead elsewhere than its words say."""
+    return path if path[:1] in ("/", "~") or not folder else f"{folder}/{path}"
+
+
 def guarded(pattern: str) -> str:
     """The protected path that a pattern may stand for."""
     if WILD.isdisjoint(pattern):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import (
     BUILD,
-    DELETE,
     DESTROY,
     EDIT,
     EXECUTE,
@@ -168,10 +167,8 @@ def fd(words: Sequence[Word]) -> Judged:
 def zip_(words: Sequence[Word]) -> Judged:
     judged = edit_program("zip", words)
     if any("m" in letters(w.text) or abbreviates(w.text, "--move", "--delete") for w in words[1:]):
-        files = names(words[1:])
-        return Judged(
-            judged.effects | DELETE, "zip -m: deletes what it packs", files, files, judged.globs, deletes=files
-        )
+        files = names(words[1:])  # but it follows links, and may be given more on its input
+        return Judged(judged.effects | DESTROY, "zip -m: deletes what it packs", files, files, judged.globs)
     return judged
 
 
@@ -204,6 +201,20 @@ def hub(words: Sequence[Word]) -> Judged:
     if len(words) > 1 and words[1].text in _HUB_READS and not words[1].dynamic:
         return plain("hub", NETWORK, words[1:])
     return plain("hub", PUBLISH, words[1:], "publishes")
+
+
+_SIGNALS = regex(r"-(?:[A-Z0-9]+|[sln])")
+
+
+def kill(words: Sequence[Word]) -> Judged:
+    """Jobs of this very shell are part of the line; other processes are not."""
+    rest = list(words[1:])
+    if rest and not rest[0].dynamic and _SIGNALS.fullmatch(rest[0].text):
+        if rest[0].text == "-l":
+            return Judged(READ, "kill -l: reads")
+        del rest[: 2 if rest[0].text in ("-s", "-n") else 1]
+    own = [word.parts == ("", "!", "") if word.dynamic else word.text[:1] == "%" for word in rest]
+    return plain("kill", EXECUTE if own and all(own) else OUTSIDE, (), "ends processes")
 
 
 _EMPTIES = ("--basetemp",)
@@ -245,5 +256,6 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "quintet": quintet,
     "hub": hub,
     "coverage": coverage,
+    "kill": kill,
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), connection),
 }
