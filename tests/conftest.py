@@ -4,6 +4,7 @@ Random examples are the same in every run, and no test is failed for being slow.
 fresh ones, N for each test: `scripts/faults properties`.
 """
 
+import gc
 import os
 import re
 import shutil
@@ -190,3 +191,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 if shutil.which(part) is None:
                     reason = f"needs {part} (scripts/test --system installs it)"
                     item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # ten thousand tests and their modules stay as they are, and are not looked through again and again
