@@ -17,6 +17,8 @@ from quintet.domain.permission.rules import Rule
 from quintet.domain.turn.tool_spec import Touch
 from tests.domain import oracle
 
+pytestmark = pytest.mark.everything  # a row of the oracle for each of all tools
+
 ROOT = "/project"
 STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 

@@ -125,6 +125,7 @@ def prefix_is_stable(driver: Driver, requests: list[Request]) -> None:
         assert was_caused or list(now.messages[: len(said)]) == said
 
 
+@pytest.mark.everything  # the sizes are those with all tools
 def test_a_small_window_holds_long_work_and_no_overflow_reaches_the_user(repo: Path) -> None:
     """400,000 tokens of outputs go through a window of 32,000; what matters is in every request."""
     steps, lines = 110, 300
