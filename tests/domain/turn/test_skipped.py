@@ -157,7 +157,7 @@ def test_the_end_names_each_call_once_and_the_flag_that_would_have_let_it_run() 
     )
     assert held_up([PUSH, TESTS, TESTS]).startswith("3 calls skipped, because nobody can approve")
     assert held_up([PUSH, TESTS, TESTS]).endswith(". To allow pytest: --permission-profile trusted")
-    assert held_up([PUSH, TESTS, TESTS]).count("build is beyond") == 1
+    assert held_up([PUSH, TESTS, TESTS]).count("building needs approval") == 1
     wider = SkippedCall(
         "bash",
         "curl x",

@@ -119,7 +119,7 @@ def test_a1_fifty_probing_lines_end_blocked_at_the_limit(repo: Path, together: b
 
 
 def test_a1_probing_in_many_ways_ends_blocked_at_ten(repo: Path) -> None:
-    ways = [PUSH, FETCH, AWAY, call("Read", file_path="/opt/x"), call("bash", command="cat /opt/x")]
+    ways = [PUSH, FETCH, AWAY, call("Read", file_path="/srv/x"), call("bash", command="cat /srv/x")]
     driver, _ = turned(repo, [[way] for way in ways * 10])
     assert ending(driver).status == "blocked" and ending(driver).reason.startswith(f"{IN_ALL} calls skipped")
     assert len(driver.of(p.CallDecided)) == IN_ALL and driver.of(p.ToolStarted) == []

@@ -323,7 +323,9 @@ def test_the_first_answer_wins_and_a_wrong_one_is_told_the_choices(repo: Path) -
         asked = await driver.until_type(p.QuestionAsked)
         await driver.session.submit(p.Answer(question=asked.question, choice="perhaps"))
         refused = await driver.until_type(p.CommandRan)
-        assert not refused.ok and "y (once), n (no)" in refused.text
+        assert (
+            not refused.ok and "y (yes), s (yes, for this session), a (always here: this line), n (no)" in refused.text
+        )
         await driver.session.submit(p.Answer(question=asked.question, choice="n"))
         await driver.session.submit(p.Answer(question=asked.question, choice="y"))
         late = await driver.until_type(p.CommandRan)

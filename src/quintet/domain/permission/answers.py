@@ -90,6 +90,8 @@ def _rules(asked: AskedCall) -> list[Choice]:
 
 def _dials(asked: AskedCall, at: Callable[[Axes], Decision]) -> list[Choice]:
     axes = asked.axes
+    if at(axes).verdict is Verdict.ALLOW:  # a hook asks, and no dial turns that
+        return []
     if axes.work_mode is WorkMode.CHAT:
         change = AxesChange(work_mode=WorkMode.BUILD)
         goes = at(change.applied_to(axes)).verdict is Verdict.ALLOW
