@@ -104,7 +104,8 @@ class QuestionPanel(Vertical, can_focus=True):
         choices = self._choices(width)
         most = max((self.screen.size.height - HEAD_ROWS) * 7 // 10 - len(choices) - BORDERS, LEAST_ROWS)
         rows = self._own_rows(own, width, most - LEAST_ROWS - 1)
-        room, hidden = max(min(FEW_LINES, most - 1) - len(rows), LEAST_ROWS), 0
+        least = LEAST_ROWS if len(rows) + LEAST_ROWS < most else 1
+        room, hidden = max(min(FEW_LINES, most - 1) - len(rows), least), 0
         for number, line in enumerate(rest):
             made = self._rows(line, width, room)
             if not self._whole and room < len(made):
