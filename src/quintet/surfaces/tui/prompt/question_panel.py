@@ -32,6 +32,7 @@ GUARD_SECONDS = 0.4
 FEW_LINES = 8  # of detail, until more are wanted
 BORDERS = 2
 HEAD_ROWS = 2  # of the screen, above what shares it; the style says 70% of the rest
+LEFT_OUT = ("Dials", "Always", "Session")  # in this order, where there is no room: header and choices say it too
 LEAST_ROWS = 2  # of the text that is asked about
 MOST_OWN_ROWS = 3  # of one line of Quintet's own, which may quote a model
 _NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.PUBLISH})
@@ -100,10 +101,11 @@ class QuestionPanel(Vertical, can_focus=True):
         self.border_title = Text(clean(exactly(self.asked.text.partition("\n")[0])), style(self.theme_name, "bold"))
         own, rest = self._lines()
         width = max(self.content_size.width, 1)
-        rows = [row for line in own for row in self._rows(line, width, MOST_OWN_ROWS)]
         choices = self._choices(width)
         most = max((self.screen.size.height - HEAD_ROWS) * 7 // 10 - len(choices) - BORDERS, LEAST_ROWS)
-        room, hidden = max(min(FEW_LINES, most - 1) - len(rows), LEAST_ROWS), 0
+        rows = self._own_rows(own, width, most - LEAST_ROWS - 1)
+        least = LEAST_ROWS if len(rows) + LEAST_ROWS < most else 1
+        room, hidden = max(min(FEW_LINES, most - 1) - len(rows), least), 0
         for number, line in enumerate(rest):
             made = self._rows(line, width, room)
             if not self._whole and room < len(made):
@@ -119,6 +121,15 @@ class QuestionPanel(Vertical, can_focus=True):
         detail.styles.max_height = most  # so that the choices stay visible
         detail.update(self._text(rows))
         self.query_one("#choices", Static).update(self._text(choices))
+
+    def _own_rows(self, own: list[tuple[str, str]], width: int, most: int) -> list[Row]:
+        """What Quintet says of it; on a small screen without what stands elsewhere too, until all is wanted."""
+        for label in (None, *LEFT_OUT):
+            own = [line for line in own if self._whole or label is None or not line[0].startswith(f"{label} ")]
+            rows = [row for line in own for row in self._rows(line, width, MOST_OWN_ROWS)]
+            if len(rows) <= most:
+                break
+        return rows
 
     def _rows(self, line: tuple[str, str], width: int, most: int) -> list[Row]:
         """A line as rows, the later ones behind its label; until all is wanted, not more than `most` of them."""
