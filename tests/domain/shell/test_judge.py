@@ -170,15 +170,13 @@ TABLE = {
         go test ./...
     """,
     "execute build": """
+        npx tsc --noEmit
         coverage run x.py
         python -m cProfile -s time -m pytest
         make $x
     """,
     "build edit": """
         uv run pytest -q
-    """,
-    "execute build": """
-        npx tsc --noEmit
     """,
     "install": """
         npm
