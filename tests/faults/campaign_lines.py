@@ -38,7 +38,7 @@ def main() -> int:
             ran, wrong = taken_back(root, wanted)
             found += wrong
             took = f"{time.monotonic() - began:.0f} s"
-            print(f"{len(wanted)} deleting lines, {ran} ran, {len(wrong)} trees not as before, {took}")
+            print(f"{len(wanted)} deleting lines, {len(ran)} ran, {len(wrong)} trees not as before, {took}")
     for line in found:
         print(f"  {line}")
     return 1 if found else 0

@@ -11,7 +11,7 @@ import asyncio
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tests.domain.hostile_lines import CORPORA, _judged_in_session, in_session, rows
@@ -62,8 +62,8 @@ async def reached(folder: Path, wanted: Sequence[str], at_once: int = 4, seconds
             while waiting:
                 line = waiting.pop()
                 for grant in {forced(line, profile, str(field.project)) for profile in PROFILES}:
-                    if touched := await field.attack(line, kept=False, grant=grant, seconds=seconds):
-                        found.append(f"{line!r} with {', '.join(grant.effects)}: {touched}")
+                    touched = await field.attack(line, kept=False, grant=grant, seconds=seconds)
+                    found.extend([f"{line!r} with {', '.join(grant.effects)}: {touched}"] if touched else [])
         finally:
             field.close()
 
@@ -138,34 +138,30 @@ def deleting() -> list[str]:
     return found
 
 
-def taken_back(root: Path, wanted: Iterable[str]) -> tuple[int, list[str]]:
-    """How many of the lines ran, and those after which `/rewind` left another tree than before."""
-    plant(root)
-    asked = list(wanted)
+def taken_back(root: Path, wanted: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Each line in a session of its own: those that ran, and those after which `/rewind` left another tree."""
+    ran: list[str] = []
     wrong: list[str] = []
-    ran = 0
-    replies = [reply for line in asked for reply in ([call("bash", command=line, timeout=5)], "done")]
+    axes = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
 
-    async def script(driver: Driver) -> None:
-        nonlocal ran
-        for line in asked:
-            before = tree(root)
-            await driver.turn(f"run {line}")
-            started = len(driver.of(p.ToolStarted))
-            if started == ran:
-                continue  # not run: something of it could not be kept
-            ran = started
+    for line in wanted:
+        plant(root)
+        before = tree(root)
+
+        async def script(driver: Driver, line: str = line, before: Mapping[str, object] = before) -> None:
+            await driver.turn("go")
+            if not driver.of(p.ToolStarted):
+                return  # something of it could not be kept
+            ran.append(line)
             await driver.command("/rewind 1 files")
             after = tree(root)
-            if after != before:
-                other = sorted(path for path in {**before, **after} if before.get(path) != after.get(path))
+            other = sorted(path for path in {**before, **after} if before.get(path) != after.get(path))
+            if other:
                 wrong.append(f"{line!r}: {', '.join(other[:5])}")
                 for path in other:
                     _remove(root / path)
-                plant(root)
 
-    axes = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-    drive(root, script, ScriptedModel(replies), axes=axes)
+        drive(root, script, ScriptedModel([[call("bash", command=line, timeout=5)], "done"]), axes=axes)
     return ran, wrong
 
 
