@@ -19,7 +19,7 @@ from msgspec import structs
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
-from quintet.domain.permission.effects import JudgedLines
+from quintet.domain.permission.effects import Effect, JudgedLines
 from quintet.domain.permission.gate import Decision, Sandbox, Terms, Verdict, decide
 from quintet.domain.shell.judge import with_lines
 from quintet.domain.turn.tool_spec import Touch
@@ -95,8 +95,16 @@ def due(lines: list[dict[str, Any]], profile: str) -> list[dict[str, Any]]:
 
 
 def counted(lines: list[dict[str, Any]], profile: str, *, kept: bool) -> list[dict[str, Any]]:
-    """Those that go without a question."""
-    return [row for row in lines if in_session(row["line"], profile, kept=kept).verdict is Verdict.ALLOW]
+    """Those that go without a question, and get what they need."""
+    return [row for row in lines if _works(row, in_session(row["line"], profile, kept=kept))]
+
+
+def _works(row: dict[str, Any], decision: Decision) -> bool:
+    grant, effects = decision.grant, row["effects"]
+    given = "commit" not in effects or Effect.COMMIT in grant.effects
+    given = given and ("install" not in effects or grant.network)
+    given = given and ({"edit", "execute", "build"}.isdisjoint(effects) or bool(grant.write_roots))
+    return decision.verdict is Verdict.ALLOW and given
 
 
 def too_soon(row: dict[str, Any]) -> list[str]:

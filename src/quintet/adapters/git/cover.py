@@ -126,10 +126,12 @@ class Surveyor:
                 raise NotCovered(path, "lies behind a link")
         return "/".join(above) or "."
 
-    def _matching(self, path: str, folder: str, steps: list[str]) -> Iterator[str]:
+    def _matching(self, path: str, folder: str, steps: list[str], *, deep_in: bool = False) -> Iterator[str]:
         first, rest = steps[0], steps[1:]
         deep = "**" in first
         if first == ".." or (not _WILD.search(first) and not _EXTENDED.search(first)):
+            if deep_in and not os.path.lexists(os.path.join(self._root, folder, first)):
+                return  # `**` stands for folders that have it
             yield from self._through(path, self._plain(path, [*folder.split("/"), first] if folder else [first]), rest)
             return
         fits = _pattern(first)
@@ -148,7 +150,7 @@ class Surveyor:
                 if not rest or is_folder:
                     yield from self._through(path, own, rest)
         if deep:
-            yield from self._matching(path, folder, rest) if rest else (folder or ".",)
+            yield from self._matching(path, folder, rest, deep_in=True) if rest else (folder or ".",)
 
     def _through(self, path: str, own: str, rest: list[str]) -> Iterator[str]:
         if not rest:

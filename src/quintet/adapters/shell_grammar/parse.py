@@ -27,6 +27,8 @@ _MARKS = regex(r"[|&;<>(){}$`\[]")
 _NO_TEXT = regex("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _REDIRECT = regex(r"\d?(&>>|&>|>>|>\||>&|>|<) ?([\w./-]+)", re.ASCII)
 
+_DASH = regex(r"[^'\"\\$`#<>(){}\n]*[ \t](-)[ \t]+<<")
+
 _JOINS = frozenset({"&&", "||"})
 _STATEMENTS = listed(
     "list pipeline redirected_statement for_statement c_style_for_statement while_statement do_group if_statement "
@@ -66,6 +68,8 @@ class BashGrammar:
             import tree_sitter_bash
 
             self._parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+        if "<<" in line and (dash := _DASH.match(line)):  # the tree leaves a `-` before a here-document out
+            line = f"{line[: dash.start(1)]}'-'{line[dash.end(1) :]}"
         source = line.encode()
         root = self._parser.parse(source).root_node
         if root.has_error:

@@ -317,7 +317,8 @@ def _question(case: _Case, away: list[str]) -> tuple[str, frozenset[Effect]]:
         why += f"; {mixed}"
     if away:
         return f"{_brief(away[0])} is outside the project", _NOTHING
-    if asked := [path for path in touch.writes if _asks(path, terms)]:
+    asked = [] if _runs_lines(case.spec) else [path for path in touch.writes if _asks(path, terms)]
+    if asked:  # to a command they are closed
         more = f" (one of {len(asked)} such paths)" if touch.moves and len(asked) > 1 else ""
         return f"{_brief(asked[0])} needs approval each time: {_asks(asked[0], terms)}{more}", _NOTHING
     if case.unread:

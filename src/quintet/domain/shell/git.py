@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import (
@@ -124,6 +125,7 @@ def git(words: Sequence[Word]) -> Judged:
     return Judged(effects, why, [*folders, *judged.reads], judged.writes, judged.globs, deletes=judged.deletes)
 
 
+@lru_cache(1024)
 def _runs_a_program(text: str) -> bool:
     if text[:2] != "--":
         return "ext::" in text
