@@ -1,6 +1,7 @@
 """An approval is for one exact call: what it was asked about, at the axes it was asked at, answered once."""
 
 import asyncio
+import subprocess
 import sys
 from asyncio.subprocess import PIPE
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from quintet.app.open import open_session
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
@@ -311,3 +313,41 @@ def test_a_step_in_manual_shows_its_effects_before_its_lines(repo: Path) -> None
         await driver.until_type(p.TurnFinished)
 
     asking(repo, [call("bash", command="ls")], script, MANUAL)
+
+
+def test_a1_in_chat_deleting_what_can_be_brought_back_is_asked_as_the_edit_that_it_is(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.session.say("clean up")
+        asked = await driver.until_type(p.QuestionAsked)
+        assert asked.detail[0] == "Reason     in chat every change needs approval (rm: deletes)"
+        assert "Effects    edit" in asked.detail
+        await answered(driver, asked, "y")
+        await driver.until_type(p.TurnFinished)
+
+    chat = AxesChange(WorkMode.CHAT, RunControl.ASSISTED, PermissionProfile.NORMAL)
+    model = ScriptedModel([[call("bash", command="rm tally/count.py")], "Gone."])
+    driver = drive(repo, script, model, person=True, axes=chat)
+    assert not (repo / "tally/count.py").exists()
+    assert driver.of(p.CallDecided)[0].effects == (Effect.EDIT,)
+    assert [changed.paths for changed in driver.of(p.FilesChanged)] == [("tally/count.py",)]
+
+
+@pytest.mark.system("bwrap")
+def test_a1_in_build_deleting_what_was_kept_goes_and_what_cannot_be_kept_is_named(repo: Path) -> None:
+    (repo / "sub").mkdir()
+    subprocess.run(["git", "init", "-q", "sub"], cwd=repo, check=True)
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("clean up")
+        asked = await driver.until_type(p.QuestionAsked)
+        assert "sub" in asked.detail[0] and "Effects    destroy" in asked.detail
+        await answered(driver, asked, "n")
+        await driver.until_type(p.TurnFinished)
+
+    calls = [[call("bash", command="rm tally/count.py")], [call("bash", "c2", command="rm -rf sub")], "Done."]
+    normal = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
+    driver = drive(repo, script, ScriptedModel(calls), person=True, axes=normal)
+    assert not (repo / "tally/count.py").exists() and (repo / "sub/.git").exists()
+    first = driver.of(p.CallDecided)[0]
+    assert (first.verdict, first.effects) == ("allow", (Effect.EDIT,))
+    assert first.reason.endswith("what it deletes was kept, /rewind brings it back")

@@ -157,7 +157,7 @@ class Gatekeeper:
                 return fresh
 
     async def _prepared(self, call: ToolCall, own: bool) -> Prepared | ToolResult:
-        """The call; what it deletes is kept first, if it may then go."""
+        """The call; what it deletes is kept first, so that it is no more than an edit."""
         prepared = self.prepare(call, own)
         if isinstance(prepared, ToolResult) or self._cover is None:
             return prepared
@@ -165,7 +165,7 @@ class Gatekeeper:
             return prepared
         self._unkept[call.id] = ""
         kept = self.prepare(call, own)
-        if isinstance(kept, Prepared) and kept.decision.verdict is Verdict.ALLOW:
+        if isinstance(kept, Prepared) and Effect.DESTROY not in kept.decision.effects:
             others = self._core.turn.toolbox.outside.shells()
             covered = self._cover(call.id, paths, deletes_only(kept)) if not others else None
             self._unkept[call.id] = await covered if covered else BUSY_SHELL

@@ -287,6 +287,14 @@ class KeyedUi(App[int]):
         else:
             self.focus_prompt()
 
+    def action_focus_next(self) -> None:
+        """Tab: from the prompt to a question that waits, as it says itself."""
+        panel = self.query_one(QuestionPanel)
+        if panel.asked and any(prompt.has_focus_within for prompt in self.query(Prompt)):
+            panel.focus()
+        else:
+            super().action_focus_next()
+
     def do_find(self) -> None:
         self.query_one(FindBar).open()
 

@@ -62,7 +62,8 @@ def test_an_answer_is_not_taken_from_what_was_being_typed(repo: Path) -> None:
     watch(repo, script, [READ], [EDIT], "Renamed.")
 
 
-def test_a_question_does_not_take_the_keyboard_from_a_half_typed_line(repo: Path) -> None:
+@pytest.mark.parametrize("key", ["f8", "tab"])
+def test_a_question_does_not_take_the_keyboard_from_a_half_typed_line(repo: Path, key: str) -> None:
     at_screen: list[Person] = []
 
     def while_something_is_typed(request: object) -> list[object]:
@@ -75,8 +76,8 @@ def test_a_question_does_not_take_the_keyboard_from_a_half_typed_line(repo: Path
         await person.asked()
         await person.press("n", "e")
         assert person.ui.typed == "half a line"
-        await person.sees("F8 to answer")
-        await person.press("f8")
+        await person.sees("Tab or F8 to answer")
+        await person.press(key)
         await person.press("n")
         await person.rests()
         assert person.ui.typed == "half a line"
