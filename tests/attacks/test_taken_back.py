@@ -18,6 +18,7 @@ from msgspec import structs
 from quintet.adapters.git.shadow_git import LARGEST_FILE
 from quintet.domain.dials.axes import Axes, AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Decision, Sandbox, Terms, Verdict, decide
 from quintet.domain.permission.rules import Rule
 from quintet.domain.shell.judge import with_lines
@@ -115,6 +116,17 @@ def test_it_is_not_given_a_secret_without_approval() -> None:
         for profile in PermissionProfile:
             assert decided(line, profile, expose=("TOKEN: python3 *", "TOKEN: rm *")).grant.secrets == ()
     assert decided("python3 x.py", PermissionProfile.NORMAL, expose=("TOKEN: python3 *",)).grant.secrets == ("TOKEN",)
+
+
+A_PROGRAM = ("./x", "test $x", "x.sh")  # which a rule may speak of
+OPENS_MORE = [line for line in BESIDE if not any(name in line for name in A_PROGRAM)]
+
+
+@pytest.mark.parametrize("line", OPENS_MORE)
+def test_no_rule_of_the_users_lifts_that(line: str) -> None:
+    """A rule for installing, committing or reading elsewhere does not speak of code that comes along."""
+    everything = Rule("r1", "allow", "bash", "*", tuple(effect for effect in Effect if effect != "destroy"))
+    assert goes(line, rules=(everything,)) == []
 
 
 @pytest.mark.parametrize("sandbox", [Sandbox.PARTIAL, Sandbox.NONE])
