@@ -39,7 +39,7 @@ def test_a_no_can_say_why_and_the_model_hears_it(repo: Path) -> None:
         await person.type("rename it")
         await person.asked()
         await person.press("d")
-        await person.sees("arguments", "old_string")
+        await person.sees("Arguments", "old_string")
         await person.press("e")
         await person.press(*"not that one", "enter")
         await person.rests()
