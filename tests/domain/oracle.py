@@ -157,7 +157,6 @@ def settled(
     deletes: bool,
     destroys: bool,
     kept: bool,
-    puts_back: bool,
     denied: bool,
 ) -> frozenset[str]:
     """What a line that counts as destroy counts as in its sandbox, and with what it deletes kept or not.
@@ -169,8 +168,6 @@ def settled(
     needs = effects - {"destroy"}
     if opaque and (denied or needs - THE_PROJECT_ALONE):
         return effects
-    if puts_back:
-        needs -= {"commit"}
     return needs | ({"edit"} if deletes else set()) | ({"execute"} if opaque else set())
 
 

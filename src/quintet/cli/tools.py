@@ -66,6 +66,9 @@ def _bound(
     try:
         bound = spec.bind(arguments)
         touch = spec.touch(bound)
+        if terms and not touch.lines:
+            real = tuple(map(ProjectFiles(terms.root).leads_to, (path for path in touch.reads if path[:1] == "/")))
+            touch = msgspec.structs.replace(touch, reads=tuple(dict.fromkeys((*touch.reads, *real))))
         if terms is None or terms.sandbox is gate.Sandbox.BWRAP:
             return bound, *with_lines(
                 touch, BashGrammar().parse, is_there=lambda path: os.path.lexists(os.path.expanduser(path))

@@ -190,7 +190,7 @@ def test_s3_5_the_gate_equals_the_oracle_for_a_shell_line_of_two_effects() -> No
     assert not any(found), "\n".join(filter(None, found))
 
 
-FLAGS = ("opaque", "deletes", "destroys", "kept", "puts_back", "denied")
+FLAGS = ("opaque", "deletes", "destroys", "kept", "denied")
 BESIDE = ("", "read", "edit", "build", "commit", "install", "network", "outside", "publish")
 
 
@@ -207,7 +207,6 @@ def test_the_gate_equals_the_oracle_for_what_a_sandbox_contains_or_a_snapshot_br
             deletes=("x",) if flags["deletes"] else (),
             destroys=flags["destroys"],
             kept=flags["kept"],
-            puts_back=flags["puts_back"],
         )
         rules = (deny,) if flags["denied"] else ()
         for combination, sandbox in itertools.product(dials, oracle.SANDBOXES):
@@ -216,8 +215,7 @@ def test_the_gate_equals_the_oracle_for_what_a_sandbox_contains_or_a_snapshot_br
             terms = Terms(ROOT, True, Sandbox(sandbox), rules)
             got = decide(BY_NAME["bash"], touch, AXES[combination], terms, lines=lines)
             assert (str(got.verdict), {str(e) for e in got.effects}) == (due, set(meant)), (combination, sandbox, flags)
-            opened = {"commit"} if flags["puts_back"] and "commit" in effects else set()
-            assert {str(e) for e in got.grant.effects} <= meant | opened
+            assert {str(e) for e in got.grant.effects} <= meant
 
 
 @pytest.mark.parametrize("kept", [True, False])

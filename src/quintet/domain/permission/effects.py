@@ -119,7 +119,6 @@ class JudgedLines(Struct, frozen=True, gc=False):
     opaque: bool = False  # there is code in them that nobody read
     deletes: tuple[str, ...] = ()  # files, folders and patterns that they lose, and nothing else by deleting
     destroys: bool = False  # there is something else in them
-    puts_back: bool = False  # they change the repository only by git's note of the files that it puts back
     kept: bool = False  # all that they delete was kept just now
     unkept: str = ""  # why it could not be
 

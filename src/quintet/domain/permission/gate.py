@@ -148,7 +148,6 @@ class _Case(Struct, frozen=True):
     axes: Axes
     terms: Terms
     effects: frozenset[Effect]  # those of the touch, as its sandbox and a snapshot leave them
-    opens: frozenset[Effect] = frozenset()  # what its sandbox opens besides: git notes which files it put back
     unread: str = ""  # why code that nobody read needs approval here
 
 
@@ -197,8 +196,11 @@ def decide(
 def plain_words(spec: ToolSpec, touch: Touch, terms: Terms, lines: JudgedLines) -> tuple[str, ...]:
     """The words that a rule for the beginning of a line goes by: of one plain command, in the project's own folder.
 
-    None where only the words would contain it, where a shell was told things before, or where it names what is outside.
+    None where only the words would contain it, where a shell was told things before, where it names what is outside,
+    and where it has a network: the rest of its words could say where to.
     """
+    if touch.effects & NETWORKED:
+        return ()
     here = touch.folder.rstrip("/") in ("", ".", terms.root) and not touch.shell
     if not lines.simple or terms.sandbox is not Sandbox.BWRAP or not here:
         return ()
@@ -218,12 +220,11 @@ def _case(
     relieved = Effect.DESTROY in effects and not lines.destroys and terms.sandbox is Sandbox.BWRAP
     if not relieved or not (deletes or lines.opaque) or (deletes and not lines.kept):
         return _Case(spec, touch, lines, axes, terms, effects)
-    opens = effects & {Effect.COMMIT} if lines.puts_back else _NOTHING
-    rest = effects - _DELETES - opens
+    rest = effects - _DELETES
     rest |= ({Effect.EDIT} if deletes else _NOTHING) | ({Effect.EXECUTE} if lines.opaque else _NOTHING)
-    if lines.opaque and (unread := _unread(spec, touch, lines, terms, rest | opens)):
+    if lines.opaque and (unread := _unread(spec, touch, lines, terms, rest)):
         return _Case(spec, touch, lines, axes, terms, effects, unread=unread)
-    return _Case(spec, touch, lines, axes, terms, rest, opens)
+    return _Case(spec, touch, lines, axes, terms, rest)
 
 
 def _unread(spec: ToolSpec, touch: Touch, lines: JudgedLines, terms: Terms, effects: frozenset[Effect]) -> str:
@@ -232,7 +233,8 @@ def _unread(spec: ToolSpec, touch: Touch, lines: JudgedLines, terms: Terms, effe
         return "with more than the project to work with it could do anything"
     if any(not _readable(path, terms, spec) for path in touch.reads):
         return "it would also be shown something outside the project"
-    if rule := next((r for r in terms.rules if r.verdict == "deny" and r.tool in (ANY, spec.name)), None):
+    denies = [rule for rule in terms.rules if rule.verdict == "deny" and rule.tool in (ANY, spec.name)]
+    if rule := next((rule for rule in denies if rule.project in ("", terms.root)), None):
         return f"it could hide what your rule {rule.id} denies"
     if terms.expose and granted(touch.effects, lines.commands, exposures(terms.expose)):
         return "it would be given a secret"
@@ -396,8 +398,7 @@ def _shown(path: str, terms: Terms, spec: ToolSpec) -> bool:
 
 def _grant(case: _Case, keys: tuple[str, ...]) -> Grant:
     """What the call gets. In the reading work modes the project stays read-only but for the mode's own artifact."""
-    axes, terms, root = case.axes, case.terms, case.terms.root
-    effects = case.effects | case.opens
+    axes, terms, effects, root = case.axes, case.terms, case.effects, case.terms.root
     if not effects - READING:
         roots: tuple[str, ...] = ()
     elif axes.work_mode in READ_ONLY_MODES:

@@ -23,7 +23,6 @@ EDIT = 1 << 1
 EXECUTE = 1 << 2
 BUILD = 1 << 3
 INSTALL = 1 << 4
-INDEX = 1 << 5  # git's index alone: files are put back, and git notes it
 COMMIT = 1 << 6
 _FETCH = 1 << 7
 NETWORK = 1 << 8
@@ -41,7 +40,6 @@ _MEANS: dict[Effects, tuple[Effect, str]] = {
     EXECUTE: (Effect.EXECUTE, "not a program Quintet knows"),
     BUILD: (Effect.BUILD, "builds or tests"),
     INSTALL: (Effect.INSTALL, "installs"),
-    INDEX: (Effect.COMMIT, "puts files back"),
     COMMIT: (Effect.COMMIT, "changes the repository"),
     _FETCH: (Effect.FETCH, "fetches"),
     NETWORK: (Effect.NETWORK, "network"),

@@ -12,7 +12,6 @@ from quintet.domain.shell.arguments import (
     DESTROY,
     EDIT,
     EXECUTE,
-    INDEX,
     NETWORK,
     NONE,
     OPAQUE,
@@ -257,7 +256,7 @@ def _config(call: _GitCall) -> Effects:
     return OUTSIDE | COMMIT
 
 
-_PUTS_BACK = DELETE | EDIT | INDEX
+_PUTS_BACK = DELETE | EDIT | COMMIT  # git notes it in its index
 _PATHSPEC = regex(r"^:|[*?\[\\]")  # what git itself takes for a pattern, which no shell would
 _RESTORE_FLAGS = listed("W worktree s source q quiet progress no-progress overlay no-overlay")
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct, structs
 
+from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import EFFECT_ORDER, NO_LINES, Effect, JudgedLines, LinePart
-from quintet.domain.shell.arguments import COMMIT, DESTROY, INDEX, OPAQUE, READ, effect_set
+from quintet.domain.shell.arguments import DELETE, DESTROY, OPAQUE, READ, effect_set
 from quintet.domain.shell.line_effects import LineEffects, spellings
 from quintet.domain.shell.paths import joined
 from quintet.domain.shell.read_only_commands import plain_paths
@@ -32,7 +33,7 @@ class JudgedLine(Struct, frozen=True, gc=False):
     opaque: bool = False
     deletes: tuple[str, ...] = ()
     destroys: bool = False
-    puts_back: bool = False
+    mixes: bool = False  # it deletes, and then does more than read
     simple: tuple[str, ...] = ()
 
 
@@ -84,11 +85,19 @@ def with_lines(
         named=tuple(sorted(named - opened)),
         opaque=any(one.opaque for one in meant),
         deletes=tuple(dict.fromkeys(path for one in meant for path in one.deletes)),
-        destroys=any(one.destroys for one in meant),
-        puts_back=all(one.puts_back or Effect.COMMIT not in one.effects for one in meant)
-        and any(one.puts_back for one in meant),
+        destroys=any(
+            one.destroys or (one.mixes and _unordered(line)) for one, line in zip(meant, touch.lines, strict=True)
+        ),
         simple=meant[0].simple if len(meant) == 1 else (),
     )
+
+
+_UNORDERED = regex(r"(?<![|&>])[|&](?![|&>])|\b(?:for|while|until|select|function|coproc)\b|[({]")
+
+
+def _unordered(line: str) -> bool:
+    """Whether what stands behind a deletion may run beside it, or before it once more."""
+    return _UNORDERED.search(line) is not None
 
 
 def _in_tmp(path: str) -> bool:
@@ -133,7 +142,7 @@ def judged_line(script: Script, folder: str = "", parse: Callable[[str], Script]
         opaque=bool(line.effects & OPAQUE),
         deletes=tuple(line.deletes),
         destroys=bool(line.effects & DESTROY),
-        puts_back=bool(line.effects & INDEX) and not line.effects & COMMIT,
+        mixes=bool(line.effects & DELETE and line.effects & ~(READ | DELETE)),
         simple=_simple(script),
     )
 

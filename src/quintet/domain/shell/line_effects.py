@@ -20,7 +20,6 @@ from quintet.domain.shell.arguments import (
     DESTROY,
     EDIT,
     EXECUTE,
-    INDEX,
     INSTALL,
     NETWORK,
     NONE,
@@ -30,7 +29,6 @@ from quintet.domain.shell.arguments import (
     READ,
     Effects,
     Judged,
-    alternatives,
     arguments,
     effect_set,
     listed,
@@ -64,7 +62,7 @@ READERS = (programs.READERS | programs.UNFLAGGED) - HANDLERS.keys()
 _REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown", "chgrp", "chattr", "setfacl"})
 _MOST_PLACES = 16  # where a command may begin behind its flags, from the front and from the end
 _BUILTINS = frozenset({"cd", "pushd", "popd", "chdir", "env", *interpreters.VARIABLES})
-_OPENS = INSTALL | INDEX | COMMIT | NETWORK  # effects that give the whole line more than the project
+_OPENS = INSTALL | COMMIT | NETWORK  # effects that give the whole line more than the project
 _MOST_LINES = 4  # that stand in one another
 _MOST_INNER = 200  # commands that one command may unwrap to
 _MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
@@ -118,9 +116,9 @@ def by_table(program: str, words: Sequence[Word]) -> Judged:
         if effects == DELETE and any(word.dynamic for word in words[1:]):
             effects = DESTROY
         operands = arguments(words[1:], {}).operands if effects == DELETE else ()
-        deletes = [found for word in operands for found in alternatives(word.text)]
+        deletes = [word.text for word in operands]
         if program == "rmdir" and any("p" in word.text[:3] for word in words[1:] if word.text[:1] == "-"):
-            deletes = [posixpath.normpath(path).partition("/")[0] or path for path in deletes]  # and those above
+            effects = DESTROY  # and the folders above, by whatever links
         return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs, deletes=deletes)
     return judged
 
@@ -265,6 +263,7 @@ class LineEffects:
         inner.position = self.position
         inner.add_script()
         self.position = inner.position
+        self.check_order(inner.effects)
         known = [*self.effects_by_command, *inner.effects_by_command]
         self.add_effects(inner.effects, inner.why)
         self.effects_by_command = known
@@ -318,6 +317,7 @@ class LineEffects:
                 self.add_inner_line(line, self.parse, here=words[0].text == "eval")
                 continue
             judged = self.judge_words(words)
+            self.check_order(judged.effects)
             self.add_effects(judged.effects, judged.why)
             if judged.effects == READ:
                 self.reading_commands.append((words, self.position))
@@ -346,6 +346,11 @@ class LineEffects:
             self.add_paths(judged)
             entered += self.current_folders
         self.current_folders = list(dict.fromkeys(entered)) or start
+
+    def check_order(self, effects: Effects) -> None:
+        """What is deleted after something was changed or run may be another thing than its name says now."""
+        if effects & DELETE and self.effects & ~(READ | DELETE):
+            self.add_effects(DESTROY, "deletes after something else was changed or run in the same line")
 
     def variations(self, words: Sequence[Word]) -> list[list[Word]]:
         """What a command with variables may turn out to be."""

@@ -295,9 +295,13 @@ def find(words: Sequence[Word]) -> Judged:
     lost: list[str] = []
     if effects & DELETE:
         lost = starts if chooses or not named else [path for start in starts for path in _named_below(start, named)]
-        if unknown or inner or any(word.text in ("-L", "-H", "-follow") for word in words):
+        patterned = any(_PATTERN.search(start) for start in starts)
+        if unknown or inner or patterned or any(word.text in ("-L", "-H", "-follow") for word in words):
             effects |= DESTROY  # it goes where links lead, or more is lost than its words say
     return Judged(effects, why, reads or starts, writes, wanted if inner else (), tuple(inner), deletes=lost)
+
+
+_PATTERN = regex(r"[*?\[{]")
 
 
 def _removes_found(words: Sequence[Word]) -> bool:
