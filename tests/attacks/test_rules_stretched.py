@@ -229,7 +229,7 @@ def write(name: str) -> object:
 def test_a_rule_of_one_session_is_none_in_another_nor_in_its_fork(repo: Path) -> None:
     async def first(driver: Driver) -> None:
         await driver.session.say("go")
-        await driver.answer("w")
+        await driver.answer("x")
         await driver.until_type(p.TurnFinished)
 
     async def asked(driver: Driver) -> None:
@@ -249,7 +249,7 @@ def test_a_rule_of_one_session_is_none_in_another_nor_in_its_fork(repo: Path) ->
 def test_accepted_edits_do_not_delete(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.session.say("go")
-        await driver.answer("w")
+        await driver.answer("x")
         await driver.answer("n")
         await driver.answer("n")
         await driver.until_type(p.TurnFinished)

@@ -28,8 +28,8 @@ from tests.domain.permission.asking import (
 @pytest.mark.parametrize(
     ("call", "at", "sandbox", "keys"),
     [
-        (("Edit", EDIT), axes(CHAT, NORMAL), Sandbox.BWRAP, "ywbne"),
-        (("Write", {"file_path": "a", "content": "b"}), axes(CHAT, NORMAL), Sandbox.NONE, "ywbne"),
+        (("Edit", EDIT), axes(CHAT, NORMAL), Sandbox.BWRAP, "yxbne"),
+        (("Write", {"file_path": "a", "content": "b"}), axes(CHAT, NORMAL), Sandbox.NONE, "yxbne"),
         (line("touch x"), axes(BUILD, RESTRICTED), Sandbox.BWRAP, "ysaptne"),
         (("fs_delete", {"path": "calc.py"}), axes(CHAT, NORMAL), Sandbox.BWRAP, "yne"),
         (("fs_delete", {"path": "calc.py"}), axes(BUILD, NORMAL), Sandbox.BWRAP, "ysane"),
@@ -89,11 +89,11 @@ def test_the_rules_that_answers_make() -> None:
     assert (begun.pattern, begun.words, begun.session) == ("pytest", ("pytest",), "")
     (held,) = made_rules(ran, "s", base, "q5-1")
     assert (held.pattern, held.session) == ("pytest -q", "q5-1")
-    edits = made_rules(Question(("Edit", EDIT), axes(CHAT, NORMAL)).asked, "w", base, "q5-1", lambda: "rule-2")
+    edits = made_rules(Question(("Edit", EDIT), axes(CHAT, NORMAL)).asked, "x", base, "q5-1", lambda: "rule-2")
     assert [(rule.id, rule.tool, rule.pattern, rule.session) for rule in edits] == [
         ("rule-1", "Edit", "*", "q5-1"),
         ("rule-2", "Write", "*", "q5-1"),
     ]
     assert {rule.effects for rule in edits} == {(Effect.EDIT,)}
-    for key in ("y", "n", "e", "b", "t", "w"):
+    for key in ("y", "n", "e", "b", "t", "x"):
         assert made_rules(ran, key, base, "q5-1") == ()

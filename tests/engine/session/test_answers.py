@@ -53,9 +53,9 @@ def test_for_this_session_holds_in_it_and_after_a_resume(repo: Path, tmp_path: P
 
 def test_accepted_edits_go_in_chat_and_nothing_else_does(repo: Path, tmp_path: Path) -> None:
     edit = call("Edit", file_path="a", old_string="x", new_string="y")
-    driver = turn(repo, [write("a"), edit, call("bash", command="touch b")], "wn", CHAT)
+    driver = turn(repo, [write("a"), edit, call("bash", command="touch b")], "xn", CHAT)
     asked = driver.of(p.QuestionAsked)
-    assert [choice.key for choice in asked[0].choices] == ["y", "w", "b", "n", "e"]
+    assert [choice.key for choice in asked[0].choices] == ["y", "x", "b", "n", "e"]
     assert asked[0].text == "Write a?" and asked[0].detail[0].startswith(
         "Reason     in chat every change needs approval"
     )
@@ -90,7 +90,7 @@ def test_a_dial_that_is_not_offered_is_not_turned(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.session.say("go")
         asked = await driver.until_type(p.QuestionAsked)
-        for choice in "btwsap":
+        for choice in "btxsap":
             await driver.session.submit(p.Answer(question=asked.question, choice=choice))
             assert not (await driver.until_type(p.CommandRan)).ok
         await driver.session.submit(p.Answer(question=asked.question, choice="n"))

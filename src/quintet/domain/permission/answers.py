@@ -15,9 +15,9 @@ from quintet.domain.permission.gate import EDITORS, Decision, Verdict
 from quintet.domain.permission.prefixes import offered_prefix
 from quintet.domain.permission.rules import ANY, Rule, exactly
 
-# The keys of the choices; no is n in every question.
+# The keys of the choices; no is n in every question. That for edits begins hardly a word that could be typed instead.
 YES, ALWAYS, NO = "y", "a", "n"
-SESSION, PREFIX, EDITS, BUILD, PROFILE, FEEDBACK = "s", "p", "w", "b", "t", "e"
+SESSION, PREFIX, EDITS, BUILD, PROFILE, FEEDBACK = "s", "p", "x", "b", "t", "e"
 WORDS = {
     YES: "yes",
     NO: "no",
@@ -122,7 +122,7 @@ def made_rules(
             return (structs.replace(rule, words=asked.prefix, pattern=exactly(" ".join(asked.prefix))),)
         case "s":
             return (structs.replace(rule, session=session),)
-        case "w" if asked.accepts_edits:
+        case "x" if asked.accepts_edits:
             every = structs.replace(rule, pattern=ANY, session=session)
             others = sorted(EDITORS - {asked.tool})
             own = structs.replace(every, tool=asked.tool)

@@ -144,11 +144,26 @@ def test_always_becomes_a_rule_where_it_may(repo: Path) -> None:
     watch(repo, script, [BASH], "Done.")
 
 
+def test_an_answer_that_turns_a_dial_is_chosen_and_then_taken(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("rename it")
+        await person.asked()
+        await person.wait(lambda: person.question.has_focus, "focus")
+        await person.press("b")
+        await person.sees("Enter takes it")
+        assert not changed(repo) and person.question.asked
+        await person.press("enter")
+        await person.rests()
+        assert changed(repo) and person.ui.state.axes.work_mode == "build"
+
+    watch(repo, script, [READ], [EDIT], "Renamed.")
+
+
 def test_what_is_published_cannot_be_always(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.type("! git push --force")
         await person.asked()
-        await person.sees("(publish cannot be always)")
+        await person.sees("(publish needs approval each time)")
         assert "[a]" not in person.text
         await person.press("n")
         await person.rests()

@@ -22,7 +22,7 @@ from textual.widgets import Input, Static
 
 from quintet.domain.base.safe_text import exactly
 from quintet.domain.journal import protocol as p
-from quintet.domain.permission.answers import FEEDBACK, NO
+from quintet.domain.permission.answers import ALWAYS, FEEDBACK, LASTING, NO, TURNING
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.question import labelled, split_detail
 from quintet.surfaces.tui.chrome.themes import style
@@ -35,6 +35,7 @@ HEAD_ROWS = 2  # of the screen, above what shares it; the style says 70% of the 
 LEFT_OUT = ("Dials", "Always", "Session")  # in this order, where there is no room: header and choices say it too
 LEAST_ROWS = 2  # of the text that is asked about
 MOST_OWN_ROWS = 3  # of one line of Quintet's own, which may quote a model
+CHOSEN_FIRST = (LASTING | TURNING) - {ALWAYS}  # a key chooses, Enter takes: what lasts is not to begin a typed word
 _NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.PUBLISH})
 _DIFF = {"+ ": "success", "- ": "error"}
 _LABEL = re.compile(r"[+-] |\S+( \S+)?  +")  # the later rows of a long line are indented by it
@@ -177,6 +178,8 @@ class QuestionPanel(Vertical, can_focus=True):
             never = [effect for decided in self._decided for effect in decided.effects if effect in _NEVER_ALWAYS]
             if never:
                 items.append([(f"({never[-1]} needs approval each time)", "dim")])
+        if self._chosen >= 0 and self.has_focus:
+            items.append([("Enter takes it", "dim")])
         if not self.has_focus and not self.query_one(Input).has_focus:
             items.append([("Tab or F8 to answer", "dim")])
         return side_by_side(items, width, "   ")
@@ -205,13 +208,16 @@ class QuestionPanel(Vertical, can_focus=True):
             key = ""  # probably part of a text that is being typed
         if self._approval and key == FEEDBACK:
             self._reason(True)
+        elif self._approval and key in CHOSEN_FIRST and key in (keys := [c.key for c in self.asked.choices]):
+            self._chosen = keys.index(key)
+            self.draw()
         elif key in {choice.key for choice in self.asked.choices}:
             self._answer(key)
         elif key == " " or (self._approval and key == "d"):
             self._whole = not self._whole
             self.draw()
         else:
-            self._since = time.monotonic()
+            self._since, self._chosen = time.monotonic(), -1
             return
         event.stop()
 
