@@ -127,9 +127,6 @@ TABLE = {
         git log $x
         fd x
         sed -f x y
-        awk 'BEGIN{system("x")}'
-        awk '{print > "f"}' x
-        awk '"x" | getline'
         man -P x y
         less +!x y
         sqlite3 x.db '.shell y'
@@ -294,6 +291,9 @@ TABLE = {
         brew install x
     """,
     "destroy": """
+        awk '"x" | getline'
+        awk '{print > "f"}' x
+        awk 'BEGIN{system("x")}'
         read $x
         setarch x86_64 rm -rf src
         linux64 sh -c x
