@@ -19,7 +19,7 @@ from tests.surfaces.program import Program
 from tests.surfaces.tui.watching import Person, watch
 
 BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-LEAVING = ("PATH=/usr/bin:/bin python3 x.py", "git config user.name X", "git worktree add ../wt", "sudo ls", "kill 1")
+LEAVING = ("git --git-dir=.git log", "git config user.name X", "git worktree add ../wt", "sudo ls", "kill 1")
 
 
 def said(repo: Path, line: str, sandbox: Sandbox) -> tuple[p.QuestionAsked, p.Recorded]:
@@ -67,7 +67,7 @@ def test_what_is_typed_into_a_shell_outside_asks_and_says_so(repo: Path) -> None
             await driver.session.submit(p.Answer(question=found[-1].question, choice=choice))
         await driver.until_type(p.TurnFinished)
 
-    shell = call("bash", command="PATH=/usr/bin:/bin bash --norc", run_in_background=True, bash_id="one")
+    shell = call("bash", command="git --git-dir=.git log -1; bash --norc", run_in_background=True, bash_id="one")
     typed = call("write_to_shell", shell_id="one", content="touch made")
     drive(repo, run, ScriptedModel([[shell], [typed], "ok"]), person=True, axes=BUILD)
     assert f"Access     {OUTSIDE}" in found[1].detail

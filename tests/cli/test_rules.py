@@ -161,9 +161,11 @@ def test_a_refused_line_gives_its_reason_once(quintet: Program) -> None:
     terminal = quintet.plain()
     terminal.sees("› ")
     terminal.types("! cat .env")
+    terminal.confirms("s")
     said = terminal.sees("blocked", "› ")
     assert said.count("it may hold secrets") == 1
     terminal.types("! shred -u tally/count.py")
+    terminal.confirms("s")
     terminal.sees("[n] no")
     terminal.types("n")
     assert terminal.sees("blocked", "› ").count("the user said no") == 1

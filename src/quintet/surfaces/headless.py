@@ -162,10 +162,13 @@ class Headless:
                 self._diagnostics.print(describe(recorded))
             case p.CycleStopped() | p.ExecutorActed() | p.ExecutorEnded():
                 self._diagnostics.print(describe(recorded))
-            case p.TurnFinished() as finished if finished.status != EndStatus.DONE and not finished.answer:
-                self._diagnostics.print(describe(recorded))
-            case p.TurnFinished(status=EndStatus.FAILED):
-                self._diagnostics.print(describe(recorded))
+            case p.TurnFinished() as finished if finished.status == EndStatus.FAILED or (
+                finished.status != EndStatus.DONE and not finished.answer
+            ):
+                lines = describe(recorded)
+                if finished.error and lines:
+                    lines[0] = Line(f"{lines[0].text} ({finished.error.code})", lines[0].role)
+                self._diagnostics.print(lines)
 
     def _say(self, text: str) -> None:
         """Write an answer: to a terminal only what is safe there, to a pipe the text as it is."""

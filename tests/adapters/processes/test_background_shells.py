@@ -544,7 +544,7 @@ def test_an_approved_shell_is_ended_by_tightening_and_not_by_loosening(repo: Pat
         await driver.command("/permission-profile trusted")
         await driver.until_type(p.Noticed)
 
-    driver = session(repo, "bash --norc", script, asks=True)
+    driver = session(repo, "git --git-dir=.git log -1; sleep 60", script, asks=True)
     assert len(ended(driver)) == 1 and "always needs approval" in ended(driver)[0]
 
 

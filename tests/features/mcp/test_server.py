@@ -128,7 +128,7 @@ def test_dials_and_toolsets_are_chosen_at_the_start(quintet: Program) -> None:
         assert {"Write", "fs_move", "git_branch_list"} <= names
         written = await client.call_tool("Write", {"file_path": "new.txt", "content": "new\n"})
         assert not written.is_error
-        failed, text = said(await client.call_tool("fs_delete", {"path": "new.txt"}))
+        failed, text = said(await client.call_tool("bash", {"command": "shred -u new.txt"}))
         assert (failed, "always needs approval" in text) == (True, True)
         failed, text = said(await client.call_tool("fs_read_file", {"path": ".env"}))
         assert failed and text.startswith("not run: .env is protected: it may hold secrets; ")

@@ -11,7 +11,6 @@ from typing import Any
 from quintet.adapters.files.loose_json import as_dict, as_list, as_text, words_in
 from quintet.domain.base import errors
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.base.redaction import Redaction
 
 # What servers call an error, in a body or in the middle of a stream, and the status it would have had.
 STATUS_OF = {
@@ -173,6 +172,8 @@ class Failures:
 
     def _words(self, text: str) -> str:
         hidden = text.replace(self.key, "***") if len(self.key) > 3 else text
+        from quintet.domain.base.redaction import Redaction  # for an error alone
+
         hidden = Redaction((self.key,)).text(hidden)  # in base64, percent-encoded, escaped
         return " ".join("".join(c if c.isprintable() else " " for c in hidden).split())
 

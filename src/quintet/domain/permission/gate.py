@@ -391,8 +391,8 @@ def _shown(path: str, terms: Terms, spec: ToolSpec) -> bool:
     """Whether the sandbox shows this to every command; the file tools, which run outside it, get less of it."""
     if terms.sandbox is not Sandbox.BWRAP or path[:1] != "/" or terms.protection.is_secret(path):
         return False
-    if not _runs_lines(spec) and path in READABLE_FILES:
-        return True
+    if not _runs_lines(spec) and (spec.toolset or path in READABLE_FILES):
+        return not spec.toolset  # a tool of the user's own may be meant for more than reading
     return any(inside(path, folder) is not None for folder in (terms.shown if _runs_lines(spec) else READABLE_FOLDERS))
 
 
