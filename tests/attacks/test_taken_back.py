@@ -8,6 +8,7 @@ most a second before the command began; a save in that moment is lost with the f
 """
 
 import asyncio
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def test_by_itself_it_goes_with_the_project_and_nothing_else(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [CODE, "source x", "echo rm | sh", "x=r; ${x}m a", "bash -c -e 'git push'", "rm a; $x"]
+    "line", [CODE, "source x", "echo ls | sh", "x=l; ${x}s a", "bash -c -e 'git push'", "rm a; $x"]
 )
 def test_beside_a_deny_rule_it_could_hide_what_that_denies(line: str) -> None:
     assert goes(line)
@@ -309,3 +310,19 @@ def test_lines_that_the_gate_is_forced_to_allow_reach_nothing_beyond_their_grant
 def test_a_deletion_that_goes_is_taken_back_byte_by_byte(repo: Path) -> None:
     ran, wrong = taken_back(repo, deleting()[3::30])
     assert len(ran) >= 4 and wrong == []
+
+
+LINKED = "/usr/lib/ssl/openssl.cnf"  # of Debian's openssl: a link to a file of /etc
+
+
+@pytest.mark.system("bwrap", "openssl")
+@pytest.mark.skipif(os.path.realpath(LINKED) == LINKED, reason="no such link on this system")
+def test_a_file_tool_is_judged_by_where_a_link_of_the_system_leads(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.turn("look")
+
+    model = ScriptedModel([[call("Read", file_path=LINKED)], "ok", "DONE\nlooked"])
+    driver = drive(repo, script, model, axes=AxesChange(WorkMode.BUILD, permission_profile=PermissionProfile.NORMAL))
+    decided = driver.of(p.CallDecided)[0]
+    assert decided.verdict == "ask" and os.path.realpath(LINKED) in decided.reason
+    assert driver.of(p.ToolStarted) == []

@@ -282,9 +282,7 @@ def test_a_long_line_hides_neither_why_it_is_asked_nor_its_effects(repo: Path) -
 
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
         assert len(asked.text) < 300 and "\n" not in asked.text
-        assert asked.detail[0].startswith(
-            "Reason     doing what cannot be taken back always needs approval (rm: deletes)"
-        )
+        assert asked.detail[0].startswith("Reason     in chat every change needs approval (rm: deletes)")
         place = next(place for place, text in enumerate(asked.detail) if text.startswith("Effects"))
         assert place < 4 and asked.detail[-202:] == tuple(line.splitlines())
         await answered(driver, asked, "n")

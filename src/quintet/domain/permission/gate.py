@@ -387,6 +387,11 @@ def _readable(path: str, terms: Terms, spec: ToolSpec) -> bool:
     return path.startswith("/") and any(inside(path, folder) is not None for folder in terms.readable_folders)
 
 
+def may_be_shown(path: str) -> bool:
+    """Whether a file tool may read this outside the project, if it is what it seems to be."""
+    return path in READABLE_FILES or any(path.startswith(f"{folder}/") for folder in READABLE_FOLDERS)
+
+
 def _shown(path: str, terms: Terms, spec: ToolSpec) -> bool:
     """Whether the sandbox shows this to every command; the file tools, which run outside it, get less of it."""
     if terms.sandbox is not Sandbox.BWRAP or path[:1] != "/" or terms.protection.is_secret(path):

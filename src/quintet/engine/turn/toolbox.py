@@ -95,11 +95,6 @@ class ToolAccess:
         """Where a path really is, links followed."""
         return self._bench.files.leads_to(path)
 
-    def followed(self, touch: Touch) -> Touch:
-        """With where links lead that a tool would read outside the project."""
-        real = [found for path in touch.reads if path[:1] == "/" and (found := self.leads_to(path)) != path]
-        return structs.replace(touch, reads=(*touch.reads, *real)) if real else touch
-
     def carried(self, touch: Touch) -> Touch:
         """What a move does by what lies below; where it cannot be looked at, carrying it out says why."""
         try:
@@ -250,7 +245,7 @@ class Toolbox:
             touch = with_criteria(spec.touch(arguments), context.todos)
             touch = _with_known(touch, context) if touch.outward else touch
             touch, lines, held = self._typed(touch) if touch.shell else (*self._judged(touch), None)
-            touch = self.outside.followed(touch) if not touch.lines else touch
+            touch = self._followed(touch) if not touch.lines else touch
             touch = self.outside.served(spec, touch) if touch.server is not None else touch
             touch = self.outside.carried(touch) if touch.moves else touch
             rules = self.outside.rules()
@@ -297,6 +292,11 @@ class Toolbox:
         subject = subject_of(arguments, touch.lines)
         decision = own_lines.decide(spec.name, touch, lines, rules, subject, self.terms.root, surface)
         return Prepared(call, spec, arguments, touch, decision, own_line=True)
+
+    def _followed(self, touch: Touch) -> Touch:
+        """With where links lead that a tool would read in folders of the system."""
+        real = [self.outside.leads_to(path) for path in touch.reads if gate.may_be_shown(path)]
+        return structs.replace(touch, reads=tuple(dict.fromkeys((*touch.reads, *real)))) if real else touch
 
     def _masked(self, spec: ToolSpec, context: CallContext) -> str:
         """Why the tool is not there to be called now; empty if it is. The gate speaks for the dials."""
